@@ -1,0 +1,71 @@
+"""Every error that lakemerge raises on purpose, in one place.
+
+An error says what was expected, what was found, and what to do. All of them leave the data as it was.
+"""
+
+from __future__ import annotations
+
+
+class LakemergeError(Exception):
+    """Base of all typed errors.
+
+    Args:
+        expected: what should have been the case.
+        found: what was the case instead.
+        action: what the reader of the message can do about it.
+    """
+
+    def __init__(self, *, expected: str, found: str, action: str) -> None:
+        self.expected = expected
+        self.found = found
+        self.action = action
+        super().__init__(f"Expected {expected}; found {found}. {action}")
+
+
+# -- the metastore and the file system ---------------------------------------------------------
+
+
+class MetastoreError(LakemergeError):
+    """The metastore refused a call or could not be reached."""
+
+
+class StorageError(LakemergeError):
+    """The file system refused a call or could not be reached."""
+
+
+# -- the state of a table ----------------------------------------------------------------------
+
+
+class TableNotFound(LakemergeError):
+    """The metastore has no such table."""
+
+
+class UnsupportedTable(LakemergeError):
+    """The table is of a kind that lakemerge must not write: a view, Iceberg, Hive ACID, bucketed…"""
+
+
+class CorruptTable(LakemergeError):
+    """The table's parameters and its manifests contradict each other."""
+
+
+class ForeignWrite(LakemergeError):
+    """Another program changed the table's files and ``on_foreign_write`` is ``fail``."""
+
+
+# -- commits -----------------------------------------------------------------------------------
+
+
+class CommitConflict(LakemergeError):
+    """Another commit changed what this one read or wrote; redo the work on the newer version."""
+
+
+class CommitsExhausted(LakemergeError):
+    """The work was redone as often as allowed and lost to another commit each time."""
+
+
+class ClaimHeld(LakemergeError):
+    """Another writer holds the table's claim and is alive."""
+
+
+class InvalidTransactionState(LakemergeError):
+    """A call that this state of the transaction does not allow, such as a second commit."""

@@ -1,0 +1,176 @@
+"""Files through Hadoop's ``FileSystem``, so that HDFS and object stores work as local files do."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JJavaError
+
+from lakemerge.errors import StorageError
+from lakemerge.kernel.jvm import Jvm
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file or directory: URI, name, size in bytes, time of change in milliseconds."""
+
+    path: str
+    name: str
+    size: int
+    modified: int
+    is_directory: bool
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a directory holds, in short: two that are equal hold the same files.
+
+    Attributes:
+        files: number of data files (names that begin with ``_`` or ``.`` are no data, as in Hive).
+        bytes: their size together.
+        digest: hash of their names, sizes and times.
+    """
+
+    files: int
+    bytes: int
+    digest: str
+
+
+class FileSystem:
+    """Hadoop file systems, found by each path's own scheme."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        self._roots: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
+        """Run one call on the path's file system. Tests override this to fail calls."""
+        java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
+        try:
+            return action(self._of(path, java_path), java_path)
+        except Py4JJavaError as error:
+            cause = error.java_exception
+            if str(cause.getClass().getSimpleName()) == "FileNotFoundException":
+                raise FileNotFoundError(path) from error
+            raise StorageError(
+                expected=f"to {call} {path}",
+                found=f"{cause.getClass().getSimpleName()}: {cause.getMessage()}",
+                action="Check the path, its permissions and the space left, and run again.",
+            ) from error
+
+    def _of(self, path: str, java_path: Any) -> Any:
+        scheme, found, rest = path.partition("://")
+        root = f"{scheme}://{rest.partition('/')[0]}" if found else path.partition(":")[0]
+        with self._lock:
+            if root not in self._roots:
+                self._roots[root] = java_path.getFileSystem(self.jvm.hadoop_conf)
+            return self._roots[root]
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def qualify(self, path: str) -> str:
+        """The path as a full URI: ``/a`` becomes ``file:/a``."""
+        return self._invoke("qualify", path, lambda system, where: str(system.makeQualified(where)))
+
+    def exists(self, path: str) -> bool:
+        return self._invoke("look for", path, lambda system, where: bool(system.exists(where)))
+
+    def list(self, path: str) -> list[FileEntry]:
+        """What a directory holds, not recursive; empty where there is no directory."""
+        try:
+            statuses = self._invoke("list", path, lambda system, where: list(system.listStatus(where)))
+        except FileNotFoundError:
+            return []
+        return [_entry(status) for status in statuses]
+
+    def walk(self, path: str) -> Iterator[FileEntry]:
+        """All files below a directory."""
+        for entry in self.list(path):
+            if entry.is_directory:
+                yield from self.walk(entry.path)
+            else:
+                yield entry
+
+    def fingerprint(self, path: str) -> Fingerprint:
+        """What a directory holds, folders in it included, as readers see it (Spark and Hive skip hidden names)."""
+        return fingerprint_of(list(self._visible(path)), path)
+
+    def _visible(self, path: str) -> Iterator[FileEntry]:
+        for entry in self.list(path):
+            if entry.name[:1] in "_.":
+                continue
+            if entry.is_directory:
+                yield from self._visible(entry.path)
+            else:
+                yield entry
+
+    def read_text(self, path: str) -> str:
+        """A whole UTF-8 file. Raises FileNotFoundError where there is none."""
+
+        def read(system: Any, where: Any) -> str:
+            stream = system.open(where)
+            try:
+                utf8 = self.jvm.java.java.nio.charset.StandardCharsets.UTF_8
+                return str(self.jvm.java.org.apache.commons.io.IOUtils.toString(stream, utf8))
+            finally:
+                stream.close()
+
+        return self._invoke("read", path, read)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def write_text(self, path: str, text: str) -> None:
+        """Write a whole UTF-8 file, replacing one of that name."""
+
+        def write(system: Any, where: Any) -> None:
+            stream = system.create(where, True)
+            try:
+                stream.write(text.encode())
+            finally:
+                stream.close()
+
+        self._invoke("write", path, write)
+
+    def make_directory(self, path: str) -> None:
+        self._invoke("make", path, lambda system, where: system.mkdirs(where))
+
+    def delete(self, path: str) -> None:
+        """Remove a file, or a directory with all that is in it; no error where there is none."""
+        self._invoke("delete", path, lambda system, where: system.delete(where, True))
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy one file."""
+
+        def run(system: Any, where: Any) -> None:
+            target_path = self.jvm.java.org.apache.hadoop.fs.Path(target)
+            self.jvm.java.org.apache.hadoop.fs.FileUtil.copy(
+                system, where, self._of(target, target_path), target_path, False, self.jvm.hadoop_conf
+            )
+
+        self._invoke("copy", source, run)
+
+
+def fingerprint_of(files: Sequence[FileEntry], base: str) -> Fingerprint:
+    """The fingerprint of these files of one directory."""
+    digest = hashlib.sha256()
+    for entry in sorted(files, key=lambda file: file.path):
+        digest.update(f"{entry.path[len(base) :]}\0{entry.size}\0{entry.modified}\n".encode())
+    return Fingerprint(len(files), sum(entry.size for entry in files), digest.hexdigest()[:16])
+
+
+def _entry(status: Any) -> FileEntry:
+    path = status.getPath()
+    return FileEntry(
+        path=str(path),
+        name=str(path.getName()),
+        size=int(status.getLen()),
+        modified=int(status.getModificationTime()),
+        is_directory=bool(status.isDirectory()),
+    )

@@ -1,0 +1,80 @@
+"""The door to Java: a py4j gateway and a Hadoop configuration.
+
+The kernel needs a JVM with Hadoop's and Hive's client classes, not a Spark session. Inside dbt it is
+handed Spark's own JVM; tools and tests start a bare one from pyspark's jars in under a second.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+_JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    # pyspark ships no disruptor jar, without which Hive's default asynchronous logging cannot start
+    "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.ClassLoaderContextSelector",
+    "-Dhive.async.log.enabled=false",
+    "-Dderby.stream.error.field=java.lang.System.err",
+)
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A py4j gateway and the Hadoop configuration that file systems and metastore clients are made with."""
+
+    gateway: JavaGateway
+    hadoop_conf: Any
+
+    @property
+    def api(self) -> Any:
+        """The package ``org.apache.hadoop.hive.metastore.api``."""
+        return self.gateway.jvm.org.apache.hadoop.hive.metastore.api
+
+    @property
+    def java(self) -> Any:
+        """The root of all Java packages."""
+        return self.gateway.jvm
+
+    @classmethod
+    def of_spark(cls, spark: Any) -> Jvm:
+        """The JVM of a running ``SparkSession``, with the Hadoop configuration of that session."""
+        context = spark.sparkContext
+        conf = spark._jsparkSession.sessionState().newHadoopConf()
+        return cls(context._gateway, conf)
+
+    @classmethod
+    def launch(
+        cls, conf: Mapping[str, str], *, java_options: tuple[str, ...] = (), quiet: bool = True
+    ) -> Jvm:
+        """Start a bare JVM on pyspark's jars; it ends with this process.
+
+        Args:
+            conf: Hadoop and Hive settings, ``hive.metastore.uris`` or ``javax.jdo.option.ConnectionURL`` among them.
+            java_options: further options of the JVM.
+            quiet: drop what Java writes to its standard output and error.
+        """
+        import pyspark
+
+        jars = Path(pyspark.__file__).parent / "jars" / "*"
+        sink = open(os.devnull, "w") if quiet else None  # noqa: SIM115 - the JVM's for as long as it lives
+        port, token = launch_gateway(
+            classpath=str(jars),
+            javaopts=[*_JAVA_OPTIONS, *java_options],
+            die_on_exit=True,
+            enable_auth=True,
+            redirect_stdout=sink,
+            redirect_stderr=sink,
+        )
+        gateway = JavaGateway(
+            gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True)
+        )
+        configuration = gateway.jvm.org.apache.hadoop.conf.Configuration()
+        for key, value in conf.items():
+            configuration.set(key, value)
+        return cls(gateway, configuration)

@@ -1,0 +1,367 @@
+"""The Hive metastore as the kernel needs it: a typed face on ``HiveMetaStoreClient``.
+
+Reads are repeated when the connection breaks. Writes are not: a broken connection leaves their outcome
+unknown, which is told apart (:class:`ReplyLost`) so that the caller looks before it decides.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import tenacity
+from py4j.protocol import Py4JJavaError
+
+from lakemerge.errors import MetastoreError
+from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.names import TableName
+
+T = TypeVar("T")
+
+#: Hive's own switch against recomputing (and so listing files) when a table or partition is altered.
+_KEEP_STATISTICS = ("DO_NOT_UPDATE_STATS", "true")
+# A separator that no Hive identifier or escaped partition name can hold.
+_SEPARATOR = "\x01"
+
+
+class ReplyLost(MetastoreError):
+    """A write was sent and no answer came: it may have succeeded."""
+
+
+class Refused(MetastoreError):
+    """The metastore answered with an error: the write did not happen.
+
+    Attributes:
+        kind: the simple name of Hive's exception, such as ``NoSuchObjectException``.
+    """
+
+    def __init__(self, call: str, kind: str, text: str) -> None:
+        self.kind = kind
+        super().__init__(
+            expected=f"the metastore to accept {call}",
+            found=f"{kind}: {text}",
+            action="Mend what the message names and run again.",
+        )
+
+
+class ValueChanged(Refused):
+    """A compare-and-swap found another value than the expected one."""
+
+
+@dataclass(frozen=True)
+class HiveColumn:
+    """A column as the metastore keeps it: name in lower case, Hive type, comment (may be empty)."""
+
+    name: str
+    type: str
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class HiveTable:
+    """A table or view of the metastore.
+
+    Attributes:
+        kind: ``MANAGED_TABLE``, ``EXTERNAL_TABLE`` or ``VIRTUAL_VIEW``.
+        columns: without the partition columns.
+        location: URI; empty for a view.
+        raw: the Java ``Table`` this was read from; treat it as read-only and ``deepCopy()`` it to alter.
+    """
+
+    name: TableName
+    kind: str
+    columns: tuple[HiveColumn, ...]
+    partition_columns: tuple[HiveColumn, ...]
+    location: str
+    parameters: Mapping[str, str]
+    owner: str
+    input_format: str
+    serde: str
+    raw: Any = field(repr=False, compare=False)
+
+    @property
+    def partitioned(self) -> bool:
+        return bool(self.partition_columns)
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """A row of ``getTableMeta``: name, kind (``TableType``) and comment."""
+
+    name: str
+    kind: str
+    comment: str
+
+
+class Metastore:
+    """A thread-safe client of one metastore; each thread gets a connection of its own."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        self._local = threading.local()
+
+    # -- plumbing ------------------------------------------------------------------------------
+
+    def _client(self) -> Any:
+        if getattr(self._local, "pid", None) != os.getpid():
+            java = self.jvm.java
+            conf_class = java.java.lang.Class.forName("org.apache.hadoop.hive.conf.HiveConf")
+            conf = java.org.apache.hadoop.hive.conf.HiveConf(self.jvm.hadoop_conf, conf_class)
+            try:
+                self._local.client = java.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(conf)
+            except Py4JJavaError as error:
+                raise _unreachable(error, str(conf.get("hive.metastore.uris") or "embedded")) from error
+            self._local.pid = os.getpid()
+        return self._local.client
+
+    def _drop_client(self) -> None:
+        self._local.pid = None
+
+    def _invoke(self, call: str, action: Callable[[Any], T]) -> T:
+        """Run one call. Tests override this to lose replies and to fail calls."""
+        try:
+            return action(self._client())
+        except Py4JJavaError as error:
+            raise self._translate(call, error) from error
+
+    def _read(self, call: str, action: Callable[[Any], T]) -> T:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(ReplyLost),
+            stop=tenacity.stop_after_attempt(4),
+            wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
+            reraise=True,
+        )
+        return retrying(self._invoke, call, action)
+
+    def _translate(self, call: str, error: Py4JJavaError) -> MetastoreError:
+        cause = error.java_exception
+        kind = str(cause.getClass().getSimpleName())
+        text = str(cause.getMessage())
+        if kind.startswith("TTransport") or kind in ("TApplicationException", "TProtocolException"):
+            self._drop_client()
+            return ReplyLost(
+                expected=f"the metastore to answer {call}",
+                found=f"{kind}: {text}",
+                action="Check that the metastore is up; lakemerge looks at the table before it goes on.",
+            )
+        # HIVE-26882 has no exception class of its own for this
+        if kind == "MetaException" and "has been modified" in text:
+            return ValueChanged(call, kind, text)
+        return Refused(call, kind, text)
+
+    def _java_list(self, items: Iterable[Any]) -> Any:
+        java_list = self.jvm.java.java.util.ArrayList()
+        for item in items:
+            java_list.add(item)
+        return java_list
+
+    def _strings(self, java_list: Any) -> list[str]:
+        """A Java list of strings in one round trip instead of one each."""
+        joined = str(self.jvm.java.java.lang.String.join(_SEPARATOR, java_list))
+        return joined.split(_SEPARATOR) if joined or java_list.size() else []
+
+    def _context(self, **properties: str) -> Any:
+        context = self.jvm.api.EnvironmentContext()
+        for key, value in (_KEEP_STATISTICS, *properties.items()):
+            context.putToProperties(key, value)
+        return context
+
+    # -- tables --------------------------------------------------------------------------------
+
+    def get_table(self, name: TableName) -> HiveTable | None:
+        """The table or view, or ``None``."""
+        try:
+            raw = self._read("getTable", lambda client: client.getTable(name.schema, name.name))
+        except Refused as error:
+            if error.kind == "NoSuchObjectException":
+                return None
+            raise
+        return _table(raw)
+
+    def tables(self, schema: str, names: Sequence[str]) -> list[HiveTable]:
+        """The tables of these names that exist, in one call."""
+        wanted = self._java_list(names)
+        rows = self._read(
+            "getTableObjectsByName", lambda client: client.getTableObjectsByName(schema, wanted)
+        )
+        return [_table(raw) for raw in rows]
+
+    def table_summaries(self, schema: str) -> list[TableSummary]:
+        """All tables and views of a schema, in one call; empty where there is no such schema."""
+        rows = self._read(
+            "getTableMeta", lambda client: client.getTableMeta(schema, "*", self._java_list(()))
+        )
+        return [
+            TableSummary(str(row.getTableName()), str(row.getTableType()), str(row.getComments() or ""))
+            for row in rows
+        ]
+
+    def database_location(self, schema: str) -> str:
+        """The URI of a database's directory."""
+        database = self._read("getDatabase", lambda client: client.getDatabase(schema.lower()))
+        return str(database.getLocationUri())
+
+    def create_table(self, raw: Any) -> None:
+        """Create a table from a Java ``Table``. A lost reply raises :class:`ReplyLost`."""
+        self._invoke("createTable", lambda client: client.createTable(raw))
+
+    def alter_table(self, name: TableName, raw: Any, *, expected: tuple[str, str] | None = None) -> None:
+        """Replace the table's row, if parameter ``expected[0]`` still has the value ``expected[1]``.
+
+        Raises:
+            ValueChanged: the parameter has another value; nothing was changed.
+            ReplyLost: the outcome is unknown.
+        """
+        properties = {}
+        if expected:
+            properties = {
+                "expected_parameter_key": expected[0],
+                "expected_parameter_value": expected[1],
+            }
+        context = self._context(**properties)
+        self._invoke(
+            "alter_table",
+            lambda client: client.alter_table_with_environmentContext(name.schema, name.name, raw, context),
+        )
+
+    def drop_table(self, name: TableName) -> None:
+        """Remove the table's row and nothing of its files; no error where there is none."""
+        self._invoke("dropTable", lambda client: client.dropTable(name.schema, name.name, False, True))
+
+    # -- partitions ----------------------------------------------------------------------------
+
+    def partition_names(self, name: TableName) -> list[str]:
+        """The names of all partitions, escaped: ``d=1/c=a%2Fb``."""
+        # a short through py4j has to be made by hand
+        every = self.jvm.java.java.lang.Short.parseShort("-1")
+        return self._strings(
+            self._read(
+                "listPartitionNames",
+                lambda client: client.listPartitionNames(name.schema, name.name, every),
+            )
+        )
+
+    def partitions(self, name: TableName, names: Sequence[str]) -> list[Any]:
+        """The Java ``Partition`` objects of these names, those that exist, in one call."""
+        if not names:
+            return []
+        wanted = self._java_list(names)
+        return list(
+            self._read(
+                "getPartitionsByNames",
+                lambda client: client.getPartitionsByNames(name.schema, name.name, wanted),
+            )
+        )
+
+    def add_partitions(self, raws: Sequence[Any]) -> None:
+        """Register partitions, skipping those that exist."""
+        if raws:
+            rows = self._java_list(raws)
+            self._invoke("add_partitions", lambda client: client.add_partitions(rows, True, False))
+
+    def alter_partitions(self, name: TableName, raws: Sequence[Any]) -> None:
+        """Replace the rows of partitions in one metastore transaction: all or none."""
+        if raws:
+            rows = self._java_list(raws)
+            context = self._context()
+            self._invoke(
+                "alter_partitions",
+                lambda client: client.alter_partitions(name.schema, name.name, rows, context),
+            )
+
+    def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
+        """Remove a partition's row and nothing of its files; no error where there is none."""
+        wanted = self._java_list(values)
+        try:
+            self._invoke(
+                "dropPartition",
+                lambda client: client.dropPartition(name.schema, name.name, wanted, False),
+            )
+        except Refused as error:
+            if error.kind != "NoSuchObjectException":
+                raise
+
+    # -- column statistics ---------------------------------------------------------------------
+
+    def delete_table_column_statistics(self, name: TableName) -> None:
+        """Forget Hive's column statistics of an unpartitioned table."""
+        self._forget(
+            lambda client: client.deleteTableColumnStatistics(name.schema, name.name, None),
+        )
+
+    def delete_partition_column_statistics(
+        self, name: TableName, partitions: Sequence[str], columns: Sequence[str]
+    ) -> None:
+        """Forget Hive's column statistics of these partitions, those that have any."""
+        if not partitions or not columns:
+            return
+        names, wanted = self._java_list(partitions), self._java_list(columns)
+        known = self._read(
+            "getPartitionColumnStatistics",
+            lambda client: client.getPartitionColumnStatistics(name.schema, name.name, names, wanted),
+        )
+        for partition in [str(key) for key in known]:
+            self._forget(
+                lambda client, partition=partition: client.deletePartitionColumnStatistics(
+                    name.schema, name.name, partition, None
+                ),
+            )
+
+    def _forget(self, action: Callable[[Any], Any]) -> None:
+        try:
+            self._invoke("deleteColumnStatistics", action)
+        except Refused as error:
+            if error.kind != "NoSuchObjectException":
+                raise
+
+    # -- what this metastore can do ------------------------------------------------------------
+
+    def probe_compare_and_swap(self, name: TableName) -> bool:
+        """Whether ``alter_table`` honours an expected value, tried on an existing table.
+
+        A metastore without HIVE-26882 ignores the expectation silently, so it is asked to change
+        nothing while expecting what cannot be: a server that agrees does not compare.
+        """
+        raw = self._read("getTable", lambda client: client.getTable(name.schema, name.name))
+        key = "transient_lastDdlTime"
+        try:
+            self.alter_table(name, raw, expected=(key, "lakemerge-probe"))
+        except ValueChanged:
+            return True
+        return False
+
+
+def _unreachable(error: Py4JJavaError, uris: str) -> MetastoreError:
+    text = str(error.java_exception.getMessage()).splitlines()[0]
+    return MetastoreError(
+        expected=f"a metastore at {uris}",
+        found=text,
+        action="Start it, or correct `metastore` in the profile (or hive.metastore.uris in hive-site.xml).",
+    )
+
+
+def _columns(fields: Any) -> tuple[HiveColumn, ...]:
+    return tuple(
+        HiveColumn(str(column.getName()), str(column.getType()), str(column.getComment() or ""))
+        for column in fields
+    )
+
+
+def _table(raw: Any) -> HiveTable:
+    storage = raw.getSd()
+    serde = storage.getSerdeInfo()
+    return HiveTable(
+        name=TableName(str(raw.getDbName()), str(raw.getTableName())),
+        kind=str(raw.getTableType()),
+        columns=_columns(storage.getCols() or ()),
+        partition_columns=_columns(raw.getPartitionKeys() or ()),
+        location=str(storage.getLocation() or ""),
+        parameters={str(key): str(value) for key, value in dict(raw.getParameters() or {}).items()},
+        owner=str(raw.getOwner() or ""),
+        input_format=str(storage.getInputFormat() or ""),
+        serde=str(serde.getSerializationLib() or "") if serde else "",
+        raw=raw,
+    )

@@ -1,0 +1,53 @@
+"""Names of tables and partitions, as Hive writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: What Hive calls the partition of null (and of the empty string).
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+# The characters that Hive's FileUtils.escapePathName escapes.
+_ESCAPED = frozenset('"#%\'*/:=?\\\x7f{[]^') | frozenset(chr(code) for code in range(1, 32))
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, order=True)
+class TableName:
+    """A table's name in the metastore, in lower case as Hive keeps it."""
+
+    schema: str
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", self.schema.lower())
+        object.__setattr__(self, "name", self.name.lower())
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+def escape(value: str) -> str:
+    """One part of a partition's path, escaped as Hive does: ``a/b`` becomes ``a%2Fb``."""
+    if not value:
+        return DEFAULT_PARTITION
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in value)
+
+
+def unescape(part: str) -> str:
+    """The inverse of :func:`escape`."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), part)
+
+
+def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
+    """A partition's name: ``["d", "c"], ["1", "a/b"]`` becomes ``d=1/c=a%2Fb``."""
+    return "/".join(
+        f"{escape(column.lower())}={escape(value)}" for column, value in zip(columns, values, strict=True)
+    )
+
+
+def partition_values(name: str) -> list[str]:
+    """The values of a partition's name, unescaped, in the order of the columns."""
+    return [unescape(part.partition("=")[2]) for part in name.split("/")]
