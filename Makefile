@@ -1,0 +1,84 @@
+.DEFAULT_GOAL := help
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+PYTEST_ARGS ?=
+
+export DBT_PROFILES_DIR := profiles
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+
+##@ Start here
+
+.PHONY: help
+help:  ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: env  ## Run the example pipeline over all its days
+	@$(PY) scripts/run_example.py
+
+.PHONY: run-real
+run-real: env  ## Merge the releases of a public reference data set, one after another
+	@$(PY) scripts/run_real.py
+
+.PHONY: test
+test: lint types  ## Lint, check types and run the tests (but the slow ones)
+	@echo "[test] unit, functional and packaging tests" >&2
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests
+
+##@ Environment
+
+.PHONY: env
+env: $(READY)  ## Create .venv, with Java if the machine has none
+	@$(PY) -m lakemerge.java --check > /dev/null 2>&1 || { \
+		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
+		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[java]' && \
+		$(PY) -m lakemerge.java --check > /dev/null; }
+
+$(READY): pyproject.toml constraints.txt scripts/create_environment.sh
+	@scripts/create_environment.sh $(VENV)
+	@touch $@
+
+.PHONY: clean
+clean:  ## Delete what runs and tests leave behind (not .venv)
+	@rm -rf .lakemerge build dist logs target spark-warehouse metastore_db derby.log
+	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@echo "[clean] done" >&2
+
+##@ Parts of the tests
+
+.PHONY: lint
+lint: env  ## ruff on Python, sqlfluff on models and macros
+	@echo "[lint] ruff" >&2
+	@$(VENV)/bin/ruff check
+	@$(VENV)/bin/ruff format --check
+	@echo "[lint] sqlfluff" >&2
+	@$(PY) scripts/lint_sql.py
+
+.PHONY: types
+types: env  ## mypy, strict
+	@echo "[types] mypy" >&2
+	@$(VENV)/bin/mypy
+
+.PHONY: unit
+unit: env  ## Tests without Spark
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/unit
+
+.PHONY: functional
+functional: env  ## Tests on Spark and a metastore
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/functional
+
+.PHONY: packaging
+packaging: env  ## Tests of the built wheel
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/packaging
+
+.PHONY: test-all
+test-all: lint types  ## Everything, the slow tests included
+	@echo "[test] all tests, the slow ones included" >&2
+	@$(PY) -m pytest $(PYTEST_ARGS) tests
+
+##@ Figures
+
+.PHONY: bench-merge
+bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
+	@$(PY) benchmarks/merge.py

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Creates .venv with the package (editable), its tools and, where the machine has none, Java.
+# Usage: scripts/create_environment.sh <folder of the environment>. PYTHON names the interpreter to use.
+set -eu
+
+venv=$1
+
+say() {
+    printf '[env] %s\n' "$1" >&2
+}
+
+supported() {
+    "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+find_python() {
+    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
+        if supported "$candidate"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    say "Expected Python 3.10 to 3.13; found $(${PYTHON:-python3} --version 2>&1 || echo none). Install one, or name it: make env PYTHON=/path/to/python3"
+    exit 1
+}
+
+create() {
+    python=$(find_python)
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        say "Expected the standard modules venv and ensurepip with $python; found at least one missing. Install them (Debian, Ubuntu: apt install python3-venv)."
+        exit 1
+    fi
+    say "creating $venv with $("$python" --version)"
+    "$python" -m venv --clear "$venv"
+}
+
+# A folder that was moved, or whose interpreter was removed, has a python that does not start.
+if ! supported "$venv/bin/python"; then
+    create
+fi
+
+say "installing packages (about 700 MB the first time, of which pyspark 450 MB: some minutes)"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
