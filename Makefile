@@ -30,10 +30,10 @@ test: lint types  ## Lint, check types and run the tests (but the slow ones)
 
 .PHONY: env
 env: $(READY)  ## Create .venv, with Java if the machine has none
-	@$(PY) -m lakemerge.java --check > /dev/null 2>&1 || { \
+	@$(PY) -m lakemerge.java > /dev/null 2>&1 || { \
 		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
 		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[java]' && \
-		$(PY) -m lakemerge.java --check > /dev/null; }
+		$(PY) -m lakemerge.java > /dev/null; }
 
 $(READY): pyproject.toml constraints.txt scripts/create_environment.sh
 	@scripts/create_environment.sh $(VENV)

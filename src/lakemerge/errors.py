@@ -22,6 +22,17 @@ class LakemergeError(Exception):
         super().__init__(f"Expected {expected}; found {found}. {action}")
 
 
+# -- Java --------------------------------------------------------------------------------------
+
+
+class JavaNotFound(LakemergeError):
+    """No Java starts on this machine."""
+
+
+class JavaUnsupported(LakemergeError):
+    """There is a Java, but of a version that Spark and Hadoop do not run on."""
+
+
 # -- the metastore and the file system ---------------------------------------------------------
 
 
