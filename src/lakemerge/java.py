@@ -19,8 +19,9 @@ from pathlib import Path
 
 from lakemerge.errors import JavaNotFound, JavaUnsupported
 
-# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 24 and later refuse.
-SUPPORTED_VERSIONS = range(17, 24)
+# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 and later refuse unless told not
+# to, and 24 refuses in any case.
+SUPPORTED_VERSIONS = range(17, 23)
 
 _EXPECTED = f"Java {SUPPORTED_VERSIONS[0]} to {SUPPORTED_VERSIONS[-1]}"
 _ACTION = (
