@@ -17,17 +17,33 @@ after as (
 
 ),
 
+lost as (
+
+    select * from before
+    except all
+    select * from after
+
+),
+
+added as (
+
+    select * from after
+    except all
+    select * from before
+
+),
+
 validation_errors as (
 
     select
         'lost' as problem,
-        lost.*
-    from (select * from before except all select * from after) as lost
+        product_id
+    from lost
     union all
     select
         'added' as problem,
-        added.*
-    from (select * from after except all select * from before) as added
+        product_id
+    from added
 
 )
 

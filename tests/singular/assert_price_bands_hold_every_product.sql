@@ -14,17 +14,33 @@ banded as (
 
 ),
 
+missing as (
+
+    select * from products
+    except all
+    select * from banded
+
+),
+
+surplus as (
+
+    select * from banded
+    except all
+    select * from products
+
+),
+
 validation_errors as (
 
     select
         'without a band' as problem,
-        missing.*
-    from (select * from products except all select * from banded) as missing
+        product_id
+    from missing
     union all
     select
         'not in the master' as problem,
-        surplus.*
-    from (select * from banded except all select * from products) as surplus
+        product_id
+    from surplus
 
 )
 

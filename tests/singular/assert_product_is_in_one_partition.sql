@@ -5,8 +5,7 @@ validation_errors as (
 
     select
         product_id,
-        count(*) as row_count,
-        count(distinct coalesce(category, 'null')) as partition_count
+        count(*) as rows_found
     from {{ ref('product_master') }}
     group by product_id
     having count(*) > 1

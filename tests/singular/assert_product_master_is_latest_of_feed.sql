@@ -1,16 +1,10 @@
 -- The master, computed anew from all that was delivered, without the merge.
 with
 
-latest as (
+numbered as (
 
     select
-        product_id,
-        brand,
-        price,
-        inventory,
-        ts,
-        category,
-        is_delete,
+        *,
         row_number() over (
             partition by product_id
             order by ts desc
@@ -31,7 +25,7 @@ expected as (
         inventory,
         ts,
         category
-    from latest
+    from numbered
     where
         newest_first = 1
         and not is_delete
@@ -51,21 +45,33 @@ found as (
 
 ),
 
+missing as (
+
+    select * from expected
+    except all
+    select * from found
+
+),
+
+surplus as (
+
+    select * from found
+    except all
+    select * from expected
+
+),
+
 validation_errors as (
 
-    (
-        select
-            'missing in the master' as problem,
-            *
-        from (select * from expected except all select * from found) as missing
-    )
+    select
+        'not in the master' as problem,
+        product_id
+    from missing
     union all
-    (
-        select
-            'not in the feed' as problem,
-            *
-        from (select * from found except all select * from expected) as surplus
-    )
+    select
+        'not in the feed' as problem,
+        product_id
+    from surplus
 
 )
 
