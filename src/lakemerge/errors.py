@@ -40,8 +40,31 @@ class MetastoreError(LakemergeError):
     """The metastore refused a call or could not be reached."""
 
 
+class MetastoreLocked(MetastoreError):
+    """The embedded metastore is open in another process."""
+
+
+class MetastoreUnreachable(MetastoreError):
+    """Nothing answers at the metastore's address."""
+
+
 class StorageError(LakemergeError):
     """The file system refused a call or could not be reached."""
+
+
+class WarehouseUnwritable(StorageError):
+    """The warehouse's folder cannot be made or written."""
+
+
+# -- the Spark application ---------------------------------------------------------------------
+
+
+class SparkNotStarted(LakemergeError):
+    """Spark did not start."""
+
+
+class SparkApplicationMismatch(LakemergeError):
+    """This process already runs Spark, on another metastore or without Hive."""
 
 
 # -- the state of a table ----------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -99,17 +99,22 @@ class FileSystem:
                 yield entry
 
     def fingerprint(self, path: str) -> Fingerprint:
-        """What a directory holds, folders in it included, as readers see it (Spark and Hive skip hidden names)."""
-        return fingerprint_of(list(self._visible(path)), path)
+        """What a directory holds, its folders included, as readers see it: Spark and Hive skip hidden names."""
+        digest = hashlib.sha256()
+        files = size = 0
+        for relative, entry in sorted(self._visible(path), key=lambda pair: pair[0]):
+            digest.update(f"{relative}\0{entry.size}\0{entry.modified}\n".encode())
+            files, size = files + 1, size + entry.size
+        return Fingerprint(files, size, digest.hexdigest()[:16])
 
-    def _visible(self, path: str) -> Iterator[FileEntry]:
+    def _visible(self, path: str, prefix: str = "") -> Iterator[tuple[str, FileEntry]]:
         for entry in self.list(path):
             if entry.name[:1] in "_.":
                 continue
             if entry.is_directory:
-                yield from self._visible(entry.path)
+                yield from self._visible(entry.path, f"{prefix}{entry.name}/")
             else:
-                yield entry
+                yield f"{prefix}{entry.name}", entry
 
     def read_text(self, path: str) -> str:
         """A whole UTF-8 file. Raises FileNotFoundError where there is none."""
@@ -155,14 +160,6 @@ class FileSystem:
             )
 
         self._invoke("copy", source, run)
-
-
-def fingerprint_of(files: Sequence[FileEntry], base: str) -> Fingerprint:
-    """The fingerprint of these files of one directory."""
-    digest = hashlib.sha256()
-    for entry in sorted(files, key=lambda file: file.path):
-        digest.update(f"{entry.path[len(base) :]}\0{entry.size}\0{entry.modified}\n".encode())
-    return Fingerprint(len(files), sum(entry.size for entry in files), digest.hexdigest()[:16])
 
 
 def _entry(status: Any) -> FileEntry:

@@ -317,6 +317,25 @@ class Metastore:
             if error.kind != "NoSuchObjectException":
                 raise
 
+    # -- locks, for metastores that do not compare -----------------------------------------------
+
+    def lock(self, name: TableName, *, user: str, host: str) -> int:
+        """Ask for an exclusive lock on a table; returns its id, acquired or waiting."""
+        api = self.jvm.api
+        component = api.LockComponent(api.LockType.EXCLUSIVE, api.LockLevel.TABLE, name.schema)
+        component.setTablename(name.name)
+        request = api.LockRequest(self._java_list([component]), user, host)
+        return int(self._invoke("lock", lambda client: client.lock(request)).getLockid())
+
+    def lock_acquired(self, lock_id: int) -> bool:
+        """Whether a lock is held by now."""
+        response = self._invoke("checkLock", lambda client: client.checkLock(lock_id))
+        return str(response.getState()) == "ACQUIRED"
+
+    def unlock(self, lock_id: int) -> None:
+        """Give a lock back."""
+        self._invoke("unlock", lambda client: client.unlock(lock_id))
+
     # -- what this metastore can do ------------------------------------------------------------
 
     def probe_compare_and_swap(self, name: TableName) -> bool:

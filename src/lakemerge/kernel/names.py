@@ -10,7 +10,7 @@ from dataclasses import dataclass
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # The characters that Hive's FileUtils.escapePathName escapes.
-_ESCAPED = frozenset('"#%\'*/:=?\\\x7f{[]^') | frozenset(chr(code) for code in range(1, 32))
+_ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | frozenset(chr(code) for code in range(1, 32))
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 
 

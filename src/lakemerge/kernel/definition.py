@@ -1,0 +1,208 @@
+"""What a table is to the metastore: formats, parameters, and which tables lakemerge may write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.metastore import HiveColumn, HiveTable
+from lakemerge.kernel.names import TableName
+
+#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed.
+VERSION = "lakemerge.version"
+#: The transaction id of the version that is settled.
+TRANSACTION = "lakemerge.txn"
+#: The directory that holds ``_lakemerge``; an unpartitioned table's own location moves away from it.
+ROOT = "lakemerge.root"
+#: Made at creation or adoption; a table dropped and made again gets another.
+TABLE_ID = "lakemerge.id"
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """The three classes by which Hive reads and writes a format."""
+
+    input_format: str
+    output_format: str
+    serde: str
+
+
+FORMATS: Mapping[str, FileFormat] = {
+    "orc": FileFormat(
+        "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat",
+        "org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat",
+        "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
+    ),
+    "parquet": FileFormat(
+        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+        "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+    ),
+}
+
+# Statistics that describe the files of the version before, by Hive's and Spark's names.
+_STATISTICS = ("numRows", "rawDataSize", "numFiles", "totalSize", "COLUMN_STATS_ACCURATE")
+_SPARK_STATISTICS = "spark.sql.statistics."
+_SPARK_SCHEMA = "spark.sql.sources.schema"
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """A table to be made.
+
+    Attributes:
+        columns: without the partition columns.
+        root: URI of its directory; ``None`` is the database's directory and the table's name.
+        external: whether dropping the table elsewhere (``DROP TABLE`` in Hive) keeps the files.
+        parameters: further table parameters, such as ``comment``.
+    """
+
+    name: TableName
+    columns: tuple[HiveColumn, ...]
+    partition_columns: tuple[HiveColumn, ...] = ()
+    file_format: str = "orc"
+    root: str | None = None
+    external: bool = False
+    owner: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def file_format_of(table: HiveTable) -> str:
+    """``orc`` or ``parquet``.
+
+    Raises:
+        UnsupportedTable: the table has another format.
+    """
+    for name, known in FORMATS.items():
+        if table.serde == known.serde:
+            return name
+    raise UnsupportedTable(
+        expected=f"{table.name} to be a plain ORC or Parquet table",
+        found=f"a table read by {table.serde or 'no serde'}",
+        action="Copy its rows to a table of ORC or Parquet first; lakemerge leaves this one alone.",
+    )
+
+
+def check_supported(table: HiveTable) -> None:
+    """Refuse what is no plain table, before anything of it is touched.
+
+    Raises:
+        UnsupportedTable: a view, Iceberg, Delta, Hudi, Hive ACID, bucketed or skewed table, or one of another format.
+    """
+    found = _foreign_kind(table)
+    if found:
+        raise UnsupportedTable(
+            expected=f"{table.name} to be a plain Hive table",
+            found=found,
+            action="Give the model another name (alias), or drop the relation first if it is no longer needed.",
+        )
+    file_format_of(table)
+
+
+def _foreign_kind(table: HiveTable) -> str:
+    parameters = {key.lower(): value.lower() for key, value in table.parameters.items()}
+    if table.kind not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
+        return f"a {table.kind.lower().replace('_', ' ')}"
+    if parameters.get("transactional") == "true":
+        return "a Hive ACID (transactional) table"
+    if parameters.get("table_type") == "iceberg" or "storage_handler" in parameters:
+        return f"a table of {parameters.get('table_type') or parameters['storage_handler']}"
+    provider = parameters.get("spark.sql.sources.provider", "hive")
+    if provider not in ("hive", *FORMATS):
+        return f"a Spark data source table of {provider}"
+    if provider in FORMATS and table.partitioned:
+        # Spark alone reads such partitions by path and ignores their locations unless it tracks them
+        if parameters.get("spark.sql.partitionprovider") != "catalog":
+            return "a Spark data source table whose partitions are not in the metastore"
+    if table.raw.getSd().getNumBuckets() > 0:
+        return "a bucketed table"
+    if "spark.sql.sources.schema.numbucketcols" in parameters:
+        return "a table bucketed by Spark"
+    return ""
+
+
+def new_table(jvm: Jvm, definition: TableDefinition, root: str, location: str) -> Any:
+    """A Java ``Table`` of this definition, not yet in the metastore."""
+    raw = jvm.api.Table()
+    raw.setDbName(definition.name.schema)
+    raw.setTableName(definition.name.name)
+    raw.setTableType("EXTERNAL_TABLE" if definition.external else "MANAGED_TABLE")
+    raw.setOwner(definition.owner)
+    raw.setSd(jvm.api.StorageDescriptor())
+    serde = jvm.api.SerDeInfo()
+    serde.setParameters({"serialization.format": "1"})
+    raw.getSd().setSerdeInfo(serde)
+    raw.getSd().setBucketCols([])
+    raw.getSd().setSortCols([])
+    raw.getSd().setParameters({})
+    raw.getSd().setNumBuckets(-1)
+    raw.getSd().setLocation(location)
+    raw.setPartitionKeys(fields(jvm, definition.partition_columns))
+    set_storage(raw.getSd(), fields(jvm, definition.columns), definition.file_format)
+    parameters = {**definition.parameters, ROOT: root}
+    if definition.external:
+        parameters["EXTERNAL"] = "TRUE"
+    raw.setParameters(parameters)
+    return raw
+
+
+def fields(jvm: Jvm, columns: Sequence[HiveColumn]) -> Any:
+    """A Java list of ``FieldSchema``."""
+    java_list = jvm.java.java.util.ArrayList()
+    for column in columns:
+        java_list.add(jvm.api.FieldSchema(column.name, column.type, column.comment or None))
+    return java_list
+
+
+def set_storage(storage: Any, columns: Any, file_format: str) -> None:
+    """Give a table's or a partition's ``StorageDescriptor`` columns (made by :func:`fields`) and a format."""
+    chosen = FORMATS[file_format]
+    storage.setCols(columns)
+    storage.setInputFormat(chosen.input_format)
+    storage.setOutputFormat(chosen.output_format)
+    storage.getSerdeInfo().setSerializationLib(chosen.serde)
+
+
+def set_statistics(
+    raw: Any, *, files: int, size: int, rows: int | None = None, with_spark: bool = False
+) -> None:
+    """Replace the statistics in a table's or a partition's parameters; those not known are removed.
+
+    Args:
+        with_spark: also write Spark's own keys, which its optimizer takes the size from.
+    """
+    parameters = raw.getParameters()
+    for key in [str(key) for key in parameters]:
+        if key in _STATISTICS or key.startswith(_SPARK_STATISTICS):
+            parameters.remove(key)
+    parameters.put("numFiles", str(files))
+    parameters.put("totalSize", str(size))
+    if with_spark:
+        parameters.put(f"{_SPARK_STATISTICS}totalSize", str(size))
+        if rows is not None:
+            parameters.put(f"{_SPARK_STATISTICS}numRows", str(rows))
+
+
+def move(storage: Any, location: str) -> None:
+    """Point a ``StorageDescriptor`` to another directory."""
+    storage.setLocation(location)
+    # where Spark keeps the location of tables made with USING
+    parameters = storage.getSerdeInfo().getParameters()
+    if parameters and parameters.containsKey("path"):
+        parameters.put("path", location)
+
+
+def same_keys(one: Sequence[HiveColumn], other: Sequence[HiveColumn]) -> bool:
+    """Whether partition columns have the same names and types; comments do not matter."""
+    return [(key.name, key.type) for key in one] == [(key.name, key.type) for key in other]
+
+
+def forget_spark_schema(raw: Any) -> None:
+    """Drop Spark's own copy of the schema, which it would otherwise believe over the metastore's columns."""
+    parameters = raw.getParameters()
+    for key in [str(key) for key in parameters]:
+        if key.startswith(_SPARK_SCHEMA):
+            parameters.remove(key)

@@ -1,0 +1,207 @@
+"""Tables and changes that come from elsewhere: adopting a plain table, and what other programs wrote since."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lakemerge.errors import ForeignWrite, UnsupportedTable
+from lakemerge.kernel.definition import (
+    ROOT,
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    check_supported,
+    file_format_of,
+)
+from lakemerge.kernel.filesystem import FileSystem, Fingerprint
+from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.metastore import HiveTable, Metastore
+from lakemerge.kernel.names import partition_name
+from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.versions import Versions
+
+_LOG = logging.getLogger("lakemerge")
+
+Policy = Literal["adopt", "fail"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a table's partitions really are.
+
+    Attributes:
+        present: by partition name, as the metastore and the file system have it.
+        absent: partitions of the manifest that the metastore has no more.
+    """
+
+    present: Mapping[str, PartitionState]
+    absent: tuple[str, ...]
+
+
+class Foreign:
+    """Looks for what lakemerge did not write, and takes it in."""
+
+    def __init__(self, metastore: Metastore, files: FileSystem, versions: Versions) -> None:
+        self._metastore = metastore
+        self._files = files
+        self._versions = versions
+
+    def adopt(self, table: HiveTable, writer: Mapping[str, str]) -> bool:
+        """Make a plain table's present state its version 0. Nothing of it is moved.
+
+        Returns:
+            Whether this call did it; false when another writer was faster.
+
+        Raises:
+            UnsupportedTable: it is no plain ORC or Parquet table.
+        """
+        check_supported(table)
+        if [column.type for column in table.columns] == ["array<string>"] and table.columns[0].name == "col":
+            raise UnsupportedTable(
+                expected=f"{table.name} to have its columns in the metastore",
+                found="a Spark data source table whose types Hive cannot hold",
+                action="Copy its rows to a table of other types first.",
+            )
+        layout = Layout(table.location)
+        names = self._metastore.partition_names(table.name) if table.partitioned else [WHOLE_TABLE]
+        manifest = Manifest(
+            txn=new_transaction_id(),
+            version=0,
+            parent=None,
+            table_id=uuid.uuid4().hex,
+            operation="adopt",
+            columns=table.columns,
+            partition_columns=table.partition_columns,
+            file_format=file_format_of(table),
+            partitions=self._look(table, layout, names),
+            written=(),
+            removed=(),
+            committed_at=_now(),
+            writer=writer,
+        )
+        self._files.write_text(layout.manifest_of(manifest.txn), manifest.to_json())
+        raw = table.raw.deepCopy()
+        # Spark's own description of the table would hide what the metastore says from now on
+        parameters = raw.getParameters()
+        for key in [str(key) for key in parameters]:
+            if key.startswith(("spark.sql.sources.", "spark.sql.partitionProvider")):
+                parameters.remove(key)
+        done = self._versions.adopt(
+            table.name,
+            raw,
+            {VERSION: "0", TRANSACTION: manifest.txn, ROOT: layout.root, TABLE_ID: manifest.table_id},
+        )
+        if done:
+            _LOG.info(
+                "%s: adopted as version 0 (%d partitions, %d files)",
+                table.name,
+                len(manifest.partitions),
+                manifest.total_files,
+            )
+        else:
+            self._files.delete(layout.manifest_of(manifest.txn))
+        return done
+
+    def inspect(self, state: TableState, manifest: Manifest, names: Iterable[str] | None) -> Found:
+        """What the partitions of these names (``None``: all) are now."""
+        if not state.table.partitioned:
+            return Found(self._look(state.table, state.layout, [WHOLE_TABLE]), ())
+        known = self._metastore.partition_names(state.table.name)
+        wanted = set(known) if names is None else set(known) & set(names)
+        present = self._look(state.table, state.layout, sorted(wanted))
+        missing = set(manifest.partitions) - set(known)
+        return Found(present, tuple(sorted(missing if names is None else missing & set(names))))
+
+    def differs(self, manifest: Manifest, found: Found) -> list[str]:
+        """The names of the partitions that are not what the manifest says."""
+        return sorted(
+            {name for name, state in found.present.items() if manifest.partitions.get(name) != state}
+            | set(found.absent)
+        )
+
+    def take_in(
+        self, state: TableState, found: Found, changed: list[str], policy: Policy, writer: Mapping[str, str]
+    ) -> bool:
+        """Commit what other programs did as a version of its own, marked ``foreign``.
+
+        Returns:
+            Whether this call did it; false when another writer was faster.
+
+        Raises:
+            ForeignWrite: the policy is ``fail``.
+        """
+        name = state.table.name
+        shown = ", ".join(part or "the table's files" for part in changed[:5])
+        if policy == "fail":
+            raise ForeignWrite(
+                expected=f"the files of {name} to be those of version {state.version}",
+                found=f"{len(changed)} changed by another program: {shown}",
+                action="Set on_foreign_write: adopt to take the change in, or restore the version.",
+            )
+        parent = read_manifest(self._files, state.layout, state.txn)
+        partitions = {part: entry for part, entry in parent.partitions.items() if part not in found.absent}
+        partitions.update(found.present)
+        manifest = replace(
+            parent,
+            txn=new_transaction_id(),
+            version=state.version + 1,
+            parent=parent.txn,
+            operation="foreign",
+            columns=state.table.columns,
+            partitions=partitions,
+            written=tuple(part for part in changed if part in found.present),
+            removed=found.absent,
+            committed_at=_now(),
+            metrics={},
+            # what is known of the rows is no longer so
+            properties={},
+            writer=writer,
+        )
+        self._files.write_text(state.layout.manifest_of(manifest.txn), manifest.to_json())
+        done = self._versions.advance(
+            name, state.version_value, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        )
+        if done:
+            _LOG.warning(
+                "%s: %d partitions were changed by another program (%s); taken in as version %d",
+                name,
+                len(changed),
+                shown,
+                manifest.version,
+            )
+        else:
+            self._files.delete(state.layout.manifest_of(manifest.txn))
+        return done
+
+    def fingerprint(self, state: TableState, partition: PartitionState) -> Fingerprint:
+        """What a partition's directory holds at this moment."""
+        return self._files.fingerprint(state.layout.absolute(partition.location))
+
+    def _look(self, table: HiveTable, layout: Layout, names: list[str]) -> dict[str, PartitionState]:
+        if not table.partitioned:
+            return {WHOLE_TABLE: self.examine(layout, table.location)}
+        columns = [column.name for column in table.partition_columns]
+        states = {}
+        for raw in self._metastore.partitions(table.name, names):
+            name = partition_name(columns, [str(value) for value in raw.getValues()])
+            location = str(raw.getSd().getLocation())
+            # a partition that was registered for a commit, or emptied by one, holds no rows
+            if not layout.relative(location).startswith(layout.relative(layout.empty)):
+                states[name] = self.examine(layout, location)
+        return states
+
+    def examine(self, layout: Layout, location: str) -> PartitionState:
+        """A directory as a manifest describes it."""
+        mark = self._files.fingerprint(location)
+        return PartitionState(layout.relative(location), mark.files, mark.bytes, mark.digest)
+
+
+def _now() -> str:
+    import datetime
+
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,250 @@
+"""The kernel's front: open tables, begin transactions, recover."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import tenacity
+
+from lakemerge.errors import ClaimHeld, LakemergeError, TableNotFound
+from lakemerge.kernel.definition import TableDefinition, check_supported, same_keys
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.foreign import Foreign, Policy
+from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.lease import Heartbeats
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveTable, Metastore
+from lakemerge.kernel.names import TableName
+from lakemerge.kernel.rollforward import RollForward
+from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.transaction import Transaction
+from lakemerge.kernel.versions import Versions
+
+_LOG = logging.getLogger("lakemerge")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a kernel behaves.
+
+    Attributes:
+        lease_seconds: a writer without a sign of life for so long is taken for dead.
+        claim_timeout: seconds to wait for a live writer to finish before giving up.
+        on_foreign_write: take in what other programs wrote, or refuse to go on.
+        compare_and_swap: whether the metastore compares; ``None`` finds out.
+        writer: who writes, for the manifests: names and values of any kind.
+    """
+
+    lease_seconds: int = 30
+    claim_timeout: float = 600.0
+    on_foreign_write: Policy = "adopt"
+    compare_and_swap: bool | None = None
+    writer: Mapping[str, str] = field(default_factory=dict)
+
+
+def _no_step(_: str) -> None:
+    return None
+
+
+class Kernel:
+    """Commits to plain Hive tables. One for each JVM; safe for threads."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        settings: Settings | None = None,
+        *,
+        metastore: Metastore | None = None,
+        files: FileSystem | None = None,
+        step: Callable[[str], None] = _no_step,
+    ) -> None:
+        """
+        Args:
+            metastore, files: other ones than the plain, for tests that make calls fail.
+            step: called with the name of each step of a commit when it is done, for tests that kill there.
+        """
+        self.settings = settings or Settings()
+        self.metastore = metastore or Metastore(jvm)
+        self.files = files or FileSystem(jvm)
+        self.step = step
+        self.versions = Versions(self.metastore, compare_and_swap=self.settings.compare_and_swap)
+        self.foreign = Foreign(self.metastore, self.files, self.versions)
+        self.roll_forward = RollForward(self.metastore, self.files, self.versions, step)
+        self.heartbeats = Heartbeats(self.files, self.settings.lease_seconds)
+        self.writer = {"host": platform.node(), "pid": str(os.getpid()), **self.settings.writer}
+
+    # -- opening -------------------------------------------------------------------------------
+
+    def table(self, name: TableName) -> HiveTable:
+        """The metastore's row of a table. Raises TableNotFound."""
+        table = self.metastore.get_table(name)
+        if table is None:
+            raise TableNotFound(
+                expected=f"the table {name}",
+                found="that the metastore has no such table",
+                action="Check its name and the schema of the profile.",
+            )
+        return table
+
+    def peek(self, name: TableName) -> TableState | None:
+        """The state of a table without changing anything; ``None`` if it was never adopted."""
+        return state_of(self.table(name))
+
+    def manifest(self, state: TableState, txn: str | None = None) -> Manifest:
+        """The manifest of the settled version, or of a transaction."""
+        return read_manifest(self.files, state.layout, txn or state.txn)
+
+    def open(self, name: TableName) -> TableState:
+        """The settled state of a table: adopts a plain one, and finishes the commit of a writer that died.
+
+        Raises:
+            TableNotFound, UnsupportedTable: there is no such table, or none that lakemerge may write.
+            ClaimHeld: a live writer did not finish within ``claim_timeout``.
+        """
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(ClaimHeld),
+            stop=tenacity.stop_after_delay(self.settings.claim_timeout),
+            wait=tenacity.wait_random_exponential(multiplier=0.02, max=1),
+            reraise=True,
+        )
+        return retrying(self._open, name)
+
+    def _open(self, name: TableName) -> TableState:
+        while True:
+            table = self.metastore.get_table(name) or self._rebuilt(name)
+            state = state_of(table)
+            if state is None:
+                self.foreign.adopt(table, self.writer)
+            elif state.claim is None:
+                check_supported(table)
+                return state
+            else:
+                self._rescue(state)
+
+    def exists(self, name: TableName) -> bool:
+        """Whether the metastore has the table, after finishing what a writer that died left of it."""
+        try:
+            self.metastore.get_table(name) or self._rebuilt(name)
+        except TableNotFound:
+            return False
+        return True
+
+    def _rebuilt(self, name: TableName) -> HiveTable:
+        """The row of a table whose writer died between dropping and making it anew. Raises TableNotFound."""
+        layout = Layout(self.default_root(name))
+        try:
+            txn = self.files.read_text(layout.rebuild)
+        except FileNotFoundError:
+            return self.table(name)
+        _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, txn)
+        self.roll_forward.run(name, layout, read_manifest(self.files, layout, txn))
+        return self.table(name)
+
+    def default_root(self, name: TableName) -> str:
+        """The directory of a table that names none: in the database's."""
+        database = self.metastore.database_location(name.schema)
+        return self.files.qualify(f"{database.rstrip('/')}/{name.name}")
+
+    def _rescue(self, state: TableState) -> None:
+        """Finish the commit of the claim's holder, if it is dead."""
+        assert state.claim is not None
+        name = state.table.name
+        manifest = read_manifest(self.files, state.layout, state.claim)
+        if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
+            raise ClaimHeld(
+                expected=f"version {state.version + 1} of {name} to be settled",
+                found=f"that {state.claim} holds its claim and is alive",
+                action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
+            )
+        _LOG.warning("%s: finishing version %d for a writer that died", name, manifest.version)
+        self.roll_forward.run(name, state.layout, manifest)
+        self.files.delete(state.layout.heartbeat_of(manifest.txn))
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def begin(self, name: TableName, operation: str) -> Transaction:
+        """Begin a transaction on the table's newest version, as far as its parameters tell.
+
+        Raises:
+            TableNotFound, UnsupportedTable, ClaimHeld: as :meth:`open`.
+        """
+        state = self.open(name)
+        return Transaction(self, name, operation, state, self.manifest(state), None)
+
+    def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
+        """Begin a transaction whose commit makes the table, with its rows, in one step."""
+        return Transaction(self, definition.name, operation, None, None, definition)
+
+    def take_in_foreign(
+        self, state: TableState, names: Iterable[str] | None
+    ) -> tuple[TableState, frozenset[str]]:
+        """Look whether other programs changed partitions (``None``: all) and commit what they did.
+
+        Returns:
+            The state after it, and the names of the partitions that had been changed.
+        """
+        wanted = None if names is None else frozenset(names)
+        seen: set[str] = set()
+        while True:
+            manifest = self.manifest(state)
+            found = self.foreign.inspect(state, manifest, wanted)
+            astray = [
+                name
+                for name, entry in found.present.items()
+                if (known := manifest.partitions.get(name))
+                and known.location != entry.location
+                and state.layout.owns(state.layout.absolute(entry.location))
+            ]
+            if astray and state.table.partitioned:
+                self.roll_forward.repair(state, astray)
+                continue
+            changed = self.foreign.differs(manifest, found)
+            same_schema = same_keys(state.table.columns, manifest.columns)
+            if not changed and same_schema:
+                return state, frozenset(seen)
+            policy = self.settings.on_foreign_write
+            if self.foreign.take_in(state, found, changed, policy, self.writer):
+                seen |= set(changed)
+            state = self.open(state.table.name)
+
+    # -- operations ----------------------------------------------------------------------------
+
+    def recover(self, name: TableName) -> list[str]:
+        """Finish a dead writer's commit and take in what other programs wrote.
+
+        Returns:
+            What was done, a line each; empty where all was well.
+        """
+        before = self.peek(name)
+        if before is None:
+            return []
+        state = self.open(name)
+        done = []
+        if before.claim:
+            done.append(f"finished version {state.version} (transaction {before.claim})")
+        found = self.settings.on_foreign_write
+        after, changed = self.take_in_foreign(state, None)
+        if changed:
+            done.append(f"took in {len(changed)} partitions changed by another program ({found})")
+        done.extend(self._forget_dead(after))
+        return done
+
+    def _forget_dead(self, state: TableState) -> list[str]:
+        """Remove heartbeats of transactions that died before their claim."""
+        done = []
+        for entry in self.files.list(state.layout.open):
+            hidden = entry.name.startswith(".")
+            if not hidden and not self.heartbeats.alive(
+                state.layout, entry.name, self.settings.lease_seconds
+            ):
+                self.files.delete(entry.path)
+                done.append(f"forgot the transaction {entry.name}, which died before its claim")
+        return done
+
+
+__all__ = ["Kernel", "LakemergeError", "Settings"]

@@ -1,0 +1,104 @@
+"""Where a table keeps what: the folders below its root.
+
+::
+
+    <root>/_lakemerge/commits/<txn>.json     manifests
+    <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
+    <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
+    <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
+    <root>/_lakemerge/rebuild                id of a commit that makes the table's metastore row anew
+    <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from dataclasses import dataclass
+
+CONTROL = "_lakemerge"
+
+
+def new_transaction_id() -> str:
+    """A unique id that sorts roughly by time; the time in it is for people and decides nothing."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one table, all URIs below ``root`` (which has no slash at its end)."""
+
+    root: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", self.root.rstrip("/"))
+
+    @property
+    def control(self) -> str:
+        return f"{self.root}/{CONTROL}"
+
+    @property
+    def data(self) -> str:
+        return f"{self.control}/data"
+
+    @property
+    def ledger(self) -> str:
+        return f"{self.control}/ledger"
+
+    @property
+    def commits(self) -> str:
+        return f"{self.control}/commits"
+
+    @property
+    def open(self) -> str:
+        return f"{self.control}/open"
+
+    @property
+    def empty(self) -> str:
+        return f"{self.control}/empty"
+
+    @property
+    def rebuild(self) -> str:
+        """Holds the id of a transaction that is making the table's metastore row anew."""
+        return f"{self.control}/rebuild"
+
+    def data_of(self, txn: str) -> str:
+        return f"{self.data}/{txn}"
+
+    def ledger_of(self, txn: str) -> str:
+        return f"{self.ledger}/{txn}"
+
+    def manifest_of(self, txn: str) -> str:
+        return f"{self.commits}/{txn}.json"
+
+    def heartbeat_of(self, txn: str) -> str:
+        return f"{self.open}/{txn}"
+
+    def empty_of(self, txn: str) -> str:
+        return f"{self.empty}/{txn}"
+
+    def relative(self, location: str) -> str:
+        """A location as a manifest holds it: relative to the root where it lies below it, else as it is."""
+        prefix = f"{normal(self.root)}/"
+        location = normal(location)
+        return location[len(prefix) :] if location.startswith(prefix) else location
+
+    def absolute(self, location: str) -> str:
+        """The inverse of :meth:`relative`; the root itself is the empty string's."""
+        if not location:
+            return self.root
+        has_scheme = ":" in location.partition("/")[0]
+        return location if has_scheme else f"{self.root}/{location}"
+
+    def owns(self, location: str) -> bool:
+        """Whether a location is one that lakemerge made."""
+        return self.relative(location).startswith(f"{CONTROL}/")
+
+
+def normal(uri: str) -> str:
+    """A URI in one spelling: ``file:///a/`` and ``file:/a`` are the same place."""
+    scheme, found, rest = uri.partition("://")
+    if found and rest.startswith("/"):
+        uri = f"{scheme}:{rest}"
+    return uri.rstrip("/")

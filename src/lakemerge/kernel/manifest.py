@@ -1,0 +1,128 @@
+"""The manifest: the JSON file that describes one commit and the whole state that it leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel.metastore import HiveColumn
+
+FORMAT = 1
+#: The name under which a manifest keeps the one directory of an unpartitioned table.
+WHOLE_TABLE = ""
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """Where a partition's files are and what they were when they were committed.
+
+    Attributes:
+        location: relative to the table's root, or a URI where it lies elsewhere.
+        files: number of data files.
+        bytes: their size together.
+        digest: fingerprint of names, sizes and times.
+    """
+
+    location: str
+    files: int
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One commit.
+
+    Attributes:
+        txn: the transaction's id, also the manifest's file name.
+        version: the version that this commit makes.
+        parent: the transaction id of the version before, ``None`` for the first.
+        table_id: made when the table was created or adopted; guards against a table of the same name.
+        operation: ``merge``, ``append``, ``replace``, ``adopt``, ``foreign``…
+        partitions: the whole state, by partition name (``d=1/c=a%2Fb``; the empty name if unpartitioned).
+        written: names of the partitions whose location this commit changed.
+        removed: names of the partitions that this commit dropped.
+        metrics: counts for people, such as ``inserted``.
+        properties: what later commits need to know, such as the highest sequence.
+        sidecars: folders of side data by kind, relative to the root, such as ``ledger``.
+        committed_at: ISO 8601 in UTC; for people and retention, never for order.
+        group: the id of a transaction over several tables.
+    """
+
+    txn: str
+    version: int
+    parent: str | None
+    table_id: str
+    operation: str
+    columns: tuple[HiveColumn, ...]
+    partition_columns: tuple[HiveColumn, ...]
+    file_format: str
+    partitions: Mapping[str, PartitionState]
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    committed_at: str
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    writer: Mapping[str, str] = field(default_factory=dict)
+    lease_seconds: int = 30
+    group: str | None = None
+
+    def to_json(self) -> str:
+        """The manifest's text, one member a line at the top level's depth."""
+        body = dataclasses.asdict(self)
+        return json.dumps({"format": FORMAT, **body}, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> Manifest:
+        """Read a manifest.
+
+        Raises:
+            CorruptTable: the text is no manifest, or of a format newer than this program knows.
+        """
+        try:
+            body = json.loads(text)
+            found = body.pop("format")
+        except (ValueError, KeyError, AttributeError) as error:
+            raise _corrupt(source, f"{type(error).__name__}: {error}") from error
+        if found != FORMAT:
+            raise CorruptTable(
+                expected=f"a manifest of format {FORMAT} in {source}",
+                found=f"format {found}",
+                action="It was written by a newer lakemerge: upgrade this one.",
+            )
+        try:
+            body["columns"] = tuple(HiveColumn(**column) for column in body["columns"])
+            body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
+            body["partitions"] = {name: PartitionState(**state) for name, state in body["partitions"].items()}
+            for name in ("written", "removed"):
+                body[name] = tuple(body[name])
+            body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
+            return cls(**body)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _corrupt(source, f"{type(error).__name__}: {error}") from error
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """The partitions whose rows may differ from the version before."""
+        return frozenset(self.written) | frozenset(self.removed)
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(state.bytes for state in self.partitions.values())
+
+    @property
+    def total_files(self) -> int:
+        return sum(state.files for state in self.partitions.values())
+
+
+def _corrupt(source: str, found: str) -> CorruptTable:
+    return CorruptTable(
+        expected=f"a manifest in {source}",
+        found=found,
+        action="Restore the file from a backup, or drop the lakemerge.* table properties to adopt the table afresh.",
+    )

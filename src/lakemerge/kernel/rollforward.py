@@ -1,0 +1,254 @@
+"""From a claim to a settled version: the second half of a commit, the same for its writer and for a rescuer.
+
+Every step may be done twice and by two processes at once with the same result, so a writer that died
+anywhere after its claim is finished by whoever comes next.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lakemerge.errors import TableNotFound
+from lakemerge.kernel.definition import (
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    TableDefinition,
+    fields,
+    move,
+    new_table,
+    same_keys,
+    set_statistics,
+    set_storage,
+)
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.layout import Layout, normal
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveTable, Metastore, Refused, ReplyLost
+from lakemerge.kernel.names import TableName, partition_name, partition_values
+from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.versions import Versions
+
+_LOG = logging.getLogger("lakemerge")
+# How often an idempotent write is sent again when its reply is lost.
+_SENDS = 4
+
+
+class RollForward:
+    """Finishes claimed commits of partitioned tables."""
+
+    def __init__(
+        self,
+        metastore: Metastore,
+        files: FileSystem,
+        versions: Versions,
+        step: Callable[[str], None],
+    ) -> None:
+        self._metastore = metastore
+        self._files = files
+        self._versions = versions
+        self._step = step
+
+    def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        """Bring the metastore to the state that a claimed manifest describes, and settle it.
+
+        Returns quietly when another process has settled it already.
+        """
+        table = self._metastore.get_table(name)
+        if table is None and not self._files.exists(layout.rebuild):
+            raise TableNotFound(
+                expected=f"the table {name}, which transaction {manifest.txn} has claimed",
+                found="that it was dropped meanwhile",
+                action="Run again to make it anew.",
+            )
+        if table is not None and not self._holds_claim(table, manifest):
+            return
+        if table is None or not same_keys(table.partition_columns, manifest.partition_columns):
+            table = self._recreate(name, table, layout, manifest)
+        if table.partitioned and not self._swap(table, layout, manifest):
+            return
+        self._settle(name, manifest)
+        self._step("settled")
+        if table.partitioned:
+            self._mend(name, manifest)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+        """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
+        name = table.name
+        existing = set(self._metastore.partition_names(name))
+        empty = layout.empty_of(manifest.txn)
+        fresh = [partition for partition in manifest.written if partition not in existing]
+        gone = [partition for partition in manifest.removed if partition in existing]
+        if fresh or gone:
+            self._files.make_directory(empty)
+        self._send(
+            lambda: self._metastore.add_partitions(
+                [self._new_partition(table, partition, empty) for partition in fresh]
+            )
+        )
+        self._step("registered")
+        columns = [column.name for column in manifest.columns]
+        self._metastore.delete_partition_column_statistics(
+            name, [partition for partition in manifest.written if partition in existing], columns
+        )
+        if not self._alter(name, layout, manifest, existing):
+            return False
+        self._step("swapped")
+        for partition in gone:
+            values = partition_values(partition)
+            self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
+        self._step("dropped")
+        return True
+
+    def _alter(self, name: TableName, layout: Layout, manifest: Manifest, existing: set[str]) -> bool:
+        """The one call that moves all touched partitions at once."""
+        locations = {
+            partition: layout.absolute(manifest.partitions[partition].location)
+            for partition in manifest.written
+        }
+        locations.update(
+            {
+                partition: layout.empty_of(manifest.txn)
+                for partition in manifest.removed
+                if partition in existing
+            }
+        )
+        names = sorted(locations)
+        if self._schema_moved(layout, manifest):
+            names = sorted(set(manifest.partitions) | set(locations))
+        raws = self._metastore.partitions(name, names)
+        columns = fields(self._metastore.jvm, manifest.columns)
+        for raw in raws:
+            partition = _partition_of(raw, manifest)
+            set_storage(raw.getSd(), columns, manifest.file_format)
+            if partition in locations:
+                move(raw.getSd(), locations[partition])
+                state = manifest.partitions.get(partition)
+                set_statistics(raw, files=state.files if state else 0, size=state.bytes if state else 0)
+        # the fence: a writer that was taken for dead must not move what others have moved since
+        table = self._metastore.get_table(name)
+        if table is None or not self._holds_claim(table, manifest):
+            _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
+            return False
+        self._send(lambda: self._metastore.alter_partitions(name, raws))
+        return True
+
+    def _settle(self, name: TableName, manifest: Manifest) -> None:
+        expected = f"{manifest.version}:{manifest.txn}"
+        self._versions.advance(name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn})
+
+    def _recreate(
+        self, name: TableName, table: HiveTable | None, layout: Layout, manifest: Manifest
+    ) -> HiveTable:
+        """Make the table's row anew, for the metastore refuses to change partition columns."""
+        definition = TableDefinition(
+            name=name,
+            columns=manifest.columns,
+            partition_columns=manifest.partition_columns,
+            file_format=manifest.file_format,
+            external=table is not None and table.kind == "EXTERNAL_TABLE",
+            owner=table.owner if table else "",
+        )
+        location = layout.root
+        if not manifest.partition_columns:
+            location = layout.absolute(manifest.partitions[""].location)
+        raw = new_table(self._metastore.jvm, definition, layout.root, location)
+        parameters = raw.getParameters()
+        for key, value in (table.parameters if table else {}).items():
+            if not key.startswith("spark.sql."):
+                parameters.put(key, value)
+        parameters.put(VERSION, f"{manifest.version}:{manifest.txn}")
+        parameters.put(TRANSACTION, manifest.parent or manifest.txn)
+        parameters.put(TABLE_ID, manifest.table_id)
+        set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
+        # between the two calls the table is missing; this file lets whoever comes next finish
+        self._files.write_text(layout.rebuild, manifest.txn)
+        if table is not None:
+            self._send(lambda: self._metastore.drop_table(name))
+            self._step("row dropped")
+        try:
+            self._send(lambda: self._metastore.create_table(raw))
+        except Refused as error:
+            if error.kind != "AlreadyExistsException":
+                raise
+        self._files.delete(layout.rebuild)
+        self._step("recreated")
+        made = self._metastore.get_table(name)
+        assert made is not None, "the metastore has just said that the table exists"
+        return made
+
+    def _mend(self, name: TableName, manifest: Manifest) -> None:
+        """Undo this process's swap where it came too late, after another commit had moved the same partitions.
+
+        The metastore cannot compare before it moves partitions, so between the fence and the move a pause
+        longer than the lease remains; the newest manifest says where each partition belongs.
+        """
+        table = self._metastore.get_table(name)
+        state = state_of(table) if table else None
+        if state is None or state.table_id != manifest.table_id or state.txn == manifest.txn:
+            return
+        self.repair(state, manifest.written)
+
+    def repair(self, state: TableState, partitions: Iterable[str]) -> None:
+        """Point partitions to where the settled manifest says, those that point elsewhere below our root."""
+        manifest = read_manifest(self._files, state.layout, state.txn)
+        name = state.table.name
+        astray = []
+        for raw in self._metastore.partitions(name, sorted(partitions)):
+            partition = _partition_of(raw, manifest)
+            known = manifest.partitions.get(partition)
+            location = normal(str(raw.getSd().getLocation()))
+            if (
+                known
+                and location != normal(state.layout.absolute(known.location))
+                and state.layout.owns(location)
+            ):
+                move(raw.getSd(), state.layout.absolute(known.location))
+                astray.append(raw)
+        if astray:
+            _LOG.warning("%s: %d partitions pointed to a superseded commit; moved back", name, len(astray))
+            self._send(lambda: self._metastore.alter_partitions(name, astray))
+
+    # -- helpers -------------------------------------------------------------------------------
+
+    @staticmethod
+    def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
+        return (
+            table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
+            and table.parameters.get(TABLE_ID) == manifest.table_id
+        )
+
+    def _schema_moved(self, layout: Layout, manifest: Manifest) -> bool:
+        if manifest.parent is None:
+            return False
+        parent = read_manifest(self._files, layout, manifest.parent)
+        return parent.columns != manifest.columns
+
+    def _new_partition(self, table: HiveTable, partition: str, location: str) -> Any:
+        raw = self._metastore.jvm.api.Partition()
+        raw.setDbName(table.name.schema)
+        raw.setTableName(table.name.name)
+        raw.setValues(partition_values(partition))
+        raw.setParameters({})
+        raw.setSd(table.raw.getSd().deepCopy())
+        raw.getSd().setLocation(location)
+        return raw
+
+    def _send(self, write: Callable[[], None]) -> None:
+        """Send an idempotent write again until an answer comes."""
+        for attempt in range(1, _SENDS + 1):
+            try:
+                return write()
+            except ReplyLost:
+                if attempt == _SENDS:
+                    raise
+        return None
+
+
+def _partition_of(raw: Any, manifest: Manifest) -> str:
+    columns = [column.name for column in manifest.partition_columns]
+    return partition_name(columns, [str(value) for value in raw.getValues()])

@@ -1,0 +1,80 @@
+"""The state of a table: what its parameters and its manifest say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveTable
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table of lakemerge's at one moment.
+
+    Attributes:
+        version: the number of the last settled version.
+        txn: its transaction.
+        claim: the transaction that has claimed the next version, ``None`` when settled.
+    """
+
+    table: HiveTable
+    layout: Layout
+    version: int
+    txn: str
+    claim: str | None
+    table_id: str
+
+    @property
+    def version_value(self) -> str:
+        """The version parameter as the metastore holds it, the value to compare with."""
+        return f"{self.version + 1}:{self.claim}" if self.claim else str(self.version)
+
+
+def state_of(table: HiveTable) -> TableState | None:
+    """The state that a table's parameters tell; ``None`` for a table that lakemerge has not adopted.
+
+    Raises:
+        CorruptTable: some of the parameters are missing or not readable.
+    """
+    value = table.parameters.get(VERSION)
+    if value is None:
+        return None
+    number, claimed, claim = value.partition(":")
+    try:
+        version = int(number) - (1 if claimed else 0)
+        return TableState(
+            table=table,
+            layout=Layout(table.parameters[ROOT]),
+            version=version,
+            txn=table.parameters[TRANSACTION],
+            claim=claim or None,
+            table_id=table.parameters[TABLE_ID],
+        )
+    except (KeyError, ValueError) as error:
+        raise CorruptTable(
+            expected=f"the table parameters {VERSION}, {TRANSACTION}, {ROOT} and {TABLE_ID} on {table.name}",
+            found=f"{VERSION}={value!r} and {type(error).__name__}: {error}",
+            action="Set them back, or remove all four to have the table adopted afresh as it is.",
+        ) from error
+
+
+def read_manifest(files: FileSystem, layout: Layout, txn: str) -> Manifest:
+    """The manifest of a transaction.
+
+    Raises:
+        CorruptTable: there is none, or it cannot be read.
+    """
+    path = layout.manifest_of(txn)
+    try:
+        return Manifest.from_json(files.read_text(path), path)
+    except FileNotFoundError as error:
+        raise CorruptTable(
+            expected=f"the manifest {path}",
+            found="no such file",
+            action="Restore it from a backup, or remove the lakemerge.* table parameters to adopt the table afresh.",
+        ) from error

@@ -1,0 +1,453 @@
+"""One commit: what was read, what was staged, and its publication."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import tenacity
+
+from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState, LakemergeError
+from lakemerge.kernel.definition import (
+    ROOT,
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    TableDefinition,
+    fields,
+    forget_spark_schema,
+    move,
+    new_table,
+    same_keys,
+    set_statistics,
+    set_storage,
+)
+from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
+from lakemerge.kernel.names import TableName
+from lakemerge.kernel.state import TableState, read_manifest, state_of
+
+if TYPE_CHECKING:
+    from lakemerge.kernel.kernel import Kernel
+
+_LOG = logging.getLogger("lakemerge")
+
+
+class Transaction:
+    """Stage, claim, swap, settle. Made by :meth:`Kernel.begin` and :meth:`Kernel.create`; not for two threads.
+
+    Attributes:
+        base: the manifest of the version that this transaction builds on; ``None`` when it makes the table.
+        metrics: counts to record, such as ``inserted``.
+        properties: what later commits need to know; lists are united when another commit came between.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        name: TableName,
+        operation: str,
+        state: TableState | None,
+        base: Manifest | None,
+        definition: TableDefinition | None,
+    ) -> None:
+        self.txn = new_transaction_id()
+        self.name = name
+        self.operation = operation
+        self.base = base
+        self.metrics: dict[str, int] = {}
+        self.properties: dict[str, Any] = dict(base.properties) if base else {}
+        self.state = "open"
+        self._kernel = kernel
+        self._table = state
+        self._definition = definition
+        self._columns = base.columns if base else definition.columns if definition else ()
+        self._keys = base.partition_columns if base else definition.partition_columns if definition else ()
+        self._format = base.file_format if base else definition.file_format if definition else "orc"
+        self._pins: dict[str, PartitionState] = {}
+        self._reads: set[str] = set()
+        self._reads_all = False
+        self._written: dict[str, PartitionState] = {}
+        self._removed: set[str] = set()
+        self._replaces_all = False
+        self._sidecars: dict[str, tuple[list[str], bool]] = {}
+        self._parameters: dict[str, str] = {}
+        self._beating = False
+        self.layout = state.layout if state else Layout(self._root())
+
+    def _root(self) -> str:
+        assert self._definition is not None
+        if self._definition.root:
+            return self._kernel.files.qualify(self._definition.root)
+        return self._kernel.default_root(self.name)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read(self, names: Iterable[str] | None = None) -> None:
+        """Declare that partitions (``None``: the whole table) are about to be read.
+
+        What other programs changed in them is taken in first, as a version of its own. From here on a change of
+        theirs is a conflict.
+
+        Raises:
+            CommitConflict: the table has moved on since an earlier read of this transaction.
+            ForeignWrite: other programs changed them and the policy is ``fail``.
+        """
+        self._require_open()
+        if self._table is None or self.base is None:
+            return
+        wanted = None if names is None else frozenset(names)
+        state, changed = self._kernel.take_in_foreign(self._table, wanted)
+        if state.txn != self.base.txn:
+            if self._reads or self._reads_all:
+                raise self._conflict(f"version {state.version} ({', '.join(sorted(changed)[:3])})")
+            self._table, self.base = state, self._kernel.manifest(state)
+            self.properties = dict(self.base.properties)
+            self._columns = self.base.columns
+        known = self.base.partitions
+        # a partition that is not there yet is read too: another commit may make it meanwhile
+        self._reads |= set(known) if wanted is None else wanted
+        self._pins.update({name: known[name] for name in (known if wanted is None else wanted & set(known))})
+        self._reads_all = self._reads_all or wanted is None
+
+    # -- staging -------------------------------------------------------------------------------
+
+    @property
+    def stage_directory(self) -> str:
+        """The URI to write the new files to: partition directories in it, or the files of the whole table."""
+        self._require_open()
+        self._beat()
+        return self.layout.data_of(self.txn)
+
+    @property
+    def ledger_directory(self) -> str:
+        """The URI to write this commit's ledger to."""
+        self._require_open()
+        self._beat()
+        return self.layout.ledger_of(self.txn)
+
+    def _beat(self) -> None:
+        if not self._beating:
+            self._kernel.heartbeats.start(self.layout, self.txn)
+            self._beating = True
+
+    def add_staged(self) -> list[str]:
+        """Take what lies in the stage directory as the new content of its partitions; returns their names."""
+        self._require_open()
+        directory = self.layout.data_of(self.txn)
+        if not self._keys:
+            self._kernel.files.make_directory(directory)
+            self._written[WHOLE_TABLE] = self._kernel.foreign.examine(self.layout, directory)
+            return [WHOLE_TABLE]
+        names = self._partition_paths(directory, "", len(self._keys))
+        for name in names:
+            self._written[name] = self._kernel.foreign.examine(self.layout, f"{directory}/{name}")
+        return names
+
+    def _partition_paths(self, directory: str, prefix: str, depth: int) -> list[str]:
+        if depth == 0:
+            return [prefix]
+        return [
+            path
+            for entry in self._kernel.files.list(directory)
+            if entry.is_directory and "=" in entry.name
+            for path in self._partition_paths(
+                entry.path, f"{prefix}/{entry.name}" if prefix else entry.name, depth - 1
+            )
+        ]
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Drop partitions."""
+        self._require_open()
+        self._removed |= set(names)
+
+    def replace_all(self) -> None:
+        """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""
+        self._require_open()
+        self._replaces_all = True
+        self.properties.clear()
+
+    def set_schema(
+        self,
+        columns: Sequence[HiveColumn],
+        partition_columns: Sequence[HiveColumn] | None = None,
+        file_format: str | None = None,
+    ) -> None:
+        """Give the table other columns; partition columns and format only together with :meth:`replace_all`."""
+        self._require_open()
+        self._columns = tuple(columns)
+        self._keys = self._keys if partition_columns is None else tuple(partition_columns)
+        self._format = file_format or self._format
+
+    def set_parameters(self, parameters: Mapping[str, str]) -> None:
+        """Set table parameters (such as ``comment``) in the same change."""
+        self._require_open()
+        self._parameters.update(parameters)
+
+    def add_sidecar(self, kind: str, directory: str, *, replace: bool = False) -> None:
+        """Record a folder of side data, beside those of the version before or in their place."""
+        self._require_open()
+        self._sidecars[kind] = ([self.layout.relative(directory)], replace)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a commit would change nothing."""
+        same_schema = self.base is not None and self._columns == self.base.columns
+        nothing = not (self._written or self._removed or self._sidecars or self._parameters)
+        return nothing and same_schema and not self._replaces_all
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def commit(self) -> int:
+        """Publish what was staged, all at once.
+
+        Returns:
+            The version that this commit made.
+
+        Raises:
+            CommitConflict: what this transaction read has changed since; nothing was published.
+            ClaimHeld: another writer did not finish in time; nothing was published.
+        """
+        self._require_open()
+        self._beat()
+        self._kernel.step("staged")
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_LostRace),
+            wait=tenacity.wait_random_exponential(multiplier=0.01, max=0.5),
+            stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
+            reraise=True,
+        )
+        manifest = retrying(self._create if self._table is None else self._claim)
+        self.state = "committed"
+        self._kernel.step("claimed")
+        self._kernel.roll_forward.run(self.name, self.layout, manifest)
+        self._close()
+        return manifest.version
+
+    def abort(self) -> None:
+        """Give up, and remove what was staged. Does nothing after the end of the transaction."""
+        if self.state != "open":
+            return
+        self.state = "aborted"
+        for path in (
+            self.layout.data_of(self.txn),
+            self.layout.ledger_of(self.txn),
+            self.layout.manifest_of(self.txn),
+        ):
+            self._kernel.files.delete(path)
+        self._close()
+
+    def _close(self) -> None:
+        if self._beating:
+            self._kernel.heartbeats.stop(self.layout, self.txn)
+            self._beating = False
+
+    # -- claiming ------------------------------------------------------------------------------
+
+    def _claim(self) -> Manifest:
+        """One attempt to claim the next version; for an unpartitioned table this publishes it."""
+        state = self._kernel.open(self.name)
+        parent = self._kernel.manifest(state)
+        self._check(state, parent)
+        self._check_pins()
+        manifest = self._manifest(state, parent)
+        self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
+        self._kernel.step("manifest written")
+        rebuilt = not same_keys(state.table.partition_columns, self._keys)
+        whole = not self._keys and not rebuilt
+        value = str(manifest.version) if whole else f"{manifest.version}:{self.txn}"
+        # the settled transaction's id moves with the version, so a claim leaves it alone
+        parameters = {VERSION: value, **({TRANSACTION: self.txn} if whole else {})}
+
+        def change(raw: Any) -> None:
+            for key, text in self._parameters.items():
+                raw.putToParameters(key, text)
+            if rebuilt:
+                return
+            if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
+                set_storage(raw.getSd(), fields(self._kernel.metastore.jvm, manifest.columns), self._format)
+                forget_spark_schema(raw)
+            if whole:
+                move(raw.getSd(), self.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
+            rows = manifest.properties.get("rows")
+            set_statistics(
+                raw, files=manifest.total_files, size=manifest.total_bytes, rows=rows, with_spark=True
+            )
+
+        if whole:
+            self._kernel.metastore.delete_table_column_statistics(self.name)
+        if not self._kernel.versions.advance(self.name, state.version_value, parameters, change):
+            if not self._in_history():
+                raise _lost_race(self.name)
+        return manifest
+
+    def _create(self) -> Manifest:
+        """One attempt to make the table; an unpartitioned one is complete with it."""
+        assert self._definition is not None
+        manifest = self._manifest(None, None)
+        self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
+        self._kernel.step("manifest written")
+        location = self.layout.root
+        if not self._keys:
+            location = self.layout.absolute(manifest.partitions[WHOLE_TABLE].location)
+        else:
+            self._kernel.files.make_directory(location)
+        raw = new_table(self._kernel.metastore.jvm, self._definition, self.layout.root, location)
+        value = "1" if not self._keys else f"1:{self.txn}"
+        own = {VERSION: value, TRANSACTION: self.txn, TABLE_ID: manifest.table_id, ROOT: self.layout.root}
+        for key, text in {**self._parameters, **own}.items():
+            raw.putToParameters(key, text)
+        rows = manifest.properties.get("rows")
+        set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, rows=rows, with_spark=True)
+        try:
+            self._kernel.metastore.create_table(raw)
+        except (ReplyLost, Refused) as error:
+            self._resolve_creation(error, manifest)
+        return manifest
+
+    def _resolve_creation(self, error: LakemergeError, manifest: Manifest) -> None:
+        """Whether a creation that ended in an error has happened all the same."""
+        table = self._kernel.metastore.get_table(self.name)
+        if table is not None and table.parameters.get(TABLE_ID) == manifest.table_id:
+            return
+        if isinstance(error, ReplyLost) and table is None:
+            raise _lost_race(self.name) from error
+        if table is not None:
+            raise self._conflict("that the table has been made meanwhile") from error
+        raise error
+
+    def _in_history(self) -> bool:
+        """Whether this transaction is committed although its claim seemed lost: a rescuer may have settled it."""
+        table = self._kernel.metastore.get_table(self.name)
+        state = state_of(table) if table else None
+        if state is None or self.base is None or state.table_id != self.base.table_id:
+            return False
+        txn: str | None = state.claim or state.txn
+        while txn and txn != self.base.txn:
+            if txn == self.txn:
+                return True
+            txn = read_manifest(self._kernel.files, state.layout, txn).parent
+        return False
+
+    # -- conflicts -----------------------------------------------------------------------------
+
+    def _check(self, state: TableState, parent: Manifest) -> None:
+        """Whether this transaction may follow on the newest version."""
+        assert self.base is not None
+        if parent.txn == self.base.txn:
+            return
+        if parent.table_id != self.base.table_id:
+            raise self._conflict("that the table was dropped and made again")
+        if self._replaces_all:
+            return
+        step = parent
+        while step.txn != self.base.txn:
+            meets = step.touched & self._reads or (self._reads_all and step.touched)
+            if meets or not same_keys(step.columns, self.base.columns) or step.parent is None:
+                author = step.writer.get("node", step.txn)
+                raise self._conflict(f"version {step.version} ({step.operation} by {author})")
+            step = read_manifest(self._kernel.files, state.layout, step.parent)
+
+    def _check_pins(self) -> None:
+        """Whether the files that were read are still the same; other programs do not claim before they write."""
+        for name, pinned in self._pins.items():
+            now = self._kernel.foreign.examine(self.layout, self.layout.absolute(pinned.location))
+            if now != pinned:
+                raise self._conflict(f"that another program wrote into {name or 'the table'} meanwhile")
+
+    def _conflict(self, found: str) -> CommitConflict:
+        version = self.base.version if self.base else 0
+        return CommitConflict(
+            expected=f"{self.name} to be as it was read, at version {version}",
+            found=found,
+            action="The work has to be redone on the newer version.",
+        )
+
+    # -- the manifest --------------------------------------------------------------------------
+
+    def _manifest(self, state: TableState | None, parent: Manifest | None) -> Manifest:
+        partitions = dict(parent.partitions) if parent else {}
+        removed = set(self._removed)
+        if self._replaces_all and state is not None:
+            removed |= set(partitions)
+            if state.table.partitioned:
+                removed |= set(self._kernel.metastore.partition_names(self.name))
+        removed -= set(self._written)
+        for name in removed:
+            partitions.pop(name, None)
+        partitions.update(self._written)
+        if not self._keys and WHOLE_TABLE not in partitions:
+            partitions = {
+                WHOLE_TABLE: self._kernel.foreign.examine(self.layout, self.layout.data_of(self.txn))
+            }
+        return Manifest(
+            txn=self.txn,
+            version=parent.version + 1 if parent else 1,
+            parent=parent.txn if parent else None,
+            table_id=parent.table_id if parent else uuid.uuid4().hex,
+            operation=self.operation,
+            columns=self._columns,
+            partition_columns=self._keys,
+            file_format=self._format,
+            partitions=partitions,
+            written=tuple(sorted(self._written)),
+            removed=tuple(sorted(removed - {WHOLE_TABLE})),
+            committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            metrics=dict(self.metrics),
+            properties=self._united_properties(parent),
+            sidecars=self._united_sidecars(parent),
+            writer=self._kernel.writer,
+            lease_seconds=self._kernel.settings.lease_seconds,
+        )
+
+    def _united_properties(self, parent: Manifest | None) -> dict[str, Any]:
+        properties = dict(self.properties)
+        if parent is None or self.base is None or parent.txn == self.base.txn or self._replaces_all:
+            return properties
+        for key, value in parent.properties.items():
+            mine = properties.get(key)
+            if isinstance(value, list) and isinstance(mine, list):
+                properties[key] = mine + [item for item in value if item not in mine]
+            elif isinstance(value, int) and isinstance(mine, int):
+                # a sum such as the number of rows: theirs, and what this transaction adds
+                properties[key] = value + mine - self.base.properties.get(key, 0)
+        for key in set(properties) - set(parent.properties):
+            del properties[key]
+        return properties
+
+    def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
+        sidecars = dict(parent.sidecars) if parent and not self._replaces_all else {}
+        for kind, (paths, replaces) in self._sidecars.items():
+            if (
+                replaces
+                and parent
+                and self.base
+                and parent.sidecars.get(kind) != self.base.sidecars.get(kind)
+            ):
+                raise self._conflict(f"another commit's {kind}")
+            sidecars[kind] = tuple(paths) if replaces else (*sidecars.get(kind, ()), *paths)
+        return sidecars
+
+    def _require_open(self) -> None:
+        if self.state != "open":
+            raise InvalidTransactionState(
+                expected="an open transaction",
+                found=f"one that is {self.state}",
+                action="Begin another one.",
+            )
+
+
+class _LostRace(ClaimHeld):
+    """Another writer claimed first; nothing is lost but the attempt."""
+
+
+def _lost_race(name: TableName) -> _LostRace:
+    return _LostRace(
+        expected=f"to claim the next version of {name}",
+        found="that other writers were first each time",
+        action="Run again when fewer writers are at work.",
+    )

@@ -1,0 +1,138 @@
+"""The one word that decides: compare-and-swap of a table's version parameter."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lakemerge.errors import ClaimHeld
+from lakemerge.kernel.definition import VERSION
+from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.names import TableName
+
+_LOG = logging.getLogger("lakemerge")
+_SENDS = 4
+_LOCK_SECONDS = 60.0
+
+
+class Versions:
+    """Moves version parameters on, one writer at a time."""
+
+    def __init__(self, metastore: Metastore, *, compare_and_swap: bool | None = None) -> None:
+        """
+        Args:
+            compare_and_swap: whether the metastore compares (HIVE-26882); ``None`` finds out at the first write.
+        """
+        self._metastore = metastore
+        self._compares = compare_and_swap
+        self._lock = threading.Lock()
+
+    def advance(
+        self,
+        name: TableName,
+        expected: str,
+        parameters: Mapping[str, str],
+        change: Callable[[Any], None] | None = None,
+    ) -> bool:
+        """Set table parameters, ``lakemerge.version`` among them, if the version is still the expected one.
+
+        Args:
+            expected: the version parameter's value that allows the change.
+            parameters: what to set, with values that no other writer sets (they tell a lost reply's outcome).
+            change: further changes of the Java ``Table``, in the same call.
+
+        Returns:
+            Whether the table now has these parameters by this call (or by another process's equal one).
+        """
+        for _ in range(_SENDS):
+            table = self._metastore.get_table(name)
+            if table is None:
+                return False
+            if table.parameters.get(VERSION) != expected:
+                return all(table.parameters.get(key) == value for key, value in parameters.items())
+            raw = table.raw.deepCopy()
+            for key, value in parameters.items():
+                raw.putToParameters(key, value)
+            if change:
+                change(raw)
+            try:
+                self._alter(name, raw, (VERSION, expected))
+                return True
+            except (ReplyLost, ValueChanged):
+                continue  # it may have succeeded, or another writer was first: look again
+        raise ReplyLost(
+            expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
+            found=f"no answer {_SENDS} times",
+            action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
+        )
+
+    def adopt(self, name: TableName, raw: Any, parameters: Mapping[str, str]) -> bool:
+        """Give a table that has no version parameter its first one, unless another writer was faster.
+
+        A value that is absent cannot be compared with, so the time of the last DDL, which every table of
+        the metastore has, stands in for it.
+        """
+        clock = "transient_lastDdlTime"
+        before = str(raw.getParameters().get(clock))
+        changed = raw.deepCopy()
+        for key, value in parameters.items():
+            changed.putToParameters(key, value)
+        changed.putToParameters(clock, str(int(before) + 1))
+        try:
+            self._alter(name, changed, (clock, before))
+        except ValueChanged:
+            return False
+        except ReplyLost:
+            table = self._metastore.get_table(name)
+            return table is not None and table.parameters.get(VERSION) == parameters[VERSION]
+        return True
+
+    def compares(self, name: TableName) -> bool:
+        """Whether the metastore compares, found out once on an existing table."""
+        with self._lock:
+            if self._compares is None:
+                self._compares = self._metastore.probe_compare_and_swap(name)
+                if not self._compares:
+                    _LOG.warning(
+                        "This metastore ignores compare-and-swap (it lacks HIVE-26882); its lock API stands in: "
+                        "a writer that pauses longer than the lock's time-out can overwrite another's commit"
+                    )
+            return self._compares
+
+    def _alter(self, name: TableName, raw: Any, expected: tuple[str, str]) -> None:
+        if self.compares(name):
+            self._metastore.alter_table(name, raw, expected=expected)
+            return
+        with self._table_lock(name):
+            table = self._metastore.get_table(name)
+            found = table.parameters.get(expected[0]) if table else None
+            if found != expected[1]:
+                raise ValueChanged("alter_table under a lock", "changed", f"{expected[0]} is {found!r}")
+            self._metastore.alter_table(name, raw)
+
+    @contextmanager
+    def _table_lock(self, name: TableName) -> Iterator[None]:
+        """Hive's exclusive lock on the table, for metastores that do not compare."""
+        lock_id = self._metastore.lock(name, user=getpass.getuser(), host=platform.node())
+        try:
+            deadline = time.monotonic() + _LOCK_SECONDS
+            while not self._metastore.lock_acquired(lock_id):
+                if time.monotonic() > deadline:
+                    raise ClaimHeld(
+                        expected=f"the metastore's lock on {name} within {_LOCK_SECONDS:.0f} seconds",
+                        found="that another process holds it",
+                        action="Run again later; see SHOW LOCKS in Hive for the holder.",
+                    )
+                time.sleep(0.1)
+            yield
+        finally:
+            try:
+                self._metastore.unlock(lock_id)
+            except Refused as error:
+                _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
