@@ -75,9 +75,7 @@ class FeedFile:
         writer = csv.writer(buffer, lineterminator="\n")
         for change in self.changes:
             values = (change.category, change.brand, change.price, change.inventory)
-            writer.writerow(
-                (change.product_id, *("" if v is None else v for v in values), change.ts)
-            )
+            writer.writerow((change.product_id, *("" if v is None else v for v in values), change.ts))
         return buffer.getvalue()
 
 
