@@ -1,0 +1,25 @@
+"""The dbt adapter ``lakemerge``: plain Hive tables with merge, snapshots and atomic publishes."""
+
+from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager
+from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.impl import LakemergeAdapter
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.include import lakemerge
+
+__all__ = [
+    "LakemergeAdapter",
+    "LakemergeColumn",
+    "LakemergeConnectionManager",
+    "LakemergeCredentials",
+    "LakemergeRelation",
+    "Plugin",
+]
+
+Plugin = AdapterPlugin(
+    adapter=LakemergeAdapter,  # type: ignore[arg-type]
+    credentials=LakemergeCredentials,
+    include_path=lakemerge.PACKAGE_PATH,
+    dependencies=["spark"],
+)

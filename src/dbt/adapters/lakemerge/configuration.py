@@ -1,0 +1,185 @@
+"""What Spark will be told, worked out before it starts: profile, spark-defaults.conf, hive-site.xml."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+from xml.etree import ElementTree
+
+from dbt.adapters.lakemerge.credentials import EMBEDDED, LakemergeCredentials
+
+_HIVE_URIS = "hive.metastore.uris"
+_JDO_URL = "javax.jdo.option.ConnectionURL"
+_JDO_DRIVER = "javax.jdo.option.ConnectionDriverName"
+_WAREHOUSE = "spark.sql.warehouse.dir"
+_HADOOP = "spark.hadoop."
+
+# Set for every session. Without them commits or reads go wrong, so no configuration may change them.
+_REQUIRED_OF_SESSIONS: Mapping[str, str] = {
+    # else a partitioned CREATE TABLE … STORED AS ORC AS SELECT fails, and so does each dynamic insert
+    "hive.exec.dynamic.partition": "true",
+    "hive.exec.dynamic.partition.mode": "nonstrict",
+    # Spark's own readers and writers: Hive's have other types, and list files anew per partition
+    "spark.sql.orc.impl": "native",
+    "spark.sql.hive.convertMetastoreOrc": "true",
+    "spark.sql.hive.convertMetastoreParquet": "true",
+    # by default Spark saves an inferred schema in the metastore at the first read of a table that
+    # Hive made, and so overwrites the row of a table that is being committed
+    "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
+    "spark.sql.hive.metastorePartitionPruning": "true",
+    "spark.sql.hive.metastorePartitionPruningFallbackOnException": "true",
+}
+
+# Set for the application. A metastore that Hive's client starts in this JVM has no disruptor jar.
+_REQUIRED_OF_APPLICATION: Mapping[str, str] = {_HADOOP + "hive.async.log.enabled": "false"}
+
+# Set for the application where nothing else sets them.
+_DEFAULTS: Mapping[str, str] = {
+    "spark.app.name": "dbt-lakemerge",
+    # its port and its threads serve nobody while dbt runs
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_EMBEDDED_SETTINGS: Mapping[str, str] = {
+    _HADOOP + _HIVE_URIS: "",
+    _HADOOP + _JDO_DRIVER: "org.apache.derby.jdbc.EmbeddedDriver",
+    _HADOOP + "datanucleus.schema.autoCreateAll": "true",
+    _HADOOP + "hive.metastore.schema.verification": "false",
+}
+
+#: Derby's folder, below the warehouse. The underscore keeps it from being a table's name in Hive.
+EMBEDDED_FOLDER = "_metastore_db"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The settings that the application starts with, and what they amount to.
+
+    Attributes:
+        application: settings for the builder of the root session.
+        metastore_uris: addresses of the metastore, empty when it is embedded.
+        derby: the embedded metastore's folder; ``None`` when it is remote, in memory or no Derby.
+        warehouse: the warehouse's local folder; ``None`` where it is not local, or not named by the profile.
+    """
+
+    application: Mapping[str, str]
+    metastore_uris: str
+    derby: Path | None
+    warehouse: Path | None
+
+    @property
+    def metastore(self) -> str:
+        """The metastore in words."""
+        return self.metastore_uris or f"{EMBEDDED} ({self.derby or 'in memory or by hive-site.xml'})"
+
+    @classmethod
+    def of(cls, credentials: LakemergeCredentials) -> Configuration:
+        """Work out the settings for a profile in the environment of this process."""
+        given = credentials.server_side_parameters
+        outside = {**_hive_site(), **_spark_defaults()}
+        application = dict(given)
+        for name, value in _DEFAULTS.items():
+            if name not in outside:
+                application.setdefault(name, value)
+        location = credentials.warehouse or given.get(_WAREHOUSE)
+        if location is None and credentials.metastore == EMBEDDED:
+            location = outside.get(_WAREHOUSE, "spark-warehouse")
+        warehouse = _local(location) if location else None
+        if location:
+            application[_WAREHOUSE] = warehouse.as_uri() if warehouse else location
+        if credentials.metastore == EMBEDDED:
+            application = {**_EMBEDDED_SETTINGS, _HADOOP + _JDO_URL: _derby_url(warehouse), **application}
+        elif credentials.metastore:
+            application[_HADOOP + _HIVE_URIS] = credentials.metastore
+        application.update(_REQUIRED_OF_APPLICATION)
+        application.update(_REQUIRED_OF_SESSIONS)
+        known = {**outside, **application}
+        uris = known.get(_HADOOP + _HIVE_URIS, known.get(_HIVE_URIS, ""))
+        url = known.get(_HADOOP + _JDO_URL, known.get(_JDO_URL, _derby_url(None)))
+        return cls(
+            application=application,
+            metastore_uris=uris,
+            derby=None if uris else _derby_folder(url),
+            warehouse=warehouse,
+        )
+
+
+def session_settings(credentials: LakemergeCredentials) -> dict[str, str]:
+    """The settings of each session of a profile: its own, and those that no profile may change."""
+    return {**credentials.server_side_parameters, **_REQUIRED_OF_SESSIONS}
+
+
+def _derby_url(warehouse: Path | None) -> str:
+    # "metastore_db" in the working directory is Spark's own default
+    folder = warehouse / EMBEDDED_FOLDER if warehouse else Path("metastore_db")
+    return f"jdbc:derby:;databaseName={folder};create=true"
+
+
+def _derby_folder(url: str) -> Path | None:
+    """The folder that a JDBC URL of Derby names; ``None`` for other databases and for memory."""
+    match = re.match(r"jdbc:derby:(?!//)(?P<path>[^;]*)(?P<attributes>.*)", url)
+    if match is None:
+        return None
+    named = re.search(r";databaseName=([^;]*)", match["attributes"])
+    path = match["path"] or (named[1] if named else "")
+    if not path or path.startswith("memory:"):
+        return None
+    return Path(path.removeprefix("directory:")).absolute()
+
+
+def _local(location: str) -> Path | None:
+    """The absolute path of a local path or ``file:`` URI; ``None`` for another file system."""
+    parsed = urlparse(location)
+    if parsed.scheme == "file":
+        return Path(unquote(parsed.path))
+    # one letter is a Windows drive
+    if len(parsed.scheme) > 1:
+        return None
+    return Path(location).expanduser().absolute()
+
+
+def _spark_home() -> Path:
+    if home := os.environ.get("SPARK_HOME"):
+        return Path(home)
+    import pyspark
+
+    return Path(pyspark.__file__).parent
+
+
+def _conf_folders() -> list[Path]:
+    named = [os.environ.get(name) for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")]
+    folders = [Path(folder) for folder in named if folder]
+    return folders if named[0] else [_spark_home() / "conf", *folders]
+
+
+def configures_logging() -> bool:
+    """Whether this environment has a log configuration of its own."""
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    names = ("log4j2.properties", "log4j2.xml", "log4j2.yaml")
+    return "log4j2.configurationFile" in options or any(
+        (folder / name).is_file() for folder in _conf_folders() for name in names
+    )
+
+
+def _spark_defaults() -> dict[str, str]:
+    path = _conf_folders()[0] / "spark-defaults.conf"
+    if not path.is_file():
+        return {}
+    rows = (line.strip() for line in path.read_text(errors="replace").splitlines())
+    pairs = (re.split(r"\s*[=\s]\s*", row, maxsplit=1) for row in rows if row and row[0] not in "#!")
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+def _hive_site() -> dict[str, str]:
+    for folder in _conf_folders():
+        path = folder / "hive-site.xml"
+        if path.is_file():
+            properties = ElementTree.parse(path).getroot().iter("property")
+            pairs = ((row.findtext("name"), row.findtext("value")) for row in properties)
+            return {name.strip(): (value or "").strip() for name, value in pairs if name}
+    return {}

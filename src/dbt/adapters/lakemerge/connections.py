@@ -1,0 +1,127 @@
+"""dbt's connections: one isolated Spark session each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.lakemerge.configuration import session_settings
+from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.session import application
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from lakemerge.errors import LakemergeError
+
+if TYPE_CHECKING:
+    import agate
+
+logger = AdapterLogger("Lakemerge")
+
+
+class SparkStatementError(DbtDatabaseError):
+    """Spark refused or failed a statement.
+
+    Attributes:
+        condition: Spark's error condition, such as ``TABLE_OR_VIEW_NOT_FOUND``; decide by this and
+            not by the text. ``None`` where Spark names none.
+    """
+
+    def __init__(self, message: str, condition: str | None) -> None:
+        super().__init__(message)
+        self.condition = condition
+
+
+class LakemergeConnectionManager(SparkConnectionManager):
+    """Opens, cancels and closes connections, and translates what goes wrong in them."""
+
+    TYPE = "lakemerge"
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Give the connection a session of its own; the application starts with the first.
+
+        Raises:
+            FailedToConnectError: the environment does not allow it; the text says what to do.
+        """
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        try:
+            credentials = connection.credentials
+            app = application(credentials)
+            name = connection.name or "master"
+            handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
+        except LakemergeError as error:
+            connection.handle = None
+            connection.state = ConnectionState.FAIL
+            raise FailedToConnectError(str(error)) from error
+        connection.handle = handle
+        connection.state = ConnectionState.OPEN
+        return connection
+
+    def cancel(self, connection: Connection) -> None:
+        """End the Spark jobs of one connection."""
+        logger.debug(f"Cancelling {connection.name}")
+        connection.handle.cancel()
+
+    def cancel_open(self) -> list[str]:
+        """End the Spark jobs of all other connections, and return their names."""
+        this_connection = self.get_if_exists()
+        with self.lock:
+            # reading the handle of a connection that was never used would open it
+            others = [
+                connection
+                for connection in self.thread_connections.values()
+                if connection is not this_connection and connection.state == ConnectionState.OPEN
+            ]
+            for connection in others:
+                self.cancel(connection)
+        return [connection.name for connection in others if connection.name is not None]
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """Turn the errors of Spark, of Java and of the kernel into dbt's."""
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except LakemergeError as error:
+            raise DbtRuntimeError(str(error)) from error
+        except PySparkException as error:
+            logger.debug(f"Error while running:\n{sql}")
+            raise SparkStatementError(str(error).strip(), error.getCondition()) from error
+        except Py4JError as error:
+            logger.debug(f"Error while running:\n{sql}\n{error}")
+            raise SparkStatementError(_java_text(error), None) from error
+
+    def execute(
+        self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
+    ) -> tuple[AdapterResponse, agate.Table]:
+        """Run a statement; a query runs also when its rows are not wanted (``fetch=False``)."""
+        from dbt_common.clients.agate_helper import empty_table
+
+        sql = self._add_query_comment(sql)
+        _, cursor = self.add_query(sql, auto_begin)
+        with self.exception_handler(sql):
+            if fetch:
+                table = self.get_result_from_cursor(cursor, limit)
+            else:
+                cursor.complete()
+                table = empty_table()
+        return self.get_response(cursor), table
+
+    @classmethod
+    def get_response(cls, cursor: Any) -> AdapterResponse:
+        """Spark tells of no counts; materializations give responses of their own."""
+        return AdapterResponse(_message="OK")
+
+
+def _java_text(error: Py4JError) -> str:
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.toString())
+    return str(error)

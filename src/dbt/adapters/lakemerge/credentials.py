@@ -1,0 +1,114 @@
+"""What a profile says: the fields of ``type: lakemerge``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
+EMBEDDED = "embedded"
+_THRIFT_URI = re.compile(r"thrift://(?P<host>\[[^\]]+\]|[^:/,\s]+):(?P<port>\d+)")
+
+
+@dataclass
+class LakemergeCredentials(Credentials):
+    """A target of type ``lakemerge``.
+
+    Raises:
+        DbtRuntimeError: a field has a value that cannot be used; the text names it and what is allowed.
+    """
+
+    # Spark has one level of names above tables; dbt's ``database`` is always empty.
+    database: str | None = None  # type: ignore[assignment]
+
+    # The metastore database in which models are built.
+    schema: str = None  # type: ignore[assignment]
+
+    # How Spark is reached. Commits need the driver's own JVM, so there is one way only.
+    method: str = "session"
+
+    # The folder (a path or a URI) below which schemas and tables are made. Without it, that of
+    # spark-defaults.conf and hive-site.xml.
+    warehouse: str | None = None
+
+    # ``embedded`` (a Derby database in the warehouse, for one process at a time) or the URIs of a
+    # metastore, ``thrift://host:port``, several joined by commas. Without it, that of
+    # spark-defaults.conf and hive-site.xml.
+    metastore: str | None = None
+
+    # Settings of Spark and Hive, by name. Those of a session hold for each of dbt's connections;
+    # the others for the application, which is started once a process.
+    server_side_parameters: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        data = super().__pre_deserialize__(data)  # type: ignore[no-untyped-call]
+        data.setdefault("database", None)
+        return data
+
+    def __post_init__(self) -> None:
+        if not self.schema:
+            raise DbtRuntimeError(
+                "Expected `schema` in the profile; found none. Name the metastore database to build in."
+            )
+        if self.database and self.database != self.schema:
+            raise DbtRuntimeError(
+                f"Expected `database` to be absent or equal to `schema` ({self.schema}); "
+                f"found {self.database}. Spark has one level of names above tables: remove `database`."
+            )
+        self.database = None
+        if self.method != "session":
+            raise DbtRuntimeError(
+                f"Expected `method: session` in the profile; found {self.method!r}. "
+                "Commits need the Spark driver's own JVM: leave `method` out or set it to session."
+            )
+        self._check_metastore()
+        self.server_side_parameters = {
+            str(name): _text(value) for name, value in (self.server_side_parameters or {}).items()
+        }
+        # dbt's and dbt-spark's macros are written for casts that give null instead of an error,
+        # as dbt-spark's own credentials force it too. Spark 4 has ANSI on otherwise.
+        self.server_side_parameters["spark.sql.ansi.enabled"] = "false"
+
+    def _check_metastore(self) -> None:
+        if self.metastore is None:
+            return
+        self.metastore = self.metastore.strip()
+        if self.metastore == EMBEDDED:
+            return
+        for uri in self.metastore.split(","):
+            if not _THRIFT_URI.fullmatch(uri.strip()):
+                raise DbtRuntimeError(
+                    f"Expected `metastore` to be {EMBEDDED} or thrift://host:port "
+                    f"(several joined by commas); found {uri.strip()!r}. Correct it in the profile, or "
+                    "leave it out to use that of hive-site.xml."
+                )
+
+    @property
+    def type(self) -> str:
+        """The adapter's name."""
+        return "lakemerge"
+
+    @property
+    def unique_field(self) -> str:
+        """What tells one installation from another; dbt hashes it."""
+        return f"{self.metastore or 'configured'}|{self.warehouse or 'configured'}"
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return "method", "schema", "metastore", "warehouse", "server_side_parameters"
+
+
+def thrift_addresses(uris: str) -> Iterable[tuple[str, int]]:
+    """Host and port of each URI of a list joined by commas; those of another form are left out."""
+    for uri in uris.split(","):
+        if match := _THRIFT_URI.fullmatch(uri.strip()):
+            yield match["host"].strip("[]"), int(match["port"])
+
+
+def _text(value: Any) -> str:
+    # YAML's true and false are Spark's "true" and "false", not Python's "True"
+    return str(value).lower() if isinstance(value, bool) else str(value)

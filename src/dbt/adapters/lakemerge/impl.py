@@ -1,0 +1,245 @@
+"""The adapter: what dbt calls, and what macros call as ``adapter.…``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.relation import InformationSchema
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions import RelationTypeNullError
+from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table
+from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
+from dbt.adapters.lakemerge.diagnostics import run_checks
+from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.python_models import SessionPythonJob
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.seeds import inferred_type
+from dbt.adapters.lakemerge.statements import split_statements
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt_common.contracts.constraints import ConstraintType
+
+from lakemerge.kernel.metastore import HiveColumn, HiveTable
+
+if TYPE_CHECKING:
+    import agate
+
+logger = AdapterLogger("Lakemerge")
+
+_VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
+_PROVIDER = "spark.sql.sources.provider"
+# Spark's schemas show char and varchar as string, and keep the type here.
+_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+@dataclass
+class LakemergeConfig(SparkConfig):
+    """What a model's config may say besides dbt's own fields.
+
+    Attributes:
+        file_format: ``orc`` (default) or ``parquet``.
+        location_root: a folder in which the table's own folder is made.
+    """
+
+    file_format: str = "orc"
+    tblproperties: dict[str, str] | None = None
+
+
+class LakemergeAdapter(SparkAdapter):
+    """dbt on plain Hive tables.
+
+    Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.
+    """
+
+    Relation = LakemergeRelation
+    Column = LakemergeColumn
+    ConnectionManager = LakemergeConnectionManager
+    AdapterSpecificConfigs = LakemergeConfig
+
+    CONSTRAINT_SUPPORT = {  # noqa: RUF012 - dbt's own declaration of it is no ClassVar
+        # checked on the staged rows, before readers see them
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_ENFORCED,
+    }
+
+    _capabilities = CapabilityDict(
+        {
+            Capability.SchemaMetadataByRelations: CapabilitySupport(support=Support.Full),
+            # batches of one model commit to one table: they would only wait for each other
+            Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Unsupported),
+        }
+    )
+
+    @property
+    def handle(self) -> SessionHandle:
+        """The calling thread's connection, opened if it is not yet."""
+        handle: SessionHandle = self.connections.get_thread_connection().handle
+        return handle
+
+    # -- relations -----------------------------------------------------------------------------
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """All tables and views of a schema, by one call to the metastore."""
+        schema = str(schema_relation.schema).lower()
+        with self.connections.exception_handler(f"list the relations of {schema}"):
+            summaries = self.handle.application.metastore.table_summaries(schema)
+        return [
+            self.Relation.create(schema=schema, identifier=row.name, type=self.Relation.type_of(row.kind))
+            for row in summaries
+        ]
+
+    def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
+        # the metastore keeps names in lower case whatever a project says about quoting
+        search = super()._make_match_kwargs(database, schema, identifier)
+        return {part: name.lower() for part, name in search.items()}
+
+    @available.parse_none
+    def drop_relation(self, relation: BaseRelation) -> None:
+        """Drop a table or a view, whichever is there; nothing where there is none.
+
+        The type that dbt remembers may be outdated, and Spark refuses to drop a view as a table.
+        """
+        if relation.type is None:
+            raise RelationTypeNullError(relation)
+        self.cache_dropped(relation)
+        if not _own(relation).in_session_only:
+            table = self._table(relation)
+            if table is None:
+                return
+            relation = relation.incorporate(type=self.Relation.type_of(table.kind))
+        self.execute_macro("drop_relation", kwargs={"relation": relation})
+
+    @available.parse_list
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
+        """The columns, partition columns last, names in lower case; empty where there is no relation."""
+        if _own(relation).in_session_only:
+            return self._columns(relation, self._columns_by_spark(relation.render()))
+        table = self._table(relation)
+        if table is None:
+            return []
+        return self._columns(relation, self._columns_of(table))
+
+    def _table(self, relation: BaseRelation) -> HiveTable | None:
+        name = _own(relation).table_name
+        with self.connections.exception_handler(f"read {name}"):
+            return self.handle.application.metastore.get_table(name)
+
+    def _columns_of(self, table: HiveTable) -> Iterable[HiveColumn]:
+        # of a view, and of a table in another format, the metastore's columns may be made up
+        if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
+            return self._columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`")
+        return (*table.columns, *table.partition_columns)
+
+    def _columns_by_spark(self, name: str) -> list[HiveColumn]:
+        try:
+            with self.connections.exception_handler(f"describe {name}"):
+                fields = self.handle.spark.table(name).schema.fields
+        except SparkStatementError as error:
+            if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
+                return []
+            raise
+        return [
+            HiveColumn(
+                field.name.lower(),
+                field.metadata.get(_CHAR_TYPE, field.dataType.simpleString()),
+                field.metadata.get("comment", ""),
+            )
+            for field in fields
+        ]
+
+    def _columns(self, relation: BaseRelation, columns: Iterable[HiveColumn]) -> list[LakemergeColumn]:
+        return [
+            LakemergeColumn(
+                table_schema=relation.schema,
+                table_name=relation.name,
+                table_type=relation.type,
+                column=column.name,
+                column_index=index,
+                dtype=column.type,
+            )
+            for index, column in enumerate(columns)
+        ]
+
+    # -- catalog -------------------------------------------------------------------------------
+
+    def _get_one_catalog(
+        self, information_schema: InformationSchema, schemas: set[str], used_schemas: Any
+    ) -> agate.Table:
+        """The catalog of whole schemas."""
+        metastore = self.handle.application.metastore
+        with self.connections.exception_handler(f"catalog of {', '.join(sorted(schemas))}"):
+            names = {
+                schema: [row.name for row in metastore.table_summaries(schema.lower())] for schema in schemas
+            }
+        return self._catalog(names)
+
+    def _get_one_catalog_by_relations(
+        self, information_schema: InformationSchema, relations: list[BaseRelation], used_schemas: Any
+    ) -> agate.Table:
+        """The catalog of these relations alone."""
+        names: dict[str, list[str]] = {}
+        for relation in relations:
+            names.setdefault(str(relation.schema).lower(), []).append(str(relation.identifier).lower())
+        return self._catalog(names)
+
+    def _catalog(self, names: Mapping[str, list[str]]) -> agate.Table:
+        metastore = self.handle.application.metastore
+        rows: list[dict[str, Any]] = []
+        with self.connections.exception_handler("catalog"):
+            for schema, wanted in names.items():
+                for table in metastore.tables(schema.lower(), wanted) if wanted else ():
+                    rows.extend(catalog_rows(table, self._columns_of))
+        return catalog_table(rows)
+
+    # -- Python models, seeds, incremental models --------------------------------------------------
+
+    @property
+    def default_python_submission_method(self) -> str:
+        """Python models run where everything else does."""
+        return "session"
+
+    @property
+    def python_submission_helpers(self) -> dict[str, Any]:
+        """The one way to run a Python model: in the node's session."""
+        return {"session": partial(SessionPythonJob, handle_of_thread=lambda: self.handle)}
+
+    def generate_python_submission_response(self, submission_result: Any) -> AdapterResponse:
+        """dbt's result line for a Python model before its frame is published."""
+        return AdapterResponse(_message="OK")
+
+    @classmethod
+    def convert_agate_type(cls, agate_table: agate.Table, col_idx: int) -> str | None:
+        """The Spark type for a column of a seed."""
+        return inferred_type(agate_table, col_idx)
+
+    def valid_incremental_strategies(self) -> list[str]:
+        """dbt's own strategies that work here; users' own are not checked against this."""
+        return ["append", "merge", "insert_overwrite", "microbatch"]
+
+    # -- for macros ----------------------------------------------------------------------------
+
+    @available
+    def split_statements(self, text: str | None) -> list[str]:
+        """The SQL statements of a text, such as a ``sql_header``."""
+        return [statement for statement in split_statements(text or "") if statement.strip()]
+
+    # -- dbt debug -----------------------------------------------------------------------------
+
+    def debug_query(self) -> None:
+        """The checks of ``dbt debug``, each printed."""
+        run_checks(self.config.credentials, lambda: self.handle, logger.info)
+
+
+def _own(relation: BaseRelation) -> LakemergeRelation:
+    """The relation with its own type: dbt makes all relations by :attr:`LakemergeAdapter.Relation`."""
+    return cast(LakemergeRelation, relation)

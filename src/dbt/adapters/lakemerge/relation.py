@@ -1,0 +1,42 @@
+"""Names of tables and views, as dbt passes them to macros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.spark.relation import SparkRelation
+
+from lakemerge.kernel.names import TableName
+
+_TYPES = {
+    "MANAGED_TABLE": RelationType.Table,
+    "EXTERNAL_TABLE": RelationType.Table,
+    "VIRTUAL_VIEW": RelationType.View,
+    "MATERIALIZED_VIEW": RelationType.MaterializedView,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LakemergeRelation(SparkRelation):
+    """A relation of the metastore, or of the session alone (a temporary view, without a schema)."""
+
+    @classmethod
+    def type_of(cls, kind: str) -> RelationType:
+        """dbt's type for the metastore's ``TableType``."""
+        return _TYPES.get(kind, RelationType.External)
+
+    @property
+    def in_session_only(self) -> bool:
+        """Whether this is a temporary view: rendered without a schema, unknown to the metastore."""
+        return not self.include_policy.schema or not self.schema
+
+    @property
+    def table_name(self) -> TableName:
+        """The kernel's name of this relation."""
+        return TableName(str(self.schema), str(self.identifier))
+
+    def quoted(self, identifier: Any) -> str:
+        """The identifier between backticks."""
+        return "`" + str(identifier).replace("`", "``") + "`"

@@ -1,0 +1,170 @@
+"""The Spark application of this process, and the sessions that dbt's connections get of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge import environment
+from dbt.adapters.lakemerge.configuration import Configuration, configures_logging
+from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from py4j.protocol import Py4JError
+
+from lakemerge.errors import LakemergeError, MetastoreError, SparkApplicationMismatch, SparkNotStarted
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.metastore import Metastore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Lakemerge")
+
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+# Derby's name for "another instance may have already booted the database"
+_DERBY_BOOTED = "XSDB6"
+
+_lock = threading.Lock()
+_application: Application | None = None
+
+
+@dataclass(frozen=True)
+class Application:
+    """One Spark application with Hive support, shared by all connections of this process.
+
+    Attributes:
+        root: the first session; no model runs in it.
+        metastore: the kernel's client of the metastore that the application uses.
+        filesystem: the kernel's access to files.
+    """
+
+    root: SparkSession
+    configuration: Configuration
+    jvm: Jvm
+    metastore: Metastore
+    filesystem: FileSystem
+
+    def new_session(self, settings: Mapping[str, str]) -> SparkSession:
+        """A session of its own: no setting and no temporary view is shared with another.
+
+        Args:
+            settings: what this session differs in; those of the application alone are left out.
+        """
+        session = self.root.newSession()
+        for name, value in settings.items():
+            if not name.startswith("spark.") or session.conf.isModifiable(name):
+                session.conf.set(name, value)
+        return session
+
+
+def application(credentials: LakemergeCredentials) -> Application:
+    """The application of this process, started at the first call.
+
+    Raises:
+        LakemergeError: the environment or the profile does not allow it; nothing is left half-made.
+    """
+    global _application
+    configuration = Configuration.of(credentials)
+    with _lock:
+        if _application is None or _is_stopped(_application.root):
+            _application = _start(configuration)
+        elif _application.configuration.metastore != configuration.metastore:
+            raise SparkApplicationMismatch(
+                expected=f"Spark on the metastore {configuration.metastore}",
+                found=f"this process running it on {_application.configuration.metastore}",
+                action="Spark has one metastore a process: run this target in a process of its own.",
+            )
+        return _application
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    return session.sparkContext._jsc is None
+
+
+def _start(configuration: Configuration) -> Application:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    existing = SparkSession._instantiatedSession
+    running = existing is not None and not _is_stopped(existing)
+    if not running:
+        environment.check(configuration)
+    builder = SparkSession.builder.enableHiveSupport()
+    for name, value in configuration.application.items():
+        builder = builder.config(name, value)
+    try:
+        with _java_options(configuration):
+            root = existing if existing is not None and running else builder.getOrCreate()
+        return _application_of(root, configuration)
+    except (PySparkException, Py4JError, OSError) as error:
+        raise SparkNotStarted(
+            expected="Spark to start",
+            found=_first_line(error),
+            action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
+            "what Java wrote above says more.",
+        ) from error
+
+
+def _application_of(root: SparkSession, configuration: Configuration) -> Application:
+    catalog = root.conf.get("spark.sql.catalogImplementation", "in-memory")
+    if catalog != "hive":
+        raise SparkApplicationMismatch(
+            expected="Spark with Hive support",
+            found="a Spark session without it, made in this process before",
+            action="Make that session with enableHiveSupport(), or stop it before dbt starts.",
+        )
+    jvm = Jvm.of_spark(root)
+    metastore = Metastore(jvm)
+    try:
+        metastore.table_summaries("default")
+    except MetastoreError as error:
+        if _DERBY_BOOTED in _java_causes(error):
+            raise environment.locked(configuration.derby, "it open in another process") from error
+        raise
+    return Application(root, configuration, jvm, metastore, FileSystem(jvm))
+
+
+def _java_causes(error: LakemergeError) -> str:
+    """The texts of the Java exception behind an error and of its causes."""
+    texts = []
+    java = getattr(error.__cause__, "java_exception", None)
+    while java is not None:
+        texts.append(str(java.toString()))
+        java = java.getCause()
+    return "\n".join(texts)
+
+
+def _first_line(error: BaseException) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(java.toString() if java is not None else error)
+    return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+@contextmanager
+def _java_options(configuration: Configuration) -> Iterator[None]:
+    """Options for the JVM that Spark starts, for as long as it starts.
+
+    They go by the environment and not by spark.driver.extraJavaOptions, which belong to the user.
+    """
+    options = []
+    if not configures_logging():
+        options.append(f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}")
+    if configuration.derby:
+        log = configuration.derby.with_name(configuration.derby.name + ".log")
+        options.append(f"-Dderby.stream.error.file={log}")
+    before = os.environ.get("SPARK_SUBMIT_OPTS")
+    os.environ["SPARK_SUBMIT_OPTS"] = " ".join([*map(shlex.quote, options), *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SPARK_SUBMIT_OPTS"]
+        else:
+            os.environ["SPARK_SUBMIT_OPTS"] = before
