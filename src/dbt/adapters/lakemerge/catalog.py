@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.comments import COMMENT_PROPERTY
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.kernel.definition import VERSION
@@ -12,9 +13,6 @@ from lakemerge.kernel.metastore import HiveColumn, HiveTable
 
 if TYPE_CHECKING:
     import agate
-
-#: Full text of a column comment that is too long for the metastore's column; ``<prefix><column>``.
-COMMENT_PROPERTY = "lakemerge.comment."
 
 _COLUMNS = (
     "table_database",

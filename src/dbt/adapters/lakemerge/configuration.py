@@ -97,7 +97,8 @@ class Configuration:
         elif credentials.metastore:
             application[_HADOOP + _HIVE_URIS] = credentials.metastore
         application.update(_REQUIRED_OF_APPLICATION)
-        application.update(_REQUIRED_OF_SESSIONS)
+        # spark-submit warns of names that are not Spark's; each session is given those
+        application = {name: value for name, value in application.items() if name.startswith("spark.")}
         known = {**outside, **application}
         uris = known.get(_HADOOP + _HIVE_URIS, known.get(_HIVE_URIS, ""))
         url = known.get(_HADOOP + _JDO_URL, known.get(_JDO_URL, _derby_url(None)))

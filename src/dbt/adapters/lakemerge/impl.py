@@ -14,6 +14,7 @@ from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySuppor
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
+from dbt.adapters.lakemerge import comments
 from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
@@ -232,6 +233,32 @@ class LakemergeAdapter(SparkAdapter):
     def split_statements(self, text: str | None) -> list[str]:
         """The SQL statements of a text, such as a ``sql_header``."""
         return [statement for statement in split_statements(text or "") if statement.strip()]
+
+    @available
+    def string_literal(self, text: str) -> str:
+        """A SQL string of exactly this text."""
+        return comments.string_literal(text)
+
+    @available
+    def short_comment(self, comment: str) -> str:
+        """A column's comment, cut to what the metastore keeps."""
+        return comments.short_comment(comment)
+
+    @available
+    def comment_properties(self, column_comments: Mapping[str, str]) -> dict[str, str]:
+        """Table properties with the full texts of the comments that are cut."""
+        return comments.comment_properties(column_comments)
+
+    @available.parse_none
+    def set_comments(
+        self, relation: BaseRelation, table_comment: str | None, column_comments: Mapping[str, str]
+    ) -> None:
+        """Put descriptions into the metastore; nothing is written where they are there already."""
+        name = _own(relation).table_name
+        with self.connections.exception_handler(f"comment on {name}"):
+            comments.set_comments(
+                self.handle.application.metastore, name, table_comment, dict(column_comments)
+            )
 
     # -- dbt debug -----------------------------------------------------------------------------
 

@@ -1,0 +1,11 @@
+{#
+    Refuses grants.
+
+    Args:
+        relation: the node's relation.
+        grant_config: the config `grants`.
+        should_revoke: not used.
+#}
+{% macro lakemerge__apply_grants(relation, grant_config, should_revoke=true) -%}
+    {%- do refuse_grants(relation, grant_config) -%}
+{%- endmacro %}

@@ -1,0 +1,36 @@
+{#
+    Makes a Hive table of a query's rows, or a temporary view.
+
+    Models, seeds and snapshots are published by commits instead; this is for stored test failures and
+    for tables that packages make. For a Python model it gives the model's code as it is.
+
+    Args:
+        temporary: whether to make a temporary view.
+        relation: the table or view to make.
+        compiled_code: the query, or the Python code.
+        language: sql or python.
+#}
+{% macro lakemerge__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+    {%- if language == 'python' -%}
+        {{ compiled_code }}
+    {%- elif temporary -%}
+        {{ sql_header_statements() }}
+        {{ create_temporary_view(relation, compiled_code) }}
+    {%- else -%}
+        {%- if (config.get('contract') or {}).enforced -%}
+            {%- do get_assert_columns_equivalent(compiled_code) -%}
+            {%- set compiled_code = get_select_subquery(compiled_code) -%}
+        {%- endif -%}
+        {{ sql_header_statements() }}
+        create table {{ relation.render() }}
+        {{ file_format_clause() }}
+        {{ options_clause() }}
+        {{ partition_cols(label='partitioned by') }}
+        {{ clustered_cols(label='clustered by') }}
+        {{ location_clause() }}
+        {{ comment_clause() }}
+        {{ tblproperties_clause() }}
+        as
+        {{ compiled_code }}
+    {%- endif -%}
+{%- endmacro %}

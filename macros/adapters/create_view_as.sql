@@ -1,0 +1,33 @@
+{#
+    Makes a view, in one step where it replaces another.
+
+    Args:
+        relation: the view to make.
+        sql: its query.
+#}
+{% macro lakemerge__create_view_as(relation, sql) -%}
+    {%- do refuse_grants(relation, config.get('grants')) -%}
+    {%- if (config.get('contract') or {}).enforced -%}
+        {%- do get_assert_columns_equivalent(sql) -%}
+    {%- endif -%}
+    {%- set documented = config.persist_column_docs() and model.columns and execute -%}
+    {{ sql_header_statements() }}
+    create or replace view {{ relation.render() }}
+    {%- if documented %}
+    {%- set query_columns = get_columns_in_query(sql) -%}
+    {%- set comments = column_comments(relation, model.columns, query_columns) %} (
+        {%- for name in query_columns %}
+        {{ adapter.quote(name) }}
+        {%- if name | lower in comments %} comment {{ adapter.string_literal(adapter.short_comment(comments[name | lower])) }}
+        {%- endif %}
+        {{- ',' if not loop.last }}
+        {%- endfor %}
+    )
+    {%- endif %}
+    {{ comment_clause() }}
+    {%- if documented %}
+    {{ table_properties(adapter.comment_properties(comments)) }}
+    {%- endif %}
+    as
+    {{ sql }}
+{%- endmacro %}

@@ -1,0 +1,20 @@
+{#
+    Puts a node's descriptions into the metastore, by one call. Views get theirs when they are made.
+
+    Args:
+        relation: the table.
+        model: dbt's node.
+        for_relation: whether to put the table's description.
+        for_columns: whether to put the columns' descriptions.
+#}
+{% macro lakemerge__persist_docs(relation, model, for_relation, for_columns) -%}
+    {%- if execute and relation.is_table -%}
+        {%- set description = model.description if for_relation and config.persist_relation_docs() else none -%}
+        {%- set comments = {} -%}
+        {%- if for_columns and config.persist_column_docs() and model.columns -%}
+            {%- set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
+            {%- do comments.update(column_comments(relation, model.columns, existing)) -%}
+        {%- endif -%}
+        {%- do adapter.set_comments(relation, description, comments) -%}
+    {%- endif -%}
+{%- endmacro %}

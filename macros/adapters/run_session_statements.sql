@@ -1,0 +1,16 @@
+{#
+    Runs the statements of a text one after another, in the node's own session: settings, functions and
+    temporary views that they make are there for the rest of the node, and gone after it.
+
+    Args:
+        text: statements separated by semicolons; none for the model's `sql_header`.
+#}
+{% macro run_session_statements(text=none) -%}
+    {%- if execute -%}
+        {%- for sql in adapter.split_statements(text or config.get('sql_header')) -%}
+            {%- call statement('run_session_statements', auto_begin=false) -%}
+                {{ sql }}
+            {%- endcall -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro %}

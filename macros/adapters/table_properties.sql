@@ -1,0 +1,16 @@
+{#
+    A `tblproperties (…)` clause; nothing where there are no properties.
+
+    Args:
+        properties: values by name.
+#}
+{% macro table_properties(properties) -%}
+    {%- if properties -%}
+        tblproperties (
+        {%- for name, value in properties.items() %}
+            {{ adapter.string_literal(name) }} = {{ adapter.string_literal(value | string) }}
+            {{- ',' if not loop.last }}
+        {%- endfor %}
+        )
+    {%- endif -%}
+{%- endmacro %}

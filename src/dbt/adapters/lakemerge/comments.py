@@ -1,0 +1,113 @@
+"""Descriptions of tables and columns in the metastore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tenacity
+
+from lakemerge.errors import TableNotFound
+from lakemerge.kernel.definition import VERSION, forget_spark_schema
+from lakemerge.kernel.metastore import Metastore, ValueChanged
+from lakemerge.kernel.names import TableName
+
+#: Full text of a column comment that is too long for the metastore's column; ``<prefix><column>``.
+COMMENT_PROPERTY = "lakemerge.comment."
+
+#: Hive's schema has 256 characters for a column's comment; a longer one fails after many retries.
+MAX_COLUMN_COMMENT = 256
+
+_PROVIDER = "spark.sql.sources.provider"
+
+
+def string_literal(text: str) -> str:
+    """A SQL string of exactly this text, whatever quotes, backslashes and line ends it has."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def short_comment(comment: str) -> str:
+    """The comment as the metastore can keep it with the column."""
+    if len(comment) <= MAX_COLUMN_COMMENT:
+        return comment
+    return comment[: MAX_COLUMN_COMMENT - 1] + "…"
+
+
+def comment_properties(comments: Mapping[str, str]) -> dict[str, str]:
+    """Table properties with the full text of those comments that :func:`short_comment` cuts.
+
+    Args:
+        comments: texts by column name.
+    """
+    return {
+        COMMENT_PROPERTY + name.lower(): comment
+        for name, comment in comments.items()
+        if len(comment) > MAX_COLUMN_COMMENT
+    }
+
+
+def set_comments(
+    metastore: Metastore, name: TableName, table_comment: str | None, column_comments: Mapping[str, str]
+) -> bool:
+    """Change the comments of a table and of some of its columns, by one call; whether any changed.
+
+    A commit that comes between is not undone: the change is made again on top of it.
+
+    Args:
+        table_comment: ``None`` leaves the table's as it is.
+        column_comments: texts by column name; other columns keep theirs.
+
+    Raises:
+        TableNotFound: there is no such table.
+    """
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(ValueChanged),
+        stop=tenacity.stop_after_attempt(20),
+        wait=tenacity.wait_random_exponential(multiplier=0.05, max=2),
+        reraise=True,
+    )
+    wanted = {column.lower(): comment for column, comment in column_comments.items()}
+    return retrying(_set_comments, metastore, name, table_comment, wanted)
+
+
+def _set_comments(
+    metastore: Metastore, name: TableName, table_comment: str | None, wanted: Mapping[str, str]
+) -> bool:
+    table = metastore.get_table(name)
+    if table is None:
+        raise TableNotFound(
+            expected=f"the table {name}", found="none of that name", action="Build the model first."
+        )
+    raw = table.raw.deepCopy()
+    changed = _set_columns(raw, wanted)
+    parameters = comment_properties(wanted)
+    if table_comment is not None:
+        parameters["comment"] = table_comment
+    outdated = [
+        COMMENT_PROPERTY + column
+        for column in wanted
+        if COMMENT_PROPERTY + column in table.parameters and COMMENT_PROPERTY + column not in parameters
+    ]
+    changed |= any(table.parameters.get(key) != value for key, value in parameters.items())
+    if not changed and not outdated:
+        return False
+    for key in outdated:
+        raw.getParameters().remove(key)
+    for key, value in parameters.items():
+        raw.putToParameters(key, value)
+    if table.parameters.get(_PROVIDER, "hive").lower() == "hive":
+        # Spark would go on showing the comments in the schema that it keeps among the parameters
+        forget_spark_schema(raw)
+    version = table.parameters.get(VERSION)
+    metastore.alter_table(name, raw, expected=(VERSION, version) if version else None)
+    return True
+
+
+def _set_columns(raw: Any, wanted: Mapping[str, str]) -> bool:
+    changed = False
+    for column in (*(raw.getSd().getCols() or ()), *(raw.getPartitionKeys() or ())):
+        comment = wanted.get(str(column.getName()).lower())
+        if comment is not None and short_comment(comment) != (column.getComment() or ""):
+            column.setComment(short_comment(comment))
+            changed = True
+    return changed
