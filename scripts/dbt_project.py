@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import agate
+from dbt.artifacts.schemas.results import RunStatus, TestStatus
+from dbt.artifacts.schemas.run import RunExecutionResult, RunResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
+from dbt.contracts.graph.manifest import Manifest
 
 
 class CommandFailed(Exception):
@@ -34,11 +39,6 @@ class DbtProject:
     state: Path
     _runner: dbtRunner | None = field(default=None, init=False)
 
-    def parse(self) -> None:
-        """Parse the project once, for all commands to come: no var of ours alters its nodes."""
-        result = self._invoke(dbtRunner(), ["parse"])
-        self._runner = dbtRunner(manifest=result.result)
-
     def build(self, *arguments: str, variables: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
         """Run `dbt build` and return the adapter's answer for each node, by the node's name.
 
@@ -48,45 +48,45 @@ class DbtProject:
         command = ["build", *arguments]
         if variables:
             command += ["--vars", json.dumps(variables)]
-        result = self._run(command)
-        return {run.node.name: dict(run.adapter_response) for run in result.result.results}
+        return {run.node.name: dict(run.adapter_response) for run in self._run(command)}
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; `ref` and `source` work in it.
 
         Values are Python's, as dbt infers them from the text of a column.
         """
-        result = self._run(["show", "--inline", sql, "--limit", "-1", "--output", "json"])
-        table = result.result.results[0].agate_table
+        runs = self._run(["show", "--inline", sql, "--limit", "-1", "--output", "json"])
+        table = runs[0].agate_table
+        if table is None:
+            raise CommandFailed("dbt show: expected a table of rows; found none")
         return [dict(zip(table.column_names, row.values(), strict=True)) for row in table.rows]
 
     def run_operation(self, macro: str, arguments: Mapping[str, Any]) -> None:
         """Run a macro by name, which prints what it has to say."""
         self._run(["run-operation", macro, "--args", json.dumps(arguments)])
 
-    def _run(self, command: Sequence[str]) -> dbtRunnerResult:
+    def _run(self, command: Sequence[str]) -> Sequence[RunResult]:
         if self._runner is None:
-            self.parse()
-        assert self._runner is not None
-        return self._invoke(self._runner, command)
+            # Parsed once, for all commands to come: no variable that they pass alters a node.
+            manifest = self._invoke(dbtRunner(), ["parse"]).result
+            if not isinstance(manifest, Manifest):
+                raise CommandFailed("dbt parse: expected a manifest; found none")
+            self._runner = dbtRunner(manifest=manifest)
+        result = self._invoke(self._runner, command).result
+        return result.results if isinstance(result, RunExecutionResult) else []
 
     def _invoke(self, runner: dbtRunner, command: Sequence[str]) -> dbtRunnerResult:
-        result = runner.invoke(
-            [
-                *command,
-                "--project-dir",
-                str(self.folder),
-                "--profiles-dir",
-                str(self.profiles),
-                "--target-path",
-                str(self.state / "target"),
-                "--log-path",
-                str(self.state / "logs"),
-                "--quiet",
-            ]
-        )
+        folders = {
+            "--project-dir": self.folder,
+            "--profiles-dir": self.profiles,
+            "--target-path": self.state / "target",
+            "--log-path": self.state / "logs",
+        }
+        options = [text for name, folder in folders.items() for text in (name, str(folder))]
+        result = runner.invoke([*command, *options, "--log-level", "none"])
         if not result.success:
-            raise CommandFailed(f"dbt {command[0]}: {_reason(result)}")
+            log = self.state / "logs" / "dbt.log"
+            raise CommandFailed(f"dbt {command[0]}: {_reason(result)} (all of it in {log})")
         return result
 
 
@@ -95,15 +95,25 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def print_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows as a table to standard output."""
+    types = [agate.Text(cast_nulls=False)] * len(names)
+    table = agate.Table([[str(value) for value in row] for row in rows], names, types)
+    table.print_table(max_rows=None, max_columns=None, max_column_width=None)
+    sys.stdout.flush()
+
+
 def _reason(result: dbtRunnerResult) -> str:
     """Say in one line what failed first."""
     if result.exception is not None:
         return _one_line(str(result.exception))
-    for run in getattr(result.result, "results", []):
-        if run.status in ("error", "fail", "runtime error"):
+    runs = result.result.results if isinstance(result.result, RunExecutionResult) else []
+    for run in runs:
+        if run.status in (RunStatus.Error, TestStatus.Error, TestStatus.Fail):
             return f"{run.node.name}: {_one_line(run.message or run.status)}"
-    return "failed without a message; see dbt.log in the log folder"
+    return "failed without a message"
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    # Spark adds the whole query plan to its errors.
+    return textwrap.shorten(text, width=300, placeholder=" ...")

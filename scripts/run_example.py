@@ -15,10 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import agate
-
 import generate_feeds as feeds
-from dbt_project import CommandFailed, DbtProject, progress
+from dbt_project import CommandFailed, DbtProject, print_table, progress
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ("inserted", "updated", "deleted", "ignored")
@@ -145,22 +143,16 @@ def _print_products(
             head = [story.label, story.product_id] if when == "before" else ["", ""]
             lines.append([*head, when, *values, *[""] * (len(ATTRIBUTES) - len(values))])
     print(f"\nSome products before and after the days up to {feeds.feed_date(config.days)}\n")
-    _print_table(("what happened", "product_id", "when", *ATTRIBUTES), lines)
+    print_table(("what happened", "product_id", "when", *ATTRIBUTES), lines)
 
 
 def _print_counts(counts: Sequence[Sequence[str]]) -> None:
     print("\nMerges into product_master, counted in products\n")
-    _print_table(("feed_date", "feed rows", *COUNTS), counts)
+    print_table(("feed_date", "feed rows", *COUNTS), counts)
 
 
 def _text(value: Any) -> str:
     return "null" if value is None else str(value)
-
-
-def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    types = [agate.Text(cast_nulls=False)] * len(names)
-    agate.Table(rows, names, types).print_table(max_rows=None, max_columns=None, max_column_width=None)
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
