@@ -1,0 +1,103 @@
+"""Virtual environments, and a user's dbt project to run in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakemerge.java import find_java
+
+REPOSITORY = Path(__file__).parents[2]
+CONSUMER = Path(__file__).parent / "consumer"
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """What ``python -m build`` makes: the wheel comes from the source distribution, not from the tree."""
+
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        """Its site-packages."""
+        return Path(self.run_python("import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+
+    def install(self, *requirements: str | Path) -> None:
+        """Install with the pip that runs the tests."""
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
+        run([*pip, "install", "--quiet", *requirements])
+
+    def run_python(self, code: str) -> str:
+        """Standard output of a few lines of Python, outside the repository."""
+        return run([self.python, "-c", code], cwd=self.folder)
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """A user's dbt project in a folder of its own, run with an environment's dbt."""
+
+    environment: Environment
+    folder: Path
+    variables: dict[str, str]
+
+    def dbt(self, *arguments: str) -> str:
+        """Standard output of a dbt command; fails the test if dbt fails."""
+        dbt = "from dbt.cli.main import cli; cli()"
+        command = [self.environment.python, "-c", dbt, "--no-use-colors", *arguments]
+        return run(command, cwd=self.folder, variables=self.variables)
+
+
+def run(
+    command: Sequence[str | Path], cwd: Path | None = None, variables: dict[str, str] | None = None
+) -> str:
+    """Standard output of a command; an error with all that it printed if it fails."""
+    # what an editable install, pytest or dbt of this process use is nothing to the child
+    inherited = {
+        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DBT_", "SPARK_"))
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+        env={**inherited, **(variables or {})},
+        text=True,
+    )
+    if done.returncode:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def make_environment(folder: Path) -> Environment:
+    """An empty virtual environment of the Python that runs the tests."""
+    venv.create(folder, symlinks=True, with_pip=False)
+    return Environment(folder)
+
+
+def make_consumer(
+    environment: Environment, folder: Path, variables: dict[str, str] | None = None
+) -> Consumer:
+    """A copy of the consumer project."""
+    shutil.copytree(CONSUMER, folder)
+    java = {} if variables and "PATH" in variables else {"JAVA_HOME": str(find_java().home)}
+    warehouse = {"CONSUMER_WAREHOUSE": str(folder / "warehouse")}
+    return Consumer(environment, folder, {**java, **warehouse, **(variables or {})})

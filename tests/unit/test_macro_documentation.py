@@ -1,0 +1,66 @@
+"""Every macro has an entry in the yml of its folder, and the entry says what the macro really takes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from dbt.parser.schemas import is_valid_type
+
+from render_macros import Macros, documentation
+
+MACROS = Path(__file__).parents[2] / "macros"
+ALL = Macros(MACROS)
+DOCUMENTED = documentation(MACROS)
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_")
+
+
+def file_stem_of(name: str) -> str:
+    """The file that a macro belongs in: dbt's own prefixes and suffixes are left out."""
+    name = re.sub(r"^(materialization|test)_", "", name)
+    return re.sub(r"^lakemerge__|_(lakemerge|default)$", "", name)
+
+
+def test_there_are_macros() -> None:
+    assert ALL.own
+
+
+@pytest.mark.parametrize("name", sorted(ALL.own))
+def test_the_entry_names_the_arguments_of_the_macro(name: str) -> None:
+    assert name in DOCUMENTED, f"add {name} to {ALL.own[name].parent}/_{ALL.own[name].parent.name}.yml"
+    arguments = tuple(argument for argument, _kind in DOCUMENTED[name].arguments)
+    assert arguments == ALL.signature(name)
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_the_entry_is_complete(name: str) -> None:
+    entry = DOCUMENTED[name]
+    assert name in ALL.own, f"there is no macro {name}"
+    assert entry.description.strip()
+    for (argument, kind), description in zip(entry.arguments, entry.descriptions, strict=True):
+        assert is_valid_type(kind), f"dbt knows no type {kind!r} ({argument})"
+        assert description.strip(), f"describe {argument}"
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(path for path in MACROS.rglob("*") if path.is_dir()), ids=lambda path: path.name
+)
+def test_the_entries_stand_beside_the_macros(folder: Path) -> None:
+    defined = {name for name, path in ALL.own.items() if path.parent == folder}
+    beside = folder / f"_{folder.name}.yml"
+    listed = (
+        [entry["name"] for entry in yaml.safe_load(beside.read_text())["macros"]] if beside.exists() else []
+    )
+    assert set(listed) == defined
+    assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("path", sorted(MACROS.rglob("*.sql")), ids=lambda path: path.stem)
+def test_a_file_has_one_public_macro_and_its_name(path: Path) -> None:
+    public = [name for name, file in ALL.own.items() if file == path and not is_private(name)]
+    assert [file_stem_of(name) for name in public] == [path.stem]
