@@ -32,26 +32,36 @@ select cast(null as string) as last_day
 """
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the example from the command line and return the exit code."""
     defaults = feeds.FeedConfig()
     parser = argparse.ArgumentParser(description="Run the example over all days of its feed.")
     parser.add_argument("--days", type=int, default=defaults.days)
     parser.add_argument("--products", type=int, default=defaults.products)
     parser.add_argument("--changes-per-day", type=int, default=defaults.changes_per_day)
-    args = parser.parse_args()
+    parser.add_argument(
+        "--state", type=Path, default=ROOT / ".lakemerge", help="folder for landing, warehouse and logs"
+    )
+    args = parser.parse_args(arguments)
     config = feeds.FeedConfig(products=args.products, days=args.days, changes_per_day=args.changes_per_day)
-    state = ROOT / ".lakemerge"
-    landing = Path(os.environ.setdefault("LAKEMERGE_LANDING", str(state / "landing")))
-    os.environ.setdefault("LAKEMERGE_WAREHOUSE", str(state / "warehouse"))
-    profiles = Path(os.environ.get("DBT_PROFILES_DIR", "profiles"))
-    project = DbtProject(folder=ROOT, profiles=ROOT / profiles, state=state)
     try:
-        run(project, config, landing)
+        run(project_in(args.state), config, landing_in(args.state))
     except (CommandFailed, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def landing_in(state: Path) -> Path:
+    """Return the landing folder: that of the environment, else one in the state folder."""
+    return Path(os.environ.setdefault("LAKEMERGE_LANDING", str(state.resolve() / "landing")))
+
+
+def project_in(state: Path) -> DbtProject:
+    """Return this repository's dbt project, with its warehouse where the environment says or in `state`."""
+    os.environ.setdefault("LAKEMERGE_WAREHOUSE", str(state.resolve() / "warehouse"))
+    profiles = ROOT / os.environ.get("DBT_PROFILES_DIR", "profiles")
+    return DbtProject(folder=ROOT, profiles=profiles, state=state.resolve())
 
 
 def run(project: DbtProject, config: feeds.FeedConfig, landing: Path) -> None:

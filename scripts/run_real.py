@@ -21,6 +21,7 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,14 +250,22 @@ def compare(
     """
     columns = ", ".join(("code", *ATTRIBUTES))
     rows = project.query(f"select {columns} from {{{{ ref('{model}') }}}}")
-    found = {row["code"]: tuple(row[name] for name in ATTRIBUTES) for row in rows}
-    wrong = sorted(code for code in expected.keys() | found.keys() if expected.get(code) != found.get(code))
-    if wrong or len(rows) != len(found):
-        raise WrongResult(
-            f"{model}: expected the {len(expected)} rows of release {RELEASES[-1]}; found {len(rows)}, "
-            f"{len(rows) - len(found)} of them doubled, {len(wrong)} codes different, such as {wrong[:5]}"
-        )
+    pairs = [(row["code"], tuple(row[name] for name in ATTRIBUTES)) for row in rows]
+    if difference := differences(pairs, expected):
+        raise WrongResult(f"{model}: expected the rows of release {RELEASES[-1]}; found {difference}")
     return model, how, len(rows), "equal"
+
+
+def differences(found: Sequence[tuple[str, Row]], expected: Mapping[str, Row]) -> str:
+    """Say how rows differ from those expected, with samples; the empty text if they do not."""
+    by_code = dict(found)
+    kinds = {
+        "missing": sorted(expected.keys() - by_code.keys()),
+        "surplus": sorted(by_code.keys() - expected.keys()),
+        "different": sorted(c for c in by_code.keys() & expected.keys() if by_code[c] != expected[c]),
+        "doubled": sorted(c for c, count in Counter(code for code, _ in found).items() if count > 1),
+    }
+    return ", ".join(f"{len(codes)} {kind} ({codes[0]} …)" for kind, codes in kinds.items() if codes)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,43 @@
+"""Run the example twice in a process of its own and write what the tables hold to a file.
+
+A process of its own, because Spark has one metastore a process. Arguments: folder for everything,
+days, products, changes a day.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import run_example
+
+
+def main() -> None:
+    state = Path(sys.argv[1])
+    sizes = dict(zip(("--days", "--products", "--changes-per-day"), sys.argv[2:], strict=True))
+    arguments = [text for size in sizes.items() for text in size]
+    runs = []
+    for _ in range(2):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = run_example.main([*arguments, "--state", str(state)])
+        project = run_example.project_in(state)
+        tables = {
+            table: project.query(f"select * from {{{{ ref('{table}') }}}}")
+            for table in (
+                "product_master",
+                "product_master_by_price_band",
+                "product_change_log_compacted",
+                "inventory_value",
+                "low_stock_products",
+            )
+        }
+        runs.append({"code": code, "out": out.getvalue(), "err": err.getvalue(), "tables": tables})
+    (state / "runs.json").write_text(json.dumps(runs, default=str), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""The example as `make run` runs it, on a small feed, against the generator's oracle."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
+
+ROOT = Path(__file__).parents[3]
+SIZE = FeedConfig(days=4, products=300, changes_per_day=80)
+FILES = generate(SIZE)
+Row = dict[str, Any]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LAKEMERGE_")}
+    return {**kept, "PYTHONPATH": str(ROOT / "scripts"), **variables}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    state = tmp_path_factory.mktemp("example")
+    sizes = [str(size) for size in (SIZE.days, SIZE.products, SIZE.changes_per_day)]
+    command = [sys.executable, str(Path(__file__).with_name("run_twice.py")), str(state), *sizes]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    runs: list[dict[str, Any]] = json.loads((state / "runs.json").read_text(encoding="utf-8"))
+    assert [run["code"] for run in runs] == [0, 0], runs[0]["err"][-2000:] + runs[-1]["err"][-2000:]
+    return runs
+
+
+def oracle(day: int = SIZE.days, files: list[FeedFile] = FILES) -> dict[str, Change]:
+    return expected_master(files, day)
+
+
+def products(rows: list[Row]) -> dict[str, tuple[Any, ...]]:
+    assert len({row["product_id"] for row in rows}) == len(rows)
+    return {
+        row["product_id"]: (
+            row["category"],
+            row["brand"],
+            None if row["price"] is None else Decimal(row["price"]),
+            None if row["inventory"] is None else int(Decimal(row["inventory"])),
+            int(Decimal(row["ts"])),
+        )
+        for row in rows
+    }
+
+
+def test_master_equals_the_oracle(runs: list[dict[str, Any]]) -> None:
+    expected = {c.product_id: (c.category, c.brand, c.price, c.inventory, c.ts) for c in oracle().values()}
+    assert products(runs[0]["tables"]["product_master"]) == expected
+
+
+def test_price_bands_hold_the_same_products(runs: list[dict[str, Any]]) -> None:
+    tables = runs[0]["tables"]
+    banded = tables["product_master_by_price_band"]
+    assert products(banded) == products(tables["product_master"])
+    for row in banded:
+        price = None if row["price"] is None else Decimal(row["price"])
+        assert (row["price_band"] == "under 100") == (price is not None and price < 100)
+        assert (row["price_band"] == "no price") == (price is None)
+
+
+def test_compacted_log_holds_every_delivered_line(runs: list[dict[str, Any]]) -> None:
+    rows = runs[0]["tables"]["product_change_log_compacted"]
+    found = Counter((row["product_id"], int(Decimal(row["ts"])), row["file_name"]) for row in rows)
+    assert found == Counter((c.product_id, c.ts, f.name) for f in FILES for c in f.changes)
+
+
+def test_inventory_value_adds_up_to_the_master(runs: list[dict[str, Any]]) -> None:
+    rows = runs[0]["tables"]["inventory_value"]
+    valued = [
+        c.price * c.inventory for c in oracle().values() if c.price is not None and c.inventory is not None
+    ]
+    assert sum(Decimal(row["inventory_value"]) for row in rows) == sum(valued)
+    assert sum(int(Decimal(row["product_count"])) for row in rows) == len(oracle())
+
+
+def test_every_product_below_its_level_is_low(runs: list[dict[str, Any]]) -> None:
+    lines = (ROOT / "seeds" / "category_reorder_levels.csv").read_text(encoding="utf-8").splitlines()[1:]
+    levels = {name: int(level) for name, level in (line.split(",") for line in lines)}
+    low = {
+        c.product_id
+        for c in oracle().values()
+        if c.inventory is not None and c.inventory < levels.get(c.category or "", 5)
+    }
+    assert {row["product_id"] for row in runs[0]["tables"]["low_stock_products"]} == low
+
+
+def test_first_run_prints_every_day_and_story(runs: list[dict[str, Any]]) -> None:
+    out, err = runs[0]["out"], runs[0]["err"]
+    assert "fresh start" in err
+    for day in range(SIZE.days + 1):
+        assert f"[day {day} of {SIZE.days}]" in err
+        assert str(feed_date(day)) in out
+    for story in stories():
+        assert story.label in out
+
+
+def test_second_run_continues_and_changes_nothing(runs: list[dict[str, Any]]) -> None:
+    first, second = runs
+    last_day = str(feed_date(SIZE.days))
+    assert f"continue: the warehouse holds the days up to {last_day}" in second["err"]
+    assert products(second["tables"]["product_master"]) == products(first["tables"]["product_master"])
+    counts = [
+        line.split("|")[3:6] for line in second["out"].splitlines() if line.startswith(f"| {last_day} ")
+    ]
+    assert [[int(count) for count in line] for line in counts] == [[0, 0, 0]]
+    assert first["out"].count("merge") - second["out"].count("merge") == 0
+
+
+def test_failure_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    warehouse.write_text("a file where the folder should be", encoding="utf-8")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "scripts/run_example.py",
+            "--state",
+            str(tmp_path),
+            "--products",
+            "10",
+            "--days",
+            "1",
+        ],
+        cwd=ROOT,
+        env=environment(LAKEMERGE_WAREHOUSE=str(warehouse)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("[")]
+    assert len(errors) == 1
+    assert errors[0].startswith("error: ")
+    assert str(warehouse) in errors[0]
