@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,6 +92,15 @@ def make_environment(folder: Path) -> Environment:
     """An empty virtual environment of the Python that runs the tests."""
     venv.create(folder, symlinks=True, with_pip=False)
     return Environment(folder)
+
+
+def link_dependencies(environment: Environment) -> None:
+    """Make the packages of this process's environment visible, behind the environment's own.
+
+    A path file adds them as a plain folder, in which the editable install's own path file is not read.
+    """
+    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (environment.packages / "dependencies.pth").write_text("\n".join(sorted(folders)))
 
 
 def make_consumer(
