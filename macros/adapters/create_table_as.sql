@@ -14,14 +14,15 @@
     {%- if language == 'python' -%}
         {{ compiled_code }}
     {%- elif temporary -%}
-        {{ sql_header_statements() }}
+        {{ config.get('sql_header') or '' }}
         {{ create_temporary_view(relation, compiled_code) }}
     {%- else -%}
-        {%- if (config.get('contract') or {}).enforced -%}
+        {%- set contract = config.get('contract') -%}
+        {%- if contract and contract.enforced -%}
             {%- do get_assert_columns_equivalent(compiled_code) -%}
             {%- set compiled_code = get_select_subquery(compiled_code) -%}
         {%- endif -%}
-        {{ sql_header_statements() }}
+        {{ config.get('sql_header') or '' }}
         create table {{ relation.render() }}
         {{ file_format_clause() }}
         {{ options_clause() }}

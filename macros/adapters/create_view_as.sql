@@ -7,11 +7,12 @@
 #}
 {% macro lakemerge__create_view_as(relation, sql) -%}
     {%- do refuse_grants(relation, config.get('grants')) -%}
-    {%- if (config.get('contract') or {}).enforced -%}
+    {%- set contract = config.get('contract') -%}
+    {%- if contract and contract.enforced -%}
         {%- do get_assert_columns_equivalent(sql) -%}
     {%- endif -%}
     {%- set documented = config.persist_column_docs() and model.columns and execute -%}
-    {{ sql_header_statements() }}
+    {{ config.get('sql_header') or '' }}
     create or replace view {{ relation.render() }}
     {%- if documented %}
     {%- set query_columns = get_columns_in_query(sql) -%}

@@ -6,9 +6,8 @@
         old_relation: the table.
 #}
 {% macro lakemerge__handle_existing_table(full_refresh, old_relation) -%}
-    {%- do run_session_statements() -%}
     {%- call statement('validate_view', auto_begin=false) -%}
-        {{ get_empty_subquery_sql(sql) }}
+        {{ get_empty_subquery_sql(sql, config.get('sql_header')) }}
     {%- endcall -%}
     {%- do log('Dropping table ' ~ old_relation.render() ~ ': the model is a view now', info=true) -%}
     {%- do adapter.drop_relation(old_relation) -%}
