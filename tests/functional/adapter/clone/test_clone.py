@@ -1,0 +1,79 @@
+"""dbt's suite "dbt_clone": a clone copies the rows of a table, and makes views anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from dbt.tests.adapter.dbt_clone import fixtures
+from dbt.tests.adapter.dbt_clone.test_dbt_clone import (
+    BaseCloneNotPossible,
+    BaseClonePossible,
+    BaseCloneSameSourceAndTarget,
+    BaseCloneSameTargetAndState,
+)
+from dbt.tests.util import run_dbt, run_dbt_and_capture
+from dbt_common.exceptions import DbtRuntimeError
+
+CLONE = ["clone", "--state", "state", "--target", "otherschema"]
+
+
+class WithoutSnapshots:
+    # snapshots come later, and their clones with them
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {}
+
+
+class TestClone(WithoutSnapshots, BaseClonePossible):
+    def test_can_clone_true(self, project: Any, unique_schema: str, other_schema: str) -> None:
+        project.create_test_schema(other_schema)
+        self.run_and_save_state(project.project_root)
+        assert len(run_dbt(CLONE)) == 3
+        relations = project.adapter.list_relations(database=project.database, schema=other_schema)
+        assert Counter(str(relation.type) for relation in relations) == {"table": 2, "view": 1}
+        for table in ("table_model", "seed"):
+            rows = project.run_sql(f"select * from {other_schema}.{table} order by id", fetch="all")
+            assert [tuple(row) for row in rows] == [(1, "Alice"), (2, "Bob")]
+
+        again = run_dbt(CLONE)
+        assert all("no-op" in result.message.lower() for result in again)
+        assert len(run_dbt([*CLONE, "--full-refresh"])) == 3
+
+    def test_clone_no_state(self, project: Any, unique_schema: str, other_schema: str) -> None:
+        with pytest.raises(DbtRuntimeError, match="--state or --defer-state are required"):
+            run_dbt(["clone", "--target", "otherschema"])
+
+
+class TestCloneNotPossible(WithoutSnapshots, BaseCloneNotPossible):
+    def test_can_clone_false(self, project: Any, unique_schema: str, other_schema: str) -> None:
+        project.create_test_schema(other_schema)
+        self.run_and_save_state(project.project_root)
+        assert len(run_dbt(CLONE)) == 3
+        relations = project.adapter.list_relations(database=project.database, schema=other_schema)
+        assert {str(relation.type) for relation in relations} == {"view"}
+
+
+@pytest.mark.slow
+class TestCloneSameTargetAndState(BaseCloneSameTargetAndState):
+    pass
+
+
+class TestCloneSameSourceAndTarget(WithoutSnapshots, BaseCloneSameSourceAndTarget):
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"table_model.sql": fixtures.table_model_sql.replace("ephemeral_model", "seed")}
+
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return {"macros.sql": fixtures.macros_sql}
+
+    def test_clone_same_source_and_target(self, project: Any, unique_schema: str) -> None:
+        run_dbt(["seed"])
+        run_dbt(["run"])
+        self.copy_state(project.project_root)
+        _, output = run_dbt_and_capture(
+            ["clone", "--state", "state", "--full-refresh", "--log-level", "debug"]
+        )
+        assert "skipping clone for relation" in output

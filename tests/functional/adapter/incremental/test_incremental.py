@@ -1,0 +1,67 @@
+"""dbt's suite "incremental": keys, merge, predicates, schema changes, microbatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
+from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch
+from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
+from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
+from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+
+MICROBATCH_PARTITIONED = """
+{{ config(
+    materialized='incremental',
+    incremental_strategy='microbatch',
+    event_time='event_time',
+    batch_size='day',
+    begin=modules.datetime.datetime(2020, 1, 1, 0, 0, 0),
+    partition_by=['event_day']
+) }}
+select *, cast(event_time as date) as event_day from {{ ref('input_model') }}
+"""
+
+
+class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
+    pass
+
+
+class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
+    pass
+
+
+class TestMergeExcludeColumns(BaseMergeExcludeColumns):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"models": {"+incremental_strategy": "merge"}}
+
+
+class TestIncrementalPredicates(BaseIncrementalPredicates):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {
+            "models": {
+                "+incremental_predicates": ["DBT_INTERNAL_DEST.id != 2"],
+                "+incremental_strategy": "merge",
+            }
+        }
+
+
+@pytest.mark.slow
+class TestPredicates(BaseIncrementalPredicates):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"models": {"+predicates": ["dbt_internal_dest.id != 2"], "+incremental_strategy": "merge"}}
+
+
+class TestMicrobatch(BaseMicrobatch):
+    pass
+
+
+@pytest.mark.slow
+class TestMicrobatchPartitioned(BaseMicrobatch):
+    @pytest.fixture(scope="class")
+    def microbatch_model_sql(self) -> str:
+        return MICROBATCH_PARTITIONED
