@@ -1,0 +1,161 @@
+"""Every kind of commit, each with the table that it starts from and the steps at which it can be killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernel.support import (
+    COLUMNS,
+    KEYS,
+    NO_RETENTION,
+    OTHER_KEYS,
+    WIDER_COLUMNS,
+    add_plain_partition,
+    create,
+    locations,
+    make_plain,
+    merge,
+    stage,
+)
+from lakemerge.kernel import HiveColumn, Kernel, TableName
+from lakemerge.kernel.operations import drop, vacuum
+
+_OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
+_PREFACE = ("staged", "manifest written", "claimed")
+_SWAP = ("registered", "swapped", "dropped", "settled")
+_REBUILD = ("row dropped", "recreated")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of commit.
+
+    Attributes:
+        prepare: makes the old state.
+        run: does the commit.
+        steps: the named steps that the commit goes through.
+    """
+
+    prepare: Callable[[Kernel, TableName], None]
+    run: Callable[[Kernel, TableName], None]
+    steps: tuple[str, ...]
+
+
+def _nothing(kernel: Kernel, name: TableName) -> None:
+    return None
+
+
+def _partitioned(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, _OLD)
+    merge(kernel, name, {"p=1": ["a1", "b1"]})
+
+
+def _whole(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a", "b"]})
+    merge(kernel, name, {"": ["a", "b", "c"]})
+
+
+def _plain(kernel: Kernel, name: TableName) -> None:
+    make_plain(kernel, name, _OLD)
+
+
+def _plain_whole(kernel: Kernel, name: TableName) -> None:
+    make_plain(kernel, name, {"": ["a", "b"]})
+
+
+def _written_by_others(kernel: Kernel, name: TableName) -> None:
+    _partitioned(kernel, name)
+    kernel.files.write_text(f"{locations(kernel, name)['p=2']}/foreign.orc", "c2")
+    root = kernel.default_root(name)
+    kernel.files.write_text(f"{root}/p=hand/foreign.orc", "h")
+    add_plain_partition(kernel, name, "p=hand", f"{root}/p=hand")
+    kernel.metastore.drop_partition(name, ["gone"])
+
+
+def _create(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"p=1": ["a1"], "p=2": ["a2"]})
+
+
+def _create_whole(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+
+
+def _swap(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1", "p=gone", "p=new"])
+    stage(kernel, txn, {"p=1": ["new1"], "p=new": ["new2"], "p=c%3Dd": ["new3"]})
+    txn.remove(["p=gone"])
+    txn.commit()
+
+
+def _swap_whole(kernel: Kernel, name: TableName) -> None:
+    merge(kernel, name, {"": ["new"]})
+
+
+def _widen(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    stage(kernel, txn, {"p=1": ["new1"], "p=new": ["new2"]})
+    txn.set_schema(WIDER_COLUMNS)
+    txn.commit()
+
+
+def _widen_whole(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "merge")
+    txn.read()
+    stage(kernel, txn, {"": ["new"]})
+    txn.set_schema(WIDER_COLUMNS)
+    txn.commit()
+
+
+def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel, TableName], None]:
+    def run(kernel: Kernel, name: TableName) -> None:
+        txn = kernel.begin(name, "replace")
+        txn.replace_all()
+        txn.set_schema(COLUMNS, keys)
+        stage(kernel, txn, rows)
+        txn.commit()
+
+    return run
+
+
+def _read(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "merge")
+    txn.read()
+    txn.abort()
+
+
+def _vacuum(kernel: Kernel, name: TableName) -> None:
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+
+
+#: Commits that go through named steps.
+COMMITS = {
+    "create": Kind(_nothing, _create, (*_PREFACE, *_SWAP)),
+    "create-whole": Kind(_nothing, _create_whole, _PREFACE),
+    "swap": Kind(_partitioned, _swap, (*_PREFACE, *_SWAP)),
+    "swap-adopted": Kind(_plain, _swap, (*_PREFACE, *_SWAP)),
+    "swap-whole": Kind(_whole, _swap_whole, _PREFACE),
+    "swap-whole-adopted": Kind(_plain_whole, _swap_whole, _PREFACE),
+    "widen": Kind(_partitioned, _widen, (*_PREFACE, *_SWAP)),
+    "widen-whole": Kind(_whole, _widen_whole, _PREFACE),
+    "replace": Kind(_partitioned, _replace(*KEYS, rows={"p=1": ["n1"], "p=9": ["n9"]}), (*_PREFACE, *_SWAP)),
+    "rebuild": Kind(
+        _partitioned,
+        _replace(*OTHER_KEYS, rows={"q=1/r=x": ["n1"], "q=2/r=y": ["n2"]}),
+        (*_PREFACE, *_REBUILD, *_SWAP),
+    ),
+    "rebuild-to-whole": Kind(_partitioned, _replace(rows={"": ["n"]}), (*_PREFACE, *_REBUILD, "settled")),
+    "rebuild-from-whole": Kind(_whole, _replace(*KEYS, rows={"p=1": ["n1"]}), (*_PREFACE, *_REBUILD, *_SWAP)),
+}
+#: What is done in few calls and names no steps.
+OPERATIONS = {
+    "adopt": Kind(_plain, _read, ()),
+    "adopt-whole": Kind(_plain_whole, _read, ()),
+    "take-in": Kind(_written_by_others, _read, ()),
+    "vacuum": Kind(_partitioned, _vacuum, ()),
+    "drop": Kind(_partitioned, drop, ()),
+    "drop-adopted": Kind(_plain, lambda kernel, name: (_read(kernel, name), drop(kernel, name))[1], ()),
+}
+EVERY = {**COMMITS, **OPERATIONS}

@@ -1,0 +1,42 @@
+"""One metastore process and one JVM for all tests of the kernel."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from kernel.servers import MetastoreServer
+from lakemerge.java import ensure_java
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
+    """A metastore process on Derby."""
+    server = MetastoreServer(tmp_path_factory.mktemp("metastore")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def jvm(server: MetastoreServer) -> Iterator[Jvm]:
+    """A bare JVM whose clients reach that metastore."""
+    ensure_java()
+    jvm = Jvm.launch(server.client_conf)
+    yield jvm
+    jvm.gateway.shutdown()
+
+
+@pytest.fixture
+def kernel(jvm: Jvm) -> Kernel:
+    return Kernel(jvm, Settings(claim_timeout=10))
+
+
+@pytest.fixture
+def name() -> TableName:
+    """The name of a table that no other test has."""
+    return TableName("default", f"t{next(_NUMBERS)}")

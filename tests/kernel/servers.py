@@ -1,0 +1,144 @@
+"""A real metastore process from pyspark's own jars, on Derby or on a database that already has the schema."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pyspark
+
+from lakemerge.java import ensure_java
+
+JARS = Path(pyspark.__file__).parent / "jars" / "*"
+_START_SECONDS = 120
+
+_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx512m",
+    # pyspark ships no disruptor jar, without which Hive's default asynchronous logging cannot start
+    "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.ClassLoaderContextSelector",
+    "-Dhive.async.log.enabled=false",
+    "-Dderby.stream.error.field=java.lang.System.err",
+    # the databases of tests need not survive a power cut
+    "-Dderby.system.durability=test",
+)
+# Runs before the server: its lock API needs tables that automatic creation leaves out.
+_PREPARE_TRANSACTION_TABLES = """
+public class Prepare {
+    public static void main(String[] args) throws Exception {
+        org.apache.hadoop.hive.metastore.txn.TxnDbUtil.prepDb(
+            new org.apache.hadoop.hive.conf.HiveConf(Prepare.class));
+    }
+}
+"""
+
+
+def derby_url(directory: Path) -> str:
+    return f"jdbc:derby:;databaseName={directory}/metastore_db;create=true"
+
+
+class MetastoreServer:
+    """One metastore process with a warehouse of its own, below one directory.
+
+    Args:
+        settings: further properties of hive-site.xml; those of the database among them where it is not Derby.
+        classpath: jars besides pyspark's, such as a JDBC driver.
+        transaction_tables: also make the tables that Hive's locks need (Derby only).
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        classpath: tuple[Path, ...] = (),
+        transaction_tables: bool = True,
+    ) -> None:
+        self.directory = directory
+        self.warehouse = directory / "warehouse"
+        self.log = directory / "metastore.log"
+        self._conf = {
+            "javax.jdo.option.ConnectionURL": derby_url(directory),
+            "datanucleus.schema.autoCreateAll": "true",
+            "hive.metastore.schema.verification": "false",
+            # the default pool, BoneCP, is not among pyspark's jars, and locks need one
+            "datanucleus.connectionPoolingType": "HikariCP",
+            "hive.metastore.warehouse.dir": self.warehouse.as_uri(),
+            **(settings or {}),
+        }
+        self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
+        self._transaction_tables = transaction_tables
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = _free_port()
+
+    @property
+    def uri(self) -> str:
+        return f"thrift://localhost:{self._port}"
+
+    @property
+    def client_conf(self) -> dict[str, str]:
+        """What a client needs to know to reach this server."""
+        return {
+            "hive.metastore.uris": self.uri,
+            "hive.metastore.warehouse.dir": self.warehouse.as_uri(),
+        }
+
+    def start(self) -> MetastoreServer:
+        """Start the process and wait until its port answers."""
+        self.warehouse.mkdir(parents=True, exist_ok=True)
+        conf = self.directory / "conf"
+        conf.mkdir(exist_ok=True)
+        properties = "".join(
+            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+            for name, value in self._conf.items()
+        )
+        (conf / "hive-site.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
+        java = str(ensure_java() / "bin" / "java")
+        with self.log.open("ab") as log:
+            if self._transaction_tables:
+                source = self.directory / "Prepare.java"
+                source.write_text(_PREPARE_TRANSACTION_TABLES)
+                command = [java, *_OPTIONS, "-cp", self._classpath, str(source)]
+                subprocess.run(command, cwd=self.directory, stdout=log, stderr=log, check=True)
+            server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+            self._process = subprocess.Popen(
+                [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self._port)],
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._wait()
+        return self
+
+    def _wait(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("localhost", self._port)) == 0:
+                    return
+            time.sleep(0.1)
+        self.stop()
+        raise RuntimeError(f"the metastore did not start:\n{self.log.read_text()[-4000:]}")
+
+    def stop(self) -> None:
+        """Kill the process; its files are the caller's."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,178 @@
+"""Tables of tests: made, looked at as a plain reader does, and checked for what a crash may leave."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
+from lakemerge.kernel.definition import ROOT, new_table
+from lakemerge.kernel.layout import normal
+from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.names import partition_name, partition_values
+from lakemerge.kernel.operations import vacuum
+from lakemerge.kernel.state import TableState, state_of
+
+COLUMNS = (HiveColumn("line", "string"),)
+WIDER_COLUMNS = (*COLUMNS, HiveColumn("extra", "int"))
+KEYS = (HiveColumn("p", "string"),)
+OTHER_KEYS = (HiveColumn("q", "int"), HiveColumn("r", "string"))
+
+NO_RETENTION = datetime.timedelta(0)
+
+#: The texts of the files of each partition; of the whole table under the empty name.
+Rows = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a reader sees of a table; the same for the same commit on another table."""
+
+    columns: tuple[HiveColumn, ...]
+    keys: tuple[HiveColumn, ...]
+    rows: Rows
+
+
+def stage(kernel: Kernel, txn: Transaction, rows: Mapping[str, Iterable[str]]) -> None:
+    """Write one file a text into the stage directory and take it in; lakemerge never looks into files."""
+    directory = txn.stage_directory
+    for partition, texts in rows.items():
+        folder = f"{directory}/{partition}" if partition else directory
+        for number, text in enumerate(texts):
+            kernel.files.write_text(f"{folder}/part-{number}.orc", text)
+    txn.add_staged()
+
+
+def create(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Create a table by a commit: unpartitioned if the only partition is the empty name."""
+    keys = () if list(rows) == [WHOLE_TABLE] else KEYS
+    txn = kernel.create(TableDefinition(name, COLUMNS, keys))
+    stage(kernel, txn, rows)
+    return txn.commit()
+
+
+def merge(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Replace the partitions of these names, having read them."""
+    txn = kernel.begin(name, "merge")
+    txn.read(rows)
+    stage(kernel, txn, rows)
+    return txn.commit()
+
+
+def make_plain(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> None:
+    """Make a table as Hive does, with files straight in its partitions' directories."""
+    partitioned = list(rows) != [WHOLE_TABLE]
+    root = kernel.default_root(name)
+    definition = TableDefinition(name, COLUMNS, KEYS if partitioned else ())
+    kernel.files.make_directory(root)
+    raw = new_table(kernel.metastore.jvm, definition, root, root)
+    raw.getParameters().remove(ROOT)
+    kernel.metastore.create_table(raw)
+    for partition, texts in rows.items():
+        for number, text in enumerate(texts):
+            folder = f"{root}/{partition}" if partition else root
+            kernel.files.write_text(f"{folder}/part-{number}.orc", text)
+        if partitioned:
+            add_plain_partition(kernel, name, partition, f"{root}/{partition}")
+
+
+def add_plain_partition(kernel: Kernel, name: TableName, partition: str, location: str) -> None:
+    """Register a partition as ``ALTER TABLE … ADD PARTITION … LOCATION`` does."""
+    raw = kernel.metastore.jvm.api.Partition()
+    raw.setDbName(name.schema)
+    raw.setTableName(name.name)
+    raw.setValues(partition_values(partition))
+    raw.setParameters({})
+    raw.setSd(kernel.table(name).raw.getSd().deepCopy())
+    raw.getSd().setLocation(location)
+    kernel.files.make_directory(location)
+    kernel.metastore.add_partitions([raw])
+
+
+def locations(kernel: Kernel, name: TableName) -> dict[str, str]:
+    """Where the metastore says that each partition is."""
+    table = kernel.table(name)
+    if not table.partitioned:
+        return {WHOLE_TABLE: table.location}
+    names = kernel.metastore.partition_names(name)
+    columns = [column.name for column in table.partition_columns]
+    return {
+        partition_name(columns, [str(value) for value in raw.getValues()]): str(raw.getSd().getLocation())
+        for raw in kernel.metastore.partitions(name, names)
+    }
+
+
+def rows_of(kernel: Kernel, name: TableName) -> Rows:
+    """All texts, found as a plain reader finds them; partitions without files are left out."""
+    found = {
+        partition: sorted(
+            kernel.files.read_text(entry.path)
+            for entry in kernel.files.list(location)
+            if not entry.is_directory and entry.name[:1] not in "_."
+        )
+        for partition, location in locations(kernel, name).items()
+    }
+    return {partition: texts for partition, texts in found.items() if texts}
+
+
+def picture(kernel: Kernel, name: TableName) -> Picture | None:
+    """What a reader sees; ``None`` where there is no such table."""
+    table = kernel.metastore.get_table(name)
+    if table is None:
+        return None
+    return Picture(table.columns, table.partition_columns, rows_of(kernel, name))
+
+
+def settled(kernel: Kernel, name: TableName) -> TableState:
+    """The table's state, which must be settled."""
+    state = state_of(kernel.table(name))
+    assert state is not None, f"{name} was never adopted"
+    assert state.claim is None, f"{name} is still claimed by {state.claim}"
+    return state
+
+
+def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
+    """Check that the table is settled, that metastore, manifest and files agree, and that nothing is open."""
+    state = settled(kernel, name)
+    manifest = kernel.manifest(state)
+    assert manifest.version == state.version
+    expected = {
+        part: normal(state.layout.absolute(entry.location)) for part, entry in manifest.partitions.items()
+    }
+    found = {part: normal(location) for part, location in locations(kernel, name).items()}
+    assert found == expected
+    for part, entry in manifest.partitions.items():
+        assert kernel.foreign.examine(state.layout, expected[part]) == entry, f"files of {part!r}"
+    assert state.table.columns == manifest.columns
+    assert state.table.partition_columns == manifest.partition_columns
+    if state.table.partitioned:
+        for raw in kernel.metastore.partitions(name, list(found)):
+            columns = [(str(column.getName()), str(column.getType())) for column in raw.getSd().getCols()]
+            assert columns == [(column.name, column.type) for column in manifest.columns]
+    assert kernel.files.list(state.layout.open) == [], "heartbeats of transactions that are no more"
+    assert not kernel.files.exists(state.layout.rebuild)
+    return manifest
+
+
+def files_below(kernel: Kernel, root: str) -> set[str]:
+    """All files below a directory that hold something."""
+    return {normal(entry.path) for entry in kernel.files.walk(root)}
+
+
+def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
+    """Vacuum without retention, and check that no file stays but those that the newest manifest needs."""
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    manifest = assert_whole(kernel, name)
+    state = settled(kernel, name)
+    needed = {normal(state.layout.manifest_of(state.txn))}
+    for entry in manifest.partitions.values():
+        needed |= files_below(kernel, state.layout.absolute(entry.location))
+    assert files_below(kernel, state.layout.root) == needed
+
+
+def raw_partition(kernel: Kernel, name: TableName, partition: str) -> Any:
+    """The Java ``Partition`` of this name."""
+    (raw,) = kernel.metastore.partitions(name, [partition])
+    return raw

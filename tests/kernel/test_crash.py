@@ -1,0 +1,201 @@
+"""A process killed anywhere in a commit: the table is the old version or the new, and nothing stays behind."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernel.commits import COMMITS, EVERY, OPERATIONS
+from kernel.servers import MetastoreServer
+from kernel.support import Picture, assert_nothing_orphaned, assert_whole, picture, settled
+from lakemerge.kernel import Jvm, Kernel, TableName
+
+_TESTS = Path(__file__).parents[1]
+_WORKER_SECONDS = 120
+AFTER_CLAIM = frozenset(step for commit in COMMITS.values() for step in commit.steps) - {
+    "staged",
+    "manifest written",
+}
+#: The kinds that are killed at every step in the fast ring, and the most telling steps of the others.
+_FAST = {
+    "create-whole": ("manifest written", "claimed"),
+    "swap-adopted": ("swapped",),
+    "swap-whole": ("manifest written", "claimed"),
+    "swap-whole-adopted": ("claimed",),
+    "widen": ("registered", "swapped"),
+    "widen-whole": ("claimed",),
+    "replace": ("swapped",),
+    "rebuild": ("claimed", "row dropped", "recreated", "registered"),
+    "rebuild-to-whole": ("row dropped", "recreated"),
+    "rebuild-from-whole": ("row dropped", "swapped"),
+}
+STEPS = [
+    pytest.param(kind, step, marks=() if step in _FAST.get(kind, commit.steps) else pytest.mark.slow)
+    for kind, commit in COMMITS.items()
+    for step in commit.steps
+]
+
+Pictures = tuple[Picture | None, Picture | None]
+
+
+class Killer:
+    """Runs commits in processes of their own and kills them."""
+
+    def __init__(self, server: MetastoreServer, jvm: Jvm) -> None:
+        self._conf = server.client_conf
+        parameters = jvm.gateway.gateway_parameters
+        self._gateway = [parameters.port, parameters.auth_token]
+
+    def run(
+        self,
+        kind: str,
+        name: TableName,
+        *,
+        step: str | None = None,
+        write: int | None = None,
+        own_jvm: bool = False,
+    ) -> bool:
+        """Do a commit that is to die at a step or after a write.
+
+        Args:
+            own_jvm: start a JVM that dies with the process, rather than use that of the tests.
+
+        Returns:
+            Whether it died; false when it was done before.
+        """
+        job = {
+            "conf": self._conf,
+            "gateway": None if own_jvm else self._gateway,
+            "table": name.name,
+            "kind": kind,
+            "step": step,
+            "write": write,
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "kernel.worker", json.dumps(job)],
+            env={**os.environ, "PYTHONPATH": str(_TESTS)},
+            capture_output=True,
+            text=True,
+            timeout=_WORKER_SECONDS,
+            check=False,
+        )
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        return done.returncode != 0
+
+
+@pytest.fixture(scope="session")
+def killer(server: MetastoreServer, jvm: Jvm) -> Killer:
+    return Killer(server, jvm)
+
+
+class Expectations:
+    """Of each kind of commit, the table before and after it, found out once on a table of its own."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._pictures: dict[str, Pictures] = {}
+
+    def __getitem__(self, kind: str) -> Pictures:
+        if kind not in self._pictures:
+            steps: list[str] = []
+            kernel = Kernel(self._jvm, step=steps.append)
+            name = TableName("default", f"expected{len(self._pictures)}")
+            EVERY[kind].prepare(kernel, name)
+            old = picture(kernel, name)
+            steps.clear()
+            EVERY[kind].run(kernel, name)
+            assert not EVERY[kind].steps or tuple(steps) == EVERY[kind].steps, "a step is not killed at"
+            self._pictures[kind] = old, picture(kernel, name)
+        return self._pictures[kind]
+
+
+@pytest.fixture(scope="session")
+def expected(jvm: Jvm) -> Expectations:
+    return Expectations(jvm)
+
+
+def check_recovery(kernel: Kernel, name: TableName, pictures: Pictures, *, claimed: bool | None) -> None:
+    """Recover, and check that the table is the old one or the new one, and clean.
+
+    Args:
+        claimed: whether the dead process had claimed its version, where that is known.
+    """
+    old, new = pictures
+    if kernel.exists(name):
+        kernel.recover(name)
+    found = picture(kernel, name)
+    allowed = (old, new) if claimed is None else ((new,) if claimed else (old,))
+    assert found in allowed
+    if found is None:
+        # what a creation that died has left goes with the next table of that name
+        COMMITS["create"].run(kernel, name)
+        kernel.recover(name)
+    kernel.open(name)
+    assert_whole(kernel, name)
+    assert_nothing_orphaned(kernel, name)
+    version = settled(kernel, name).version
+    EVERY["swap" if kernel.table(name).partitioned else "swap-whole"].run(kernel, name)
+    assert settled(kernel, name).version == version + 1
+
+
+@pytest.mark.parametrize(("kind", "step"), STEPS)
+def test_killed_at_step(
+    kind: str, step: str, killer: Killer, kernel: Kernel, name: TableName, expected: Expectations
+) -> None:
+    COMMITS[kind].prepare(kernel, name)
+    assert killer.run(kind, name, step=step)
+    check_recovery(kernel, name, expected[kind], claimed=step not in BEFORE_CLAIM)
+
+
+@pytest.mark.parametrize("step", ["manifest written", "registered", "swapped"])
+def test_killed_with_its_java(
+    step: str, killer: Killer, kernel: Kernel, name: TableName, expected: Expectations
+) -> None:
+    COMMITS["swap"].prepare(kernel, name)
+    assert killer.run("swap", name, step=step, own_jvm=True)
+    check_recovery(kernel, name, expected["swap"], claimed=step not in BEFORE_CLAIM)
+
+
+@pytest.mark.parametrize("kind", OPERATIONS)
+def test_operation_killed_after_each_write(
+    kind: str, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations
+) -> None:
+    kills = kill_after_each_write(kind, killer, kernel, jvm, expected)
+    print(f"{kind}: {kills} kills")
+    assert kills > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", COMMITS)
+def test_commit_killed_after_each_write(
+    kind: str, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations
+) -> None:
+    kills = kill_after_each_write(kind, killer, kernel, jvm, expected, own_jvm=True)
+    print(f"{kind}: {kills} kills")
+    assert kills >= len(COMMITS[kind].steps)
+
+
+def kill_after_each_write(
+    kind: str,
+    killer: Killer,
+    kernel: Kernel,
+    jvm: Jvm,
+    expected: Expectations,
+    *,
+    own_jvm: bool = False,
+) -> int:
+    """Kill after the first write to metastore or file system, the second and so on; returns how many."""
+    for write in itertools.count(1):
+        name = TableName("default", f"killed_{kind.replace('-', '_')}_{write}")
+        EVERY[kind].prepare(kernel, name)
+        if not killer.run(kind, name, write=write, own_jvm=own_jvm):
+            return write - 1
+        check_recovery(kernel, name, expected[kind], claimed=None)
+    raise AssertionError("a commit cannot have endless writes")
