@@ -42,7 +42,7 @@ class LakemergeCredentials(Credentials):
 
     # Settings of Spark and Hive, by name. Those of a session hold for each of dbt's connections;
     # the others for the application, which is started once a process.
-    server_side_parameters: dict[str, str] = field(default_factory=dict)
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:

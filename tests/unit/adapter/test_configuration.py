@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dbt.adapters.lakemerge.configuration import Configuration, configures_logging, session_settings
+from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+
+
+@pytest.fixture(autouse=True)
+def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty configuration folder, and a working directory without anything."""
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_SUBMIT_OPTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def configuration(**fields: object) -> Configuration:
+    return Configuration.of(LakemergeCredentials(schema="s", **fields))  # type: ignore[arg-type]
+
+
+def hive_site(folder: Path, **properties: str) -> None:
+    rows = "".join(
+        f"<property><name>{name.replace('_', '.')}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
+    (folder / "hive-site.xml").write_text(f"<configuration>{rows}</configuration>")
+
+
+def test_without_fields_sparks_own_defaults_hold(tmp_path: Path) -> None:
+    found = configuration()
+    assert found.derby == tmp_path / "metastore_db"
+    assert found.warehouse is None
+    assert "spark.sql.warehouse.dir" not in found.application
+    assert "spark.hadoop.hive.metastore.uris" not in found.application
+
+
+def test_the_embedded_metastore_lies_in_the_warehouse(tmp_path: Path) -> None:
+    found = configuration(metastore="embedded", warehouse="w h")
+    assert found.warehouse == tmp_path / "w h"
+    assert found.derby == tmp_path / "w h" / "_metastore_db"
+    assert found.application["spark.sql.warehouse.dir"] == (tmp_path / "w h").as_uri()
+    assert found.metastore_uris == ""
+
+
+def test_the_embedded_metastore_holds_against_hive_site(conf: Path, tmp_path: Path) -> None:
+    hive_site(conf, hive_metastore_uris="thrift://other:1")
+    assert configuration().metastore_uris == "thrift://other:1"
+    found = configuration(metastore="embedded", warehouse=str(tmp_path))
+    assert found.metastore_uris == ""
+    assert found.application["spark.hadoop.hive.metastore.uris"] == ""
+
+
+def test_spark_defaults_count_more_than_hive_site(conf: Path) -> None:
+    hive_site(conf, hive_metastore_uris="thrift://other:1")
+    (conf / "spark-defaults.conf").write_text(
+        "# a comment\nspark.hadoop.hive.metastore.uris   thrift://mine:2\nspark.ui.enabled=true\n"
+    )
+    found = configuration()
+    assert found.metastore_uris == "thrift://mine:2"
+    assert "spark.ui.enabled" not in found.application
+
+
+def test_the_profile_counts_most(conf: Path) -> None:
+    (conf / "spark-defaults.conf").write_text("spark.hadoop.hive.metastore.uris thrift://mine:2\n")
+    assert configuration(metastore="thrift://profile:3").metastore_uris == "thrift://profile:3"
+
+
+@pytest.mark.parametrize(
+    "url", ["jdbc:derby:memory:x;create=true", "jdbc:derby://host:1527/db", "jdbc:postgresql://h/db"]
+)
+def test_only_derby_in_a_folder_can_be_locked(url: str) -> None:
+    parameters = {"spark.hadoop.javax.jdo.option.ConnectionURL": url}
+    found = configuration(metastore="embedded", server_side_parameters=parameters)
+    assert found.derby is None
+    assert found.application["spark.hadoop.javax.jdo.option.ConnectionURL"] == url
+
+
+def test_a_remote_warehouse_is_left_as_it_is() -> None:
+    found = configuration(warehouse="hdfs://nn/warehouse")
+    assert found.warehouse is None
+    assert found.application["spark.sql.warehouse.dir"] == "hdfs://nn/warehouse"
+
+
+def test_what_correctness_needs_cannot_be_configured_away() -> None:
+    credentials = LakemergeCredentials(
+        schema="s",
+        server_side_parameters={
+            "spark.sql.hive.convertMetastoreOrc": "false",
+            "hive.exec.dynamic.partition.mode": "strict",
+        },
+    )
+    settings = session_settings(credentials)
+    assert settings["spark.sql.hive.convertMetastoreOrc"] == "true"
+    assert settings["hive.exec.dynamic.partition.mode"] == "nonstrict"
+    assert settings["spark.sql.ansi.enabled"] == "false"
+
+
+def test_only_names_of_spark_go_to_spark_submit() -> None:
+    found = configuration(server_side_parameters={"hive.exec.max.dynamic.partitions": "5"})
+    assert all(name.startswith("spark.") for name in found.application)
+
+
+def test_a_log_configuration_of_the_environment_is_seen(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not configures_logging()
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dlog4j2.configurationFile=x")
+    assert configures_logging()
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS")
+    (conf / "log4j2.properties").touch()
+    assert configures_logging()

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.lakemerge import connections
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
+from dbt.mp_context import get_mp_context
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from pyspark.errors import PySparkException
+
+from lakemerge.errors import MetastoreUnreachable, UnsupportedTable
+
+
+@pytest.fixture
+def manager() -> LakemergeConnectionManager:
+    profile: Any = SimpleNamespace(credentials=None)
+    return LakemergeConnectionManager(profile, get_mp_context())
+
+
+def connection(state: ConnectionState, handle: Any = None) -> Connection:
+    credentials: Any = None
+    return Connection(type="lakemerge", name=str(state), credentials=credentials, state=state, handle=handle)  # type: ignore[arg-type]
+
+
+def test_an_environment_error_is_one_line_for_dbt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(_: Any) -> None:
+        raise MetastoreUnreachable(expected="a metastore", found="none", action="Start it.")
+
+    monkeypatch.setattr(connections, "application", unreachable)
+    opened = connection(ConnectionState.INIT)
+    with pytest.raises(FailedToConnectError, match=r"Expected a metastore; found none\. Start it\."):
+        LakemergeConnectionManager.open(opened)
+    assert opened.state == ConnectionState.FAIL
+
+
+def test_cancelling_ends_the_other_open_connections_and_opens_none(
+    manager: LakemergeConnectionManager,
+) -> None:
+    cancelled = []
+    handle = SimpleNamespace(cancel=lambda: cancelled.append("open"))
+
+    def open_it(_: Connection) -> Connection:
+        raise AssertionError("a connection was opened in order to be cancelled")
+
+    unused = connection(ConnectionState.INIT, _lazy(open_it))
+    manager.thread_connections = {1: connection(ConnectionState.OPEN, handle), 2: unused}
+    assert manager.cancel_open() == ["open"]
+    assert cancelled == ["open"]
+
+
+def _lazy(opener: Any) -> Any:
+    return LazyHandle(opener)
+
+
+def test_errors_of_spark_carry_their_condition(manager: LakemergeConnectionManager) -> None:
+    with pytest.raises(SparkStatementError) as error, manager.exception_handler("select 1"):
+        raise PySparkException(message="no table t", errorClass="TABLE_OR_VIEW_NOT_FOUND")
+    assert error.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert isinstance(error.value, DbtDatabaseError)
+
+
+def test_errors_of_the_kernel_keep_their_line(manager: LakemergeConnectionManager) -> None:
+    with (
+        pytest.raises(DbtRuntimeError, match=r"Expected a; found b\. Do c\."),
+        manager.exception_handler("x"),
+    ):
+        raise UnsupportedTable(expected="a", found="b", action="Do c.")
+
+
+@pytest.mark.parametrize("error", [DbtRuntimeError("as it is"), KeyError("a mistake of ours")])
+def test_other_errors_pass_unchanged(manager: LakemergeConnectionManager, error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, manager.exception_handler("x"):
+        raise error
+    assert raised.value is error
