@@ -18,6 +18,8 @@ from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout
 
 _LOG = logging.getLogger("lakemerge")
+# The transactions that are open in this process, whichever kernel they belong to.
+_OPEN_HERE: set[str] = set()
 
 
 def _start_of(pid: int) -> str:
@@ -51,7 +53,12 @@ class Heartbeats:
     def start(self, layout: Layout, txn: str) -> None:
         """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`."""
         path = layout.heartbeat_of(txn)
-        self._beat(path)
+        _OPEN_HERE.add(txn)
+        try:
+            self._beat(path)
+        except StorageError:
+            _OPEN_HERE.discard(txn)
+            raise
         with self._lock:
             self._open.add(path)
             if self._thread is None or not self._thread.is_alive():
@@ -64,7 +71,12 @@ class Heartbeats:
         path = layout.heartbeat_of(txn)
         with self._lock:
             self._open.discard(path)
-        self._files.delete(path)
+        _OPEN_HERE.discard(txn)
+        try:
+            self._files.delete(path)
+        except StorageError as error:
+            # the commit itself is over, and a file that stays is found dead by lakemerge_recover
+            _LOG.warning("A heartbeat could not be removed: %s", error)
 
     def _run(self) -> None:
         while not self._wake.wait(self._lease / 3):
@@ -74,10 +86,16 @@ class Heartbeats:
                     self._thread = None
                     return
             for path in paths:
-                try:
-                    self._beat(path)
-                except StorageError as error:
-                    _LOG.warning("A heartbeat could not be written: %s", error)
+                # under the lock, so that a heartbeat that was stopped is not written once more
+                with self._lock:
+                    if path in self._open:
+                        self._beat_quietly(path)
+
+    def _beat_quietly(self, path: str) -> None:
+        try:
+            self._beat(path)
+        except StorageError as error:
+            _LOG.warning("A heartbeat could not be written: %s", error)
 
     def _beat(self, path: str) -> None:
         pid = os.getpid()
@@ -87,16 +105,21 @@ class Heartbeats:
     def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
         """Whether the writer of a transaction may still be at work.
 
-        A writer on this very machine is looked up by its pid; of others the heartbeat's age decides.
+        Of this process it is known; a writer on this very machine is looked up by its pid; of others the
+        heartbeat's age decides.
         """
+        if txn in _OPEN_HERE:
+            return True
         path = layout.heartbeat_of(txn)
         try:
             owner = json.loads(self._files.read_text(path))
         except FileNotFoundError:
             return False
-        except ValueError:
-            owner = {}  # being rewritten at this moment: its age decides
+        except (ValueError, StorageError):
+            owner = {}  # being rewritten at this moment (Hadoop then finds a wrong checksum): its age decides
         if owner.get("machine") and owner["machine"] == _machine():
+            if owner["pid"] == os.getpid():
+                return False
             return bool(owner["started"]) and _start_of(owner["pid"]) == owner["started"]
         return self._age(layout, txn) <= lease_seconds
 
