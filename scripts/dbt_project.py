@@ -83,7 +83,7 @@ class DbtProject:
             "--log-path": self.state / "logs",
         }
         options = [text for name, folder in folders.items() for text in (name, str(folder))]
-        result = runner.invoke([*command, *options, "--log-level", "none"])
+        result = runner.invoke([*command, *options, "--log-level", "none", "--log-level-file", "debug"])
         if not result.success:
             log = self.state / "logs" / "dbt.log"
             raise CommandFailed(f"dbt {command[0]}: {_reason(result)} (all of it in {log})")
