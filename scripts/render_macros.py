@@ -14,17 +14,19 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NoReturn
 
 import dbt.include.global_project
 import dbt.include.spark
 import jinja2
 import yaml
-from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions.macros import MacroReturn
+
+from sample_arguments import Placeholder, relation, sample_values
 
 MACRO_PREFIX = "dbt_macro__"
 DISPATCH_PREFIXES = ("lakemerge__", "spark__", "default__", "")
@@ -33,10 +35,6 @@ DISPATCH_PREFIXES = ("lakemerge__", "spark__", "default__", "")
 SKIP_KEY = "sql_lint"
 # What a template raises when it and its arguments do not go together.
 RENDER_ERRORS = (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-
-# Arguments that, by their names, are queries.
-QUERY_ARGUMENTS = r"(.*_)?(sql|query|compiled_code)"
 
 
 class Refused(Exception):
@@ -62,37 +60,6 @@ class Rendering:
     sql: tuple[str, ...]
     stopped: str | None
     exact: bool
-
-
-class Placeholder:
-    """Stands for a value nobody knows: any attribute, item or call of it is one again."""
-
-    # what jinja's sandbox asks before it lets a template call something
-    unsafe_callable = False
-    alters_data = False
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __str__(self) -> str:
-        return self._name
-
-    def __getattr__(self, name: str) -> Placeholder:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Placeholder(f"{self._name}_{name}")
-
-    def __getitem__(self, key: object) -> Placeholder:
-        return Placeholder(f"{self._name}_{key}")
-
-    def __call__(self, *_args: object, **_kwargs: object) -> Placeholder:
-        return self
-
-    def __iter__(self) -> Iterator[Placeholder]:
-        return iter([Placeholder(f"{self._name}_1"), Placeholder(f"{self._name}_2")])
-
-    def __len__(self) -> int:
-        return 2
 
 
 class Adapter:
@@ -227,7 +194,7 @@ class Macros:
         return Rendering(
             macro=name,
             path=self._own[name][0],
-            sample=", ".join(f"{key}={value}" for key, value in sample.items()),
+            sample=", ".join(f"{key}={shorten(str(value), 60)}" for key, value in sample.items()),
             sql=tuple(text for text in (*self._recorded, *_texts(result)) if text.strip()),
             stopped=stopped,
             exact=self._adapter.asked is None,
@@ -274,14 +241,18 @@ class Macros:
             "exceptions": Exceptions(),
             "execute": True,
             "flags": Placeholder("flags"),
+            "defer_relation": None,
             "fromjson": json.loads,
             "graph": Placeholder("graph"),
             "invocation_id": "sample",
+            "load_agate_table": lambda: Placeholder("agate_table"),
             "load_result": lambda name: Placeholder(name),
             "local_md5": lambda text: "0" * 32,
             "log": lambda *args, **kwargs: "",
             "model": Placeholder("model"),
             "modules": _Modules(),
+            "post_hooks": [],
+            "pre_hooks": [],
             "print": lambda *args, **kwargs: "",
             "ref": lambda *names, **kwargs: relation(names[-1]),
             "return": _return,
@@ -382,35 +353,3 @@ def documentation(folder: Path) -> dict[str, MacroDocumentation]:
                 skip=meta.get(SKIP_KEY),
             )
     return found
-
-
-def relation(name: str) -> LakemergeRelation:
-    """A sample table of that name."""
-    made: LakemergeRelation = LakemergeRelation.create(
-        schema="sample_schema", identifier=name, type=RelationType.Table
-    )
-    return made
-
-
-def sample_values(name: str, kind: str) -> list[Any]:
-    """Values of a type that dbt knows for macro arguments, named after the argument."""
-    kind = kind.replace(" ", "")
-    if inner := re.fullmatch(r"optional\[(.*)\]", kind):
-        return [*sample_values(name, inner[1]), None]
-    if inner := re.fullmatch(r"list\[(.*)\]", kind):
-        return [[sample_values(f"{name}_{number}", inner[1])[0] for number in (1, 2)]]
-    if inner := re.fullmatch(r"dict\[[^,]*,(.*)\]", kind):
-        return [{f"{name}_key": sample_values(f"{name}_value", inner[1])[0]}]
-    text = "select 1 as sample_key" if re.fullmatch(QUERY_ARGUMENTS, name) else name
-    known: dict[str, list[Any]] = {
-        "string": [text],
-        "str": [text],
-        "boolean": [True, False],
-        "bool": [True, False],
-        "integer": [3],
-        "int": [3],
-        "float": [0.5],
-        "relation": [relation(name)],
-        "column": [LakemergeColumn(name, "string")],
-    }
-    return known.get(kind, [Placeholder(name)])

@@ -1,0 +1,161 @@
+"""Values to call macros with: by the argument's name where that is a word of ours, else by its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
+from dbt.adapters.lakemerge.write_config import WriteConfig
+
+# Arguments that, by their names, are queries.
+QUERY_ARGUMENTS = r"(.*_)?(sql|query|compiled_code)"
+
+
+class Placeholder:
+    """Stands for a value nobody knows: any attribute, item or call of it is one again."""
+
+    # what jinja's sandbox asks before it lets a template call something
+    unsafe_callable = False
+    alters_data = False
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __str__(self) -> str:
+        return self._name
+
+    def __getattr__(self, name: str) -> Placeholder:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Placeholder(f"{self._name}_{name}")
+
+    def __getitem__(self, key: object) -> Placeholder:
+        return Placeholder(f"{self._name}_{key}")
+
+    def __call__(self, *_args: object, **_kwargs: object) -> Placeholder:
+        return self
+
+    def __iter__(self) -> Iterator[Placeholder]:
+        return iter([Placeholder(f"{self._name}_1"), Placeholder(f"{self._name}_2")])
+
+    def __len__(self) -> int:
+        return 2
+
+    def __add__(self, other: object) -> Placeholder:
+        return self
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __add__
+
+    def __lt__(self, other: object) -> bool:
+        return True
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+
+def relation(name: str) -> LakemergeRelation:
+    """A sample table of that name."""
+    made: LakemergeRelation = LakemergeRelation.create(
+        schema="sample_schema", identifier=name, type=RelationType.Table
+    )
+    return made
+
+
+class SampleTransaction(Placeholder):
+    """A write to a table of three columns, with a placeholder for what only a metastore knows."""
+
+    def __init__(self, columns: tuple[ColumnPlan, ...]) -> None:
+        super().__init__("txn")
+        self.plan = SchemaPlan(columns)
+        self.partitioned = any(column.is_partition for column in columns)
+
+
+def _merge_columns(mode: Any, partitioned: bool) -> tuple[MergeColumn, ...]:
+    return (
+        MergeColumn(ColumnPlan("product_id", "bigint", True, True), "set", "{}"),
+        MergeColumn(ColumnPlan("tags", "map<string,string>", True, True), mode, "map_entries({})"),
+        MergeColumn(ColumnPlan("category", "string", True, True, partitioned), "set", "{}"),
+    )
+
+
+def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> MergePlan:
+    columns = _merge_columns(mode, partitioned)
+    plan = MergePlan(
+        table="sample_schema.products",
+        exists=True,
+        keys=(columns[0], columns[2]),
+        columns=columns,
+        partitions=tuple(column for column in columns if column.plan.is_partition),
+        feed_columns=("`operation`",),
+        sequence="(changed_at)",
+        null_sequence="(changed_at) is null",
+        stored_sequence="(changed_at)",
+        deletes="operation = 'delete'",
+        truncates="false",
+        predicates=("dbt_internal_dest.category <> 'shoes'",),
+        syncs=False,
+        partition_known=False,
+    )
+    return replace(plan, **changes)
+
+
+_SAMPLES: dict[str, list[Any]] = {
+    "broadcast": [True, False],
+    "column": [_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")],
+    "condition": ["category = 'shoes'"],
+    "config": [WriteConfig()],
+    "filter": ["category = 'shoes'"],
+    "has_ledger": [True, False],
+    "kept": ["select * from sample_table", None],
+    "merge": [
+        _merge(),
+        _merge(exists=False),
+        _merge("coalesce"),
+        _merge("keep"),
+        _merge(partitioned=False),
+        _merge(partition_known=True),
+        _merge(truncates="operation = 'truncate'"),
+        _merge(sequence="", null_sequence="false", stored_sequence="", predicates=()),
+        _merge(stored_sequence=""),
+        _merge(syncs=True),
+    ],
+    "partitions": [_merge().partitions, ()],
+    "prefix": ["sample_alias", None],
+    "txn": [
+        SampleTransaction(tuple(column.plan for column in _merge_columns("set", partitioned)))
+        for partitioned in (True, False)
+    ],
+}
+
+
+def sample_values(name: str, kind: str) -> list[Any]:
+    """Values for an argument of one of the types that dbt knows for macro arguments."""
+    kind = kind.replace(" ", "")
+    if kind in ("any", "string", "str") and name in _SAMPLES:
+        return [value for value in _SAMPLES[name] if kind == "any" or isinstance(value, str)]
+    if inner := re.fullmatch(r"optional\[(.*)\]", kind):
+        return [*(value for value in sample_values(name, inner[1]) if value is not None), None]
+    if inner := re.fullmatch(r"list\[(.*)\]", kind):
+        return [[sample_values(f"{name}_{number}", inner[1])[0] for number in (1, 2)]]
+    if inner := re.fullmatch(r"dict\[[^,]*,(.*)\]", kind):
+        return [{f"{name}_key": sample_values(f"{name}_value", inner[1])[0]}]
+    if re.fullmatch(QUERY_ARGUMENTS, name) and kind in ("string", "str", "any"):
+        return ["select 1 as sample_key"]
+    known: dict[str, list[Any]] = {
+        "string": [name],
+        "str": [name],
+        "boolean": [True, False],
+        "bool": [True, False],
+        "integer": [3],
+        "int": [3],
+        "float": [0.5],
+        "relation": [relation(name)],
+        "column": [LakemergeColumn(name, "string")],
+    }
+    return known.get(kind, [Placeholder(name)])
