@@ -101,5 +101,48 @@ class ClaimHeld(LakemergeError):
     """Another writer holds the table's claim and is alive."""
 
 
+class CommitUnfinished(LakemergeError):
+    """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
+
+
 class InvalidTransactionState(LakemergeError):
     """A call that this state of the transaction does not allow, such as a second commit."""
+
+
+# -- a model's input ---------------------------------------------------------------------------
+
+
+class InvalidConfig(LakemergeError):
+    """A model's configuration contradicts itself or has a value that is not allowed."""
+
+
+class UnsupportedColumnType(LakemergeError):
+    """A column has a type that a Hive table cannot hold."""
+
+
+class IncompatibleColumn(LakemergeError):
+    """A column is missing or cannot be stored in the table's without loss."""
+
+
+class SchemaChanged(IncompatibleColumn):
+    """The columns differ and ``on_schema_change`` is ``fail``."""
+
+
+class ConstraintViolated(LakemergeError):
+    """Rows that were about to be published break an enforced constraint."""
+
+
+class NullKey(LakemergeError):
+    """A change has a null in its key."""
+
+
+class NullSequence(LakemergeError):
+    """A change has no place in the order of changes."""
+
+
+class AmbiguousChange(LakemergeError):
+    """Several different changes of one key have the same, highest place in the order."""
+
+
+class EmptySync(LakemergeError):
+    """A full synchronisation with an empty input would delete every row."""

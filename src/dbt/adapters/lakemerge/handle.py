@@ -37,7 +37,7 @@ class SessionHandle:
         self.name = name
         self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
         self.python_result: DataFrame | None = None
-        self._on_release: list[Callable[[], None]] = []
+        self._on_release: list[Callable[[], object]] = []
         self._cancelled = threading.Event()
         self._closed = False
         self.describe_jobs(name)
@@ -51,7 +51,7 @@ class SessionHandle:
         """A new cursor, with rows of its own."""
         return SessionCursor(self)
 
-    def on_release(self, callback: Callable[[], None]) -> None:
+    def on_release(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once when the connection is closed, after success and failure alike.
 
         It runs in the thread that used the connection, so it never races with the node's own work;

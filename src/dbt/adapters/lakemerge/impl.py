@@ -20,6 +20,7 @@ from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
 from dbt.adapters.lakemerge.diagnostics import run_checks
 from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.publishing import PublishingMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.seeds import inferred_type
@@ -27,6 +28,8 @@ from dbt.adapters.lakemerge.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.definition import VERSION, check_supported
 from lakemerge.kernel.metastore import HiveColumn, HiveTable
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(SparkAdapter):
+class LakemergeAdapter(PublishingMethods, SparkAdapter):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.
@@ -119,6 +122,52 @@ class LakemergeAdapter(SparkAdapter):
                 return
             relation = relation.incorporate(type=self.Relation.type_of(table.kind))
         self.execute_macro("drop_relation", kwargs={"relation": relation})
+
+    @available.parse_none
+    def truncate_relation(self, relation: BaseRelation) -> None:
+        """Publish a version of a table without rows; the versions before it stay."""
+        name = _own(relation).table_name
+        with self.connections.exception_handler(f"truncate {name}"):
+            transaction = self._kernel({}, None).begin(name, "truncate")
+            self.handle.on_release(transaction.abort)
+            transaction.replace_all()
+            transaction.add_staged()
+            transaction.commit()
+            self.handle.spark.catalog.refreshTable(str(name))
+
+    @available.parse_none
+    def check_droppable(self, relation: BaseRelation) -> None:
+        """Make sure that a table whose place a view is to take is one that dbt may drop.
+
+        Raises:
+            DbtRuntimeError: it is Iceberg's, Hive ACID's or the like, or its files are somebody else's.
+        """
+        table = self._table(relation)
+        with self.connections.exception_handler(f"check {relation.render()}"):
+            if table is not None:
+                check_supported(table)
+                if table.kind == "EXTERNAL_TABLE" and VERSION not in table.parameters:
+                    raise UnsupportedTable(
+                        expected=f"{table.name} to be a table that dbt may drop",
+                        found=f"an external table at {table.location}, made by others",
+                        action="Give the model another name (alias), or drop that table first.",
+                    )
+
+    @available.parse_none
+    def check_renamable(self, relation: BaseRelation) -> None:
+        """Refuse to rename a table with versions: Hive would move its directory away from under them.
+
+        Raises:
+            DbtRuntimeError: the table has versions.
+        """
+        table = self._table(relation)
+        with self.connections.exception_handler(f"rename {relation.render()}"):
+            if table is not None and VERSION in table.parameters:
+                raise UnsupportedTable(
+                    expected="a view, or a table without versions, to rename",
+                    found=f"{table.name}, which has version {table.parameters[VERSION]}",
+                    action="Build the model under its new name, and drop the old table.",
+                )
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:

@@ -1,0 +1,9 @@
+{# What comes before a model's query: the statements of its sql_header, and the check of its contract. #}
+{%- macro lakemerge_before_feed(compiled_code, language) -%}
+    {%- do run_session_statements(config.get('sql_header')) -%}
+    {%- set contract = config.get('contract') -%}
+    {%- if language == 'sql' and contract and contract.enforced -%}
+        {#- the macro gives the text of a column list that a table's own columns stand for here -#}
+        {%- set _ = get_assert_columns_equivalent(compiled_code) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,19 @@
+{#
+    Run a strategy that the project defines: its statement writes to the table as any other program does, so the next
+    commit takes the change in as a foreign one.
+#}
+{%- macro lakemerge_custom_strategy(strategy, target, options) -%}
+    {%- set build = adapter.get_incremental_strategy_macro(context, strategy) -%}
+    {%- set temporary = api.Relation.create(identifier='lakemerge_feed', type='view') -%}
+    {%- set statement_sql = build({
+        'target_relation': target,
+        'temp_relation': temporary,
+        'unique_key': config.get('unique_key'),
+        'dest_columns': adapter.get_columns_in_relation(target),
+        'incremental_predicates': options.incremental_predicates,
+    }) -%}
+    {%- call statement('main') -%}
+        {{ statement_sql }}
+    {%- endcall -%}
+    {{- return(load_result('main')['response']) -}}
+{%- endmacro -%}

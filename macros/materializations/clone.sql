@@ -1,0 +1,30 @@
+{# dbt's clone: a table's rows are copied and published in one commit; of anything else, a view is made. #}
+{% materialization clone, adapter='lakemerge' -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- set source = load_cached_relation(defer_relation) if defer_relation else none -%}
+    {%- set target = this.incorporate(type='table') -%}
+
+    {%- if not defer_relation -%}
+        {%- do log('No relation found in state manifest for ' ~ model.unique_id, info=true) -%}
+        {{ return({'relations': []}) }}
+    {%- elif existing and not flags.FULL_REFRESH -%}
+        {%- do log('Relation ' ~ existing.render() ~ ' already exists', info=true) -%}
+        {{ return({'relations': []}) }}
+    {%- elif not (source and source.is_table and can_clone_table()) -%}
+        {{ return(create_or_replace_view()) }}
+    {%- elif target.render() == source.render() -%}
+        {%- do log(
+            'Target relation and defer relation are the same, skipping clone for relation: ' ~ target.render()
+        ) -%}
+    {%- else -%}
+        {%- call statement('main') -%}
+            {{ lakemerge_feed_statement('select * from ' ~ source.render(), 'sql') }}
+        {%- endcall -%}
+        {%- set response = lakemerge_replace(target, adapter.write_config(model)) -%}
+        {%- do store_result('main', response=response) -%}
+    {%- endif -%}
+
+    {%- do apply_grants(target, config.get('grants'), should_revoke=false) -%}
+    {%- do persist_docs(target, model) -%}
+    {{ return({'relations': [target]}) }}
+{%- endmaterialization %}

@@ -1,0 +1,18 @@
+{# dbt's seed, published in one commit, with nulls as nulls. #}
+{% materialization seed, adapter='lakemerge' -%}
+    {%- set target = this.incorporate(type='table') -%}
+    {%- set options = adapter.write_config(model) -%}
+    {%- set grant_config = config.get('grants') -%}
+    {%- set agate_table = load_agate_table() -%}
+    {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
+
+    {{ run_hooks(pre_hooks) }}
+    {%- do adapter.open_seed_feed(agate_table, model['config'].get('column_types') or {}) -%}
+    {%- set response = lakemerge_replace(target, options) -%}
+    {%- do store_result('main', response=response, agate_table=agate_table) -%}
+
+    {%- do apply_grants(target, grant_config, should_revoke=false) -%}
+    {%- do persist_docs(target, model) -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [target]}) }}
+{%- endmaterialization %}

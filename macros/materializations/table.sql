@@ -1,0 +1,21 @@
+{# dbt's table, published in one commit: readers find the old rows or the new ones, never none and never both. #}
+{% materialization table, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
+    {%- set target = this.incorporate(type='table') -%}
+    {%- set options = adapter.write_config(model) -%}
+    {%- set grant_config = config.get('grants') -%}
+
+    {{ run_hooks(pre_hooks) }}
+    {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
+    {%- call statement('main', language=model['language']) -%}
+        {{ lakemerge_feed_statement(compiled_code, model['language']) }}
+    {%- endcall -%}
+    {%- do lakemerge_after_feed(model['language']) -%}
+
+    {%- set response = lakemerge_replace(target, options) -%}
+    {%- do store_result('main', response=response) -%}
+
+    {%- do apply_grants(target, grant_config, should_revoke=false) -%}
+    {%- do persist_docs(target, model) -%}
+    {{ run_hooks(post_hooks) }}
+    {{ return({'relations': [target]}) }}
+{%- endmaterialization %}

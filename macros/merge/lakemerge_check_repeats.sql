@@ -1,0 +1,36 @@
+{#
+    Refuse changes that have the sequence of what is stored and other values: which of the two is right, nobody can
+    tell. Costs a scan of the partitions in question, and only when a feed is delivered again.
+#}
+{%- macro lakemerge_check_repeats(txn, merge, counts) -%}
+    {%- set sql -%}
+        select {{ lakemerge_keys_sql(merge, 'resolved') }}
+        from lakemerge_resolved as resolved
+        inner join (
+            {{ lakemerge_stored_rows_sql(merge, txn.partition_filter(txn.names_of(counts['same_partitions']))) | indent(12) }}
+        ) as stored
+            on {% for key in merge.keys %}stored.{{ key.quoted }} = resolved.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
+        where resolved.__action = 'same'
+            and resolved.__sequence = stored.__stored_sequence
+            and (
+                resolved.__is_delete
+                or not (
+                    {%- for column in merge.columns if column.plan.in_feed -%}
+                    {{ column.compared('resolved.__new_row') }} <=> {{ column.compared('stored') }}{{ ' and ' if not loop.last }}
+                    {%- endfor -%}
+                )
+            )
+        limit 5
+    {%- endset -%}
+    {%- set differing = adapter.rows_of(sql) -%}
+    {%- if differing -%}
+        {%- set samples = [] -%}
+        {%- for row in differing -%}{%- do samples.append('(' ~ (row | join(', ')) ~ ')') -%}{%- endfor -%}
+        {%- do adapter.raise_typed(
+            'AmbiguousChange',
+            'a change with the sequence of the stored row to have its values',
+            'others, for the keys ' ~ (samples | join(', ')),
+            'Add a column to sequence_by that tells them apart, or set on_sequence_tie: any to keep the stored rows.'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,14 @@
+{# The ledger written anew: what it holds and this merge adds, the highest sequence of each key alone. #}
+{%- macro lakemerge_compacted_ledger_sql(merge) -%}
+select
+    {{ lakemerge_keys_sql(merge) }},
+    max(__sequence) as __sequence,
+    max_by(__kind, __sequence) as __kind,
+    max_by(__recorded_at, __sequence) as __recorded_at
+from (
+    select {{ lakemerge_keys_sql(merge) }}, __sequence, __kind, __recorded_at from lakemerge_ledger
+    union all
+    {{ lakemerge_ledger_rows_sql(merge) | indent(4) }}
+)
+group by {{ lakemerge_keys_sql(merge) }}, __kind = 'truncate'
+{%- endmacro -%}

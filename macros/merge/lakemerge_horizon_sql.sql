@@ -1,0 +1,10 @@
+{# The sequence of the latest truncate, of this feed or of earlier ones: nothing up to it counts. #}
+{%- macro lakemerge_horizon_sql(merge, has_ledger) -%}
+select max(__sequence) from (
+            select __sequence from lakemerge_latest where __is_truncate
+            {%- if has_ledger %}
+            union all
+            select __sequence from lakemerge_ledger where __kind = 'truncate'
+            {%- endif %}
+        )
+{%- endmacro -%}

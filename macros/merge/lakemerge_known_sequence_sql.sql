@@ -1,0 +1,11 @@
+{# The highest sequence known of a key, from its stored row and from the ledger; null for none. #}
+{%- macro lakemerge_known_sequence_sql(merge, has_ledger) -%}
+    {%- set sources = [] -%}
+    {%- if merge.exists and merge.stored_sequence -%}{%- do sources.append('matched.__stored_sequence') -%}{%- endif -%}
+    {%- if has_ledger -%}{%- do sources.append('remembered.__ledger_sequence') -%}{%- endif -%}
+    {%- if sources | length == 2 -%}
+        greatest({{ sources | join(', ') }})
+    {%- else -%}
+        {{ sources[0] if sources else 'null' }}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,42 @@
+{#
+    The CTEs `stored` and `matched`: the stored rows that have a key of the feed, and one row for each such key.
+
+    Incremental predicates are part of the match, as dbt has it: a stored row that fails them is not matched.
+#}
+{%- macro lakemerge_matched_rows_sql(merge, filter, broadcast) -%}
+stored as (
+    select {{ '/*+ broadcast(DBT_INTERNAL_SOURCE) */' if broadcast }}
+        {%- for key in merge.keys %}
+        DBT_INTERNAL_DEST.{{ key.quoted }} as __key_{{ loop.index }},
+        {%- endfor %}
+        {%- if merge.needs_stored_row %}
+        struct(
+            {%- for column in merge.columns -%}
+            DBT_INTERNAL_DEST.{{ column.quoted }}{{ ', ' if not loop.last }}
+            {%- endfor -%}
+        ) as __stored_row,
+        {%- endif %}
+        DBT_INTERNAL_DEST.__stored_sequence,
+        DBT_INTERNAL_DEST.__partition
+    from (
+        {{ lakemerge_stored_rows_sql(merge, filter) | indent(8) }}
+    ) as DBT_INTERNAL_DEST
+    left semi join (
+        select {{ lakemerge_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }} from lakemerge_latest where not __is_truncate
+    ) as DBT_INTERNAL_SOURCE
+        on {{ lakemerge_match_condition_sql(merge) }}
+),
+
+matched as (
+    select
+        {{ lakemerge_keys_sql(merge) }},
+        max(__stored_sequence) as __stored_sequence,
+        collect_set(__partition) as __partitions,
+        {%- if merge.needs_stored_row %}
+        first(__stored_row) as __stored_row,
+        {%- endif %}
+        count(*) as __stored_rows
+    from stored
+    group by {{ lakemerge_keys_sql(merge) }}
+)
+{%- endmacro -%}

@@ -1,0 +1,61 @@
+{#
+    What becomes of each change: `lakemerge_latest` met with the stored rows of the same keys and with the ledger.
+
+    Columns: __key_1…, __sequence, __is_delete, __row, __new_row (what the table will hold), __partitions (of the
+    stored rows of the key), and __action:
+
+    insert, update, delete    as they say
+    tombstone                 a delete of a key that is not there: remembered, for an older insert may come later
+    late                      something newer is stored or was deleted or truncated
+    same                      the stored row has this sequence (without a sequence: these values) already
+
+    Args:
+        filter: SQL over the partition columns that no stored row with a key of the feed fails.
+        broadcast: whether the keys are few enough to be sent to every task.
+        has_ledger: whether the view `lakemerge_ledger` exists.
+#}
+{%- macro lakemerge_resolved_changes_sql(merge, filter, broadcast, has_ledger) -%}
+with latest as (
+    select * from lakemerge_latest where not __is_truncate
+),
+{% if merge.exists %}
+{{ lakemerge_matched_rows_sql(merge, filter, broadcast) }},
+{% endif %}
+{%- if has_ledger %}
+remembered as (
+    select
+        {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }},
+        max(__sequence) as __ledger_sequence
+    from lakemerge_ledger
+    left semi join latest
+        on {{ lakemerge_keys_equal_sql(merge, 'lakemerge_ledger', 'latest') }}
+    group by {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }}
+),
+{% endif %}
+met as (
+    select
+        {{ lakemerge_keys_sql(merge, 'latest') }},
+        latest.__sequence,
+        latest.__is_delete,
+        latest.__row,
+        {{ 'coalesce(matched.__stored_rows, 0)' if merge.exists else '0' }} as __stored_rows,
+        {{ 'matched.__partitions' if merge.exists else 'array()' }} as __partitions,
+        {{ 'matched.__stored_row' if merge.needs_stored_row else 'null' }} as __stored_row,
+        {{ lakemerge_new_row_sql(merge) }} as __new_row,
+        {{ lakemerge_known_sequence_sql(merge, has_ledger) }} as __known_sequence
+    from latest
+    {%- if merge.exists %}
+    left join matched
+        on {{ lakemerge_keys_equal_sql(merge, 'latest', 'matched') }}
+    {%- endif %}
+    {%- if has_ledger %}
+    left join remembered
+        on {{ lakemerge_keys_equal_sql(merge, 'latest', 'remembered') }}
+    {%- endif %}
+)
+
+select
+    *,
+    {{ lakemerge_action_sql(merge, has_ledger) }} as __action
+from met
+{%- endmacro -%}

@@ -1,0 +1,15 @@
+{# One change of the feed: its key, its row in the table's types, its place in the order, and what it does. #}
+{%- macro lakemerge_typed_change_sql(merge) -%}
+        {%- for key in merge.keys %}
+        {{ key.quoted }} as __key_{{ loop.index }},
+        {%- endfor %}
+        named_struct(
+            {%- for column in merge.columns %}
+            '{{ column.name | replace("\\", "\\\\") | replace("'", "\\'") }}', {{ column.quoted if column.plan.in_feed else column.plan.from_feed }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as __row,
+        {{ merge.sequence or '0' }} as __sequence,
+        if({{ merge.null_sequence }}, 1, 0) as __null_sequence,
+        coalesce({{ merge.deletes }}, false) as __is_delete,
+        coalesce({{ merge.truncates }}, false) as __is_truncate
+{%- endmacro -%}

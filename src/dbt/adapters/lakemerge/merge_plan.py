@@ -1,0 +1,176 @@
+"""How a feed meets a table in a merge: the facts that the merge's SQL is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
+from dbt.adapters.lakemerge.write_config import WriteConfig
+
+from lakemerge.errors import InvalidConfig
+from lakemerge.kernel.manifest import Manifest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
+BROADCAST_KEYS = 5_000_000
+
+
+@dataclass(frozen=True)
+class MergeColumn:
+    """A column of the table in a merge.
+
+    Attributes:
+        mode: what a matched row gets: ``set`` the change's value, ``coalesce`` it unless it is null,
+            ``keep`` the stored one.
+        comparable: SQL template of a form that can be compared and hashed, with ``{}`` for the value.
+    """
+
+    plan: ColumnPlan
+    mode: Literal["set", "coalesce", "keep"]
+    comparable: str
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def quoted(self) -> str:
+        return self.plan.quoted
+
+    def compared(self, prefix: str) -> str:
+        """The comparable form of ``prefix.column``."""
+        return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """Everything that the merge's macros need to know.
+
+    Attributes:
+        keys: the key's columns.
+        sequence: SQL over the typed feed; empty for none.
+        null_sequence: SQL that is true where a part of the sequence is null.
+        stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
+        folds: whether several changes of a key are combined column by column.
+        needs_stored_row: whether matched rows are read whole.
+    """
+
+    table: str
+    exists: bool
+    keys: tuple[MergeColumn, ...]
+    columns: tuple[MergeColumn, ...]
+    partitions: tuple[MergeColumn, ...]
+    feed_columns: tuple[str, ...]
+    sequence: str
+    null_sequence: str
+    stored_sequence: str
+    deletes: str
+    truncates: str
+    predicates: tuple[str, ...]
+    syncs: bool
+    partition_known: bool
+
+    @property
+    def folds(self) -> bool:
+        return any(column.mode == "coalesce" or self._kept_from_feed(column) for column in self.columns)
+
+    @staticmethod
+    def _kept_from_feed(column: MergeColumn) -> bool:
+        return column.mode == "keep" and column.plan.in_feed
+
+    @property
+    def partial(self) -> bool:
+        return any(column.mode != "set" for column in self.columns)
+
+    @property
+    def needs_stored_row(self) -> bool:
+        return self.exists and (self.partial or not self.sequence)
+
+    @property
+    def keeps_live_sequences(self) -> bool:
+        """Whether the ledger has to hold the sequences of live rows, for the table does not."""
+        return bool(self.sequence) and not self.stored_sequence
+
+    @classmethod
+    def make(
+        cls, config: WriteConfig, plan: SchemaPlan, feed: DataFrame, base: Manifest | None, table: str
+    ) -> MergePlan:
+        """Plan a merge.
+
+        Args:
+            base: the version that is merged into; ``None`` when the table is made or replaced.
+
+        Raises:
+            InvalidConfig: an option names a column that is not there.
+        """
+        columns = tuple(_merge_column(config, column) for column in plan.columns)
+        by_name = {column.name: column for column in columns}
+        _require(by_name, config)
+        keys = tuple(by_name[name] for name in config.unique_key)
+        partitions = tuple(column for column in columns if column.plan.is_partition)
+        key_names = {key.name for key in keys}
+        return cls(
+            table=table,
+            exists=base is not None,
+            keys=keys,
+            columns=columns,
+            partitions=partitions,
+            feed_columns=tuple(
+                f"`{name}`" for name in feed.columns if name.lower() not in by_name
+            ),
+            sequence=config.sequence,
+            null_sequence=config.null_sequence,
+            stored_sequence=_stored_sequence(config, feed, columns),
+            deletes=config.apply_as_deletes or "false",
+            truncates=config.apply_as_truncates or "false",
+            predicates=config.incremental_predicates,
+            syncs=config.sync == "full",
+            partition_known=bool(partitions)
+            and (not config.partition_moves or {column.name for column in partitions} <= key_names),
+        )
+
+
+def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
+    is_key = column.name in config.unique_key
+    mode: Literal["set", "coalesce", "keep"] = "set"
+    if not column.in_feed or (not is_key and not config.updates(column.name)):
+        mode = "keep"
+    elif config.ignore_null_updates and not is_key:
+        mode = "coalesce"
+    kind = spark_type(column.type)
+    return MergeColumn(column, mode, comparable("{}", kind))
+
+
+def _require(columns: dict[str, MergeColumn], config: WriteConfig) -> None:
+    feed = {name for name, column in columns.items() if column.plan.in_feed}
+    wanted = {
+        "unique_key": config.unique_key,
+        "merge_update_columns": config.merge_update_columns,
+        "merge_exclude_columns": config.merge_exclude_columns,
+    }
+    missing = [
+        f"{option} {name}" for option, names in wanted.items() for name in names if name.lower() not in feed
+    ]
+    if missing:
+        raise InvalidConfig(
+            expected=f"columns of the model and its table ({', '.join(sorted(feed))})",
+            found=", ".join(missing),
+            action="Correct the option, or let the model select the column.",
+        )
+
+
+def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeColumn, ...]) -> str:
+    """The sequence over stored rows, if they hold all of it and every change updates all of it."""
+    from pyspark.errors import AnalysisException
+
+    if not config.sequence:
+        return ""
+    held = [column for column in columns if column.plan.in_feed and column.mode != "keep"]
+    try:
+        feed.select(*(column.quoted for column in held)).selectExpr(config.sequence)
+    except AnalysisException:
+        return ""
+    return config.sequence

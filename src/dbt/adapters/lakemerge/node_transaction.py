@@ -1,0 +1,272 @@
+"""One attempt of a node to publish: what the materializations' macros call between begin and commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.lakemerge.merge_plan import MergePlan
+from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
+from dbt.adapters.lakemerge.write_config import WriteConfig
+
+from lakemerge.errors import CommitConflict, ConstraintViolated
+from lakemerge.kernel import Transaction
+from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Above this many partitions a filter costs the planner more than reading the rest saves.
+_LONGEST_FILTER = 1000
+
+
+class NodeTransaction:
+    """A kernel transaction with the Spark session that fills it.
+
+    Attributes:
+        plan: the columns that the table will have.
+        exists: whether the table has rows to keep; false when it is made or replaced.
+        rebuilds: whether this commit puts a new table in the place of what was there.
+        conflict: set when another commit overtook this one; nothing was published.
+        version: the version that was made.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        transaction: Transaction,
+        config: WriteConfig,
+        plan: SchemaPlan,
+        *,
+        table: str,
+        rebuilds: bool,
+        constraints: Mapping[str, str],
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
+        """
+        Args:
+            before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
+        """
+        self._spark = spark
+        self._transaction = transaction
+        self._config = config
+        self._constraints = constraints
+        self._before_commit = before_commit
+        self.plan = plan
+        self.table = table
+        self.rebuilds = rebuilds
+        self.exists = transaction.base is not None and not rebuilds
+        self.version: int | None = None
+        self.conflict: CommitConflict | None = None
+        if rebuilds and transaction.base is not None:
+            transaction.replace_all()
+
+    # -- what macros ask -----------------------------------------------------------------------
+
+    @property
+    def partitioned(self) -> bool:
+        return bool(self.plan.partitions)
+
+    @property
+    def rewrites_all(self) -> bool:
+        """Whether a change of the schema makes stored files unfit, so that all of them are rewritten."""
+        return self.exists and self.plan.rewrites_all
+
+    @property
+    def changes_schema(self) -> bool:
+        base = self._transaction.base
+        return base is not None and self.plan.data != _bare(base.columns)
+
+    @property
+    def base_partitions(self) -> list[str]:
+        """The names of the partitions that the table has now."""
+        base = self._transaction.base
+        return list(base.partitions) if base and self.exists else []
+
+    def merge_plan(self, feed: DataFrame) -> MergePlan:
+        """How a merge reads this feed into this table."""
+        base = self._transaction.base if self.exists else None
+        return MergePlan.make(self._config, self.plan, feed, base, self.table)
+
+    def partition_filter(self, names: Iterable[str] | None) -> str:
+        """SQL that is true in the partitions of these names (``None``: in all)."""
+        if names is None or not self.partitioned:
+            return "true"
+        wanted = sorted(set(names))
+        if not wanted:
+            return "false"
+        known = set(self.base_partitions)
+        if known <= set(wanted) or len(wanted) > _LONGEST_FILTER:
+            return "true"
+        columns = self.plan.partitions
+        if len(columns) == 1:
+            values = [partition_values(name)[0] for name in wanted]
+            return _one_of(columns[0], values)
+        terms = (
+            " and ".join(
+                _one_of(column, [value])
+                for column, value in zip(columns, partition_values(name), strict=True)
+            )
+            for name in wanted
+        )
+        return "(" + " or ".join(f"({term})" for term in terms) + ")"
+
+    def names_of(self, rows: Iterable[Any]) -> list[str]:
+        """Partition names of rows that hold each partition column as a string, in order."""
+        if not self.partitioned:
+            return [WHOLE_TABLE] if list(rows) else []
+        columns = [column.name for column in self.plan.partitions]
+        return sorted(
+            {
+                partition_name(columns, [DEFAULT_PARTITION if value in (None, "") else value for value in row])
+                for row in rows
+            }
+        )
+
+    # -- reading and writing -------------------------------------------------------------------
+
+    def read(self, names: Iterable[str] | None = None) -> None:
+        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`."""
+        self._transaction.read(names)
+
+    def open_ledger(self) -> bool:
+        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get("ledger", ()) if base else ()
+        if not folders:
+            return False
+        paths = [self._transaction.layout.absolute(folder) for folder in folders]
+        seconds = int(self._config.tombstone_retention.total_seconds())
+        frame = self._spark.read.format("orc").load(paths)
+        kept = f"__kind <> 'delete' or __recorded_at >= current_timestamp() - interval {seconds} seconds"
+        frame.where(kept).createOrReplaceTempView("lakemerge_ledger")
+        return True
+
+    @property
+    def ledger_is_long(self) -> bool:
+        """Whether the ledger has so many folders that this commit should write it anew."""
+        base = self._transaction.base if self.exists else None
+        return base is not None and len(base.sidecars.get("ledger", ())) >= 10
+
+    def stage(self, sql: str, touched: Iterable[str] | None = None) -> int:
+        """Write the rows of a query as the new content of its partitions.
+
+        Args:
+            touched: partitions that the rows replace; those that get none are dropped.
+
+        Returns:
+            The number of rows written.
+
+        Raises:
+            ConstraintViolated: some rows break an enforced constraint.
+        """
+        from pyspark.sql import Observation, functions
+
+        observation = Observation()
+        checks = [
+            functions.expr(f"count_if({broken})").alias(name) for name, broken in self._constraints.items()
+        ]
+        frame = self._spark.sql(sql).observe(observation, functions.expr("count(*)").alias("rows"), *checks)
+        self._write(frame, self._transaction.stage_directory, self._config.file_format, self.plan.partitions)
+        counts = observation.get
+        self._check(counts)
+        written = set(self._transaction.add_staged())
+        if touched is not None and self.partitioned:
+            self._transaction.remove(set(touched) - written)
+        return int(counts["rows"])
+
+    def stage_ledger(self, sql: str, *, replace: bool) -> None:
+        """Write the query's rows to the ledger, beside what it holds or in its place."""
+        directory = self._transaction.ledger_directory
+        self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
+        self._transaction.add_sidecar("ledger", directory, replace=replace)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Drop partitions."""
+        self._transaction.remove(names)
+
+    def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
+        """Publish; when another commit came first, :attr:`conflict` says so and the work is redone."""
+        self._transaction.metrics.update({key: int(value) for key, value in metrics.items()})
+        for key, value in (properties or {}).items():
+            if value is None:
+                self._transaction.properties.pop(key, None)
+            else:
+                self._transaction.properties[key] = value
+        try:
+            if self._before_commit:
+                self._before_commit()
+            self.version = self._transaction.commit()
+        except CommitConflict as conflict:
+            self.conflict = conflict
+            self._transaction.abort()
+
+    def skip(self) -> None:
+        """End without a commit, for there is nothing to publish."""
+        self._transaction.abort()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the transaction was committed or skipped."""
+        return self._transaction.state != "open"
+
+    @property
+    def rows_before(self) -> int | None:
+        """The number of rows of the version that this one builds on, where it is known."""
+        base = self._transaction.base if self.exists else None
+        rows = base.properties.get("rows") if base else 0
+        return int(rows) if rows is not None else None
+
+    def base_property(self, name: str) -> Any:
+        """What an earlier commit left for later ones; ``None`` for nothing."""
+        base = self._transaction.base if self.exists else None
+        return base.properties.get(name) if base else None
+
+    def _check(self, counts: Mapping[str, int]) -> None:
+        broken = [f"{name} by {counts[name]} rows" for name in self._constraints if counts[name]]
+        if broken:
+            raise ConstraintViolated(
+                expected=f"rows for {self.table} that keep its constraints",
+                found=", ".join(broken),
+                action="Nothing was published. Mend the rows in the model, or the constraint.",
+            )
+
+    def _write(
+        self, frame: DataFrame, directory: str, file_format: str, partitions: tuple[HiveColumn, ...]
+    ) -> None:
+        # AQE measures shuffled rows, which take about twice the room of the files made of them
+        size = 2 * self._config.target_file_size
+        self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
+        writer = frame.write.format(file_format).mode("append")
+        for name, value in _OPTIONS[file_format].items():
+            writer = writer.option(name, value)
+        if partitions:
+            writer = writer.partitionBy(*(column.name for column in partitions))
+        writer.save(directory)
+
+
+_OPTIONS: dict[str, dict[str, str]] = {
+    # zstd level 1 takes a fifth less CPU than ORC's default level and makes no larger files
+    "orc": {"compression": "zstd", "orc.compression.zstd.level": "1"},
+    "parquet": {"compression": "zstd"},
+}
+for _options in _OPTIONS.values():
+    _options["mapreduce.fileoutputcommitter.marksuccessfuljobs"] = "false"
+
+
+def _one_of(column: HiveColumn, values: list[str]) -> str:
+    given = sorted({value for value in values if value != DEFAULT_PARTITION})
+    quoted = f"`{column.name}`"
+    terms = []
+    if given:
+        items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)
+        terms.append(f"{quoted} in ({items})")
+    if len(given) < len(set(values)):
+        terms.append(f"{quoted} is null")
+    return "(" + " or ".join(terms) + ")"
+
+
+def _bare(columns: Iterable[HiveColumn]) -> tuple[HiveColumn, ...]:
+    return tuple(HiveColumn(column.name, column.type) for column in columns)

@@ -1,0 +1,414 @@
+"""The adapter's methods for materializations: feeds, transactions, operations on versions."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
+from dbt.adapters.lakemerge.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.retries import attempts
+from dbt.adapters.lakemerge.seeds import frame_of_agate
+from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new
+from dbt.adapters.lakemerge.write_config import WriteConfig
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from lakemerge.errors import LakemergeError, SchemaChanged
+from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction
+from lakemerge.kernel.definition import check_supported, same_keys
+from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel.operations import drop, history, vacuum
+
+if TYPE_CHECKING:
+    import agate
+    from dbt.adapters.lakemerge.handle import SessionHandle
+    from pyspark.sql import DataFrame
+
+logger = AdapterLogger("Lakemerge")
+
+FEED = "lakemerge_feed"
+#: The feed with the columns that reach the table in the table's types.
+TYPED_FEED = "lakemerge_typed_feed"
+
+
+@dataclass
+class CommitResponse(AdapterResponse):
+    """What a commit did, in dbt's result line and in ``run_results.json``.
+
+    Attributes:
+        version: the version that the commit made, or the present one if nothing had to be written.
+        inserted, updated, deleted, ignored: rows of a merge by what became of their change; ``ignored`` are
+            those that change nothing: late, repeated, or deletes of keys that are not there.
+    """
+
+    version: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    ignored: int = 0
+
+
+class PublishingMethods(metaclass=AdapterMeta):
+    """A mixin of the adapter; see the materializations for its use."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def handle(self) -> SessionHandle: ...
+
+        @property
+        def connections(self) -> Any: ...
+
+    # -- configuration -------------------------------------------------------------------------
+
+    @available.parse_none
+    def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
+        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
+        try:
+            return WriteConfig.of(model["config"], strategy)
+        except LakemergeError as error:
+            raise CompilationError(str(error)) from error
+
+    # -- feeds ---------------------------------------------------------------------------------
+
+    @available.parse_none
+    def open_python_feed(self) -> None:
+        """Make the frame that a Python model returned readable as ``lakemerge_feed``.
+
+        It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
+        """
+        frame = self.handle.python_result
+        if frame is None:
+            raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")
+        name = f"lakemerge_{uuid.uuid4().hex}"
+        frame.createGlobalTempView(name)
+        spark = self.handle.spark
+        database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
+        spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
+        self.handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
+
+    @available.parse_none
+    def open_seed_feed(self, table: agate.Table, column_types: Mapping[str, str]) -> None:
+        """Make a seed's rows readable as ``lakemerge_feed``."""
+        frame_of_agate(self.handle.spark, table, column_types).createOrReplaceTempView(FEED)
+
+    @available.parse_none
+    def feed_columns(self) -> list[str]:
+        """The names of the feed's columns."""
+        return list(self.handle.spark.table(FEED).columns)
+
+    @available.parse_none
+    def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
+        """Compute a query once, keep its rows for the rest of the node, and count as it runs.
+
+        Rows are kept in memory, on local disk where that is full. They are never computed twice: a second run
+        of a feed that is not deterministic would give other rows.
+
+        Args:
+            view: the temporary view to read them by.
+            metrics: aggregate expressions by name.
+
+        Returns:
+            The aggregates' values by name.
+        """
+        from pyspark.sql import Observation, functions
+
+        with self.connections.exception_handler(sql):
+            self.handle.raise_if_cancelled()
+            observation = Observation()
+            expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
+            frame = self.handle.spark.sql(sql).observe(observation, *expressions).localCheckpoint()
+            frame.createOrReplaceTempView(view)
+            return dict(observation.get)
+
+    @available.parse_none
+    def define_view(self, view: str, sql: str) -> None:
+        """Make a temporary view of a query, computed whenever it is read."""
+        with self.connections.exception_handler(sql):
+            self.handle.spark.sql(sql).createOrReplaceTempView(view)
+
+    @available.parse_none
+    def rows_of(self, sql: str) -> list[Any]:
+        """The rows of a small query."""
+        with self.connections.exception_handler(sql):
+            self.handle.raise_if_cancelled()
+            return list(self.handle.spark.sql(sql).collect())
+
+    @available.parse_none
+    def may_broadcast(self, rows: int) -> bool:
+        """Whether so many keys are few enough to be sent to every task."""
+        return rows <= BROADCAST_KEYS
+
+    @available.parse_none
+    def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
+        """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
+        from lakemerge import errors
+
+        error: type[LakemergeError] = getattr(errors, kind)
+        raise DbtRuntimeError(f"{kind}: {error(expected=expected, found=found, action=action)}")
+
+    # -- transactions --------------------------------------------------------------------------
+
+    @available.parse_none
+    def transactions(
+        self,
+        relation: BaseRelation,
+        model: Mapping[str, Any],
+        config: WriteConfig,
+        operation: str,
+        *,
+        rebuild: bool = False,
+    ) -> Iterator[NodeTransaction]:
+        """Transactions to fill and commit, one after another until one is not overtaken by another commit.
+
+        The body of the loop stages rows and ends each with ``commit`` or ``skip``.
+
+        Args:
+            rebuild: put a new table in the place of what is there, of any schema.
+
+        Raises:
+            DbtRuntimeError: a typed error of the kernel; nothing was published.
+        """
+        name = TableName(str(relation.schema), str(relation.identifier))
+        kernel = self._kernel(model, config)
+
+        def begin() -> NodeTransaction:
+            return self._begin(kernel, name, model, config, operation, rebuild)
+
+        with self._guarded():
+            for transaction in attempts(name, begin, config.max_attempts):
+                yield transaction
+        if transaction.version is not None:
+            self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+
+    def _guarded(self) -> Any:
+        return self.connections.exception_handler("commit")
+
+    def _kernel(self, model: Mapping[str, Any], config: WriteConfig | None) -> Kernel:
+        application = self.handle.application
+        writer = {
+            "agent": "dbt-lakemerge",
+            "node": str(model.get("unique_id", "")),
+            "invocation_id": self._invocation_id(),
+        }
+        settings = Settings(writer=writer)
+        if config:
+            policy: Any = config.on_foreign_write
+            settings = dataclasses.replace(settings, on_foreign_write=policy)
+        return Kernel(
+            application.jvm, settings, metastore=application.metastore, files=application.filesystem
+        )
+
+    @staticmethod
+    def _invocation_id() -> str:
+        from dbt_common.invocation import get_invocation_id
+
+        return str(get_invocation_id())
+
+    def _begin(
+        self,
+        kernel: Kernel,
+        name: TableName,
+        model: Mapping[str, Any],
+        config: WriteConfig,
+        operation: str,
+        rebuild: bool,
+    ) -> NodeTransaction:
+        feed = self.handle.spark.table(FEED)
+        keep = config.keeps(feed.columns)
+        transaction: Transaction | None = None
+        with self._schema_errors():
+            before = kernel.metastore.get_table(name)
+            view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
+            if view or not kernel.exists(name):
+                plan = plan_new(feed.schema, config.partition_by, keep)
+                transaction = kernel.create(self._definition(name, config, plan), operation)
+            else:
+                if rebuild:
+                    check_supported(kernel.table(name))
+                transaction = kernel.begin(name, operation)
+                base = transaction.base
+                assert base is not None
+                if rebuild:
+                    plan = plan_new(feed.schema, config.partition_by, keep)
+                else:
+                    plan = plan_change(
+                        feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep
+                    )
+        self.handle.on_release(transaction.abort)
+        self._describe(transaction, config, plan, rebuild)
+        self._type_feed(feed, plan)
+        return NodeTransaction(
+            self.handle.spark,
+            transaction,
+            config,
+            plan,
+            table=f"`{name.schema}`.`{name.name}`",
+            rebuilds=rebuild,
+            constraints=self.enforced_checks(model),
+            before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
+        )
+
+    def _schema_errors(self) -> Any:
+        return _AsCompilationError()
+
+    def _definition(
+        self, name: TableName, config: WriteConfig, plan: SchemaPlan
+    ) -> TableDefinition:
+        root = f"{config.location_root.rstrip('/')}/{name.name}" if config.location_root else None
+        return TableDefinition(
+            name=name,
+            columns=plan.data,
+            partition_columns=plan.partitions,
+            file_format=config.file_format,
+            root=root,
+            external=root is not None,
+            owner=str(self.handle.spark.sparkContext.sparkUser()),
+            parameters=config.tblproperties,
+        )
+
+    def _describe(
+        self,
+        transaction: Transaction,
+        config: WriteConfig,
+        plan: SchemaPlan,
+        rebuild: bool,
+    ) -> None:
+        """Give the transaction the table's columns and properties, as far as they change."""
+        base = transaction.base
+        if base is None:
+            return
+        table = self.handle.application.metastore.get_table(transaction.name)
+        # comments are set by persist_docs; a change of the schema must not lose them
+        comments = {c.name: c.comment for c in (*table.columns, *table.partition_columns)} if table else {}
+        columns = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.data]
+        if rebuild:
+            keys = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.partitions]
+            transaction.set_schema(columns, keys, config.file_format)
+        elif not same_keys(columns, base.columns):
+            transaction.set_schema(columns)
+        known = table.parameters if table else {}
+        changed = {key: value for key, value in config.tblproperties.items() if known.get(key) != value}
+        if changed:
+            transaction.set_parameters(changed)
+
+    def _type_feed(self, feed: DataFrame, plan: SchemaPlan) -> None:
+        reach = {column.name for column in plan.columns}
+        others = [f"`{name}`" for name in feed.columns if name.lower() not in reach]
+        typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
+        feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)
+
+    def enforced_checks(self, model: Mapping[str, Any]) -> dict[str, str]:
+        """SQL that finds the rows which break the contract's constraints, by the constraint's name."""
+        if not (model["config"].get("contract") or {}).get("enforced"):
+            return {}
+        checks = {}
+        for column in (model.get("columns") or {}).values():
+            for constraint in column.get("constraints") or ():
+                if constraint["type"] == "not_null":
+                    checks[f"not_null_{column['name']}"] = f"`{column['name']}` is null"
+                elif constraint["type"] == "check":
+                    label = constraint.get("name") or f"check_{column['name']}"
+                    checks[label] = f"not ({constraint['expression']})"
+        for number, constraint in enumerate(model.get("constraints") or (), 1):
+            if constraint["type"] == "check":
+                label = constraint.get("name") or f"check_{number}"
+                checks[label] = f"not ({constraint['expression']})"
+            elif constraint["type"] == "not_null":
+                for name in constraint.get("columns") or ():
+                    checks[f"not_null_{name}"] = f"`{name}` is null"
+        return checks
+
+    @available.parse_none
+    def merge_plan(self, transaction: NodeTransaction) -> Any:
+        """How the feed meets the table; see :class:`MergePlan`."""
+        with self._schema_errors():
+            return transaction.merge_plan(self.handle.spark.table(TYPED_FEED))
+
+    @available.parse_none
+    def commit_response(
+        self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
+    ) -> CommitResponse:
+        """The response for dbt's result line."""
+        told = {key: int(value) for key, value in (counts or {}).items()}
+        version = transaction.version
+        known = ("inserted", "updated", "deleted", "ignored")
+        parts = [f"{told[key]} {key}" for key in known if key in told] or [
+            f"{count} {key}" for key, count in told.items()
+        ]
+        where = "nothing to write" if version is None else f"version {version}"
+        return CommitResponse(
+            _message=f"{operation.upper()} ({', '.join([*parts, where])})",
+            code=operation.upper(),
+            rows_affected=sum(told.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
+            version=version or 0,
+            **{key: told[key] for key in known if key in told},
+        )
+
+    # -- operations ----------------------------------------------------------------------------
+
+    @available.parse_none
+    def drop_table(self, relation: BaseRelation) -> None:
+        """Drop a table with all its versions; nothing where there is none."""
+        with self._guarded():
+            drop(self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)))
+
+    @available.parse_list
+    def table_history(self, relation: BaseRelation, limit: int | None = None) -> list[dict[str, Any]]:
+        """The table's commits, the newest first."""
+        name = TableName(str(relation.schema), str(relation.identifier))
+        with self._guarded():
+            commits = history(self._kernel({}, None), name, limit)
+        return [
+            {
+                "version": commit.version,
+                "operation": commit.operation,
+                "committed_at": commit.committed_at,
+                "node": commit.writer.get("node", ""),
+                "partitions": len(commit.touched),
+                "files": commit.total_files,
+                "bytes": commit.total_bytes,
+                "metrics": dict(commit.metrics),
+                "txn": commit.txn,
+            }
+            for commit in commits
+        ]
+
+    @available.parse_list
+    def recover_table(self, relation: BaseRelation) -> list[str]:
+        """Finish what a dead writer left; returns what was done, a line each."""
+        with self._guarded():
+            return self._kernel({}, None).recover(TableName(str(relation.schema), str(relation.identifier)))
+
+    @available.parse_list
+    def vacuum_table(
+        self, relation: BaseRelation, retention_hours: float = 168, dry_run: bool = True
+    ) -> list[dict[str, Any]]:
+        """Free (or only list) the files that no version of the retention time needs."""
+        name = TableName(str(relation.schema), str(relation.identifier))
+        with self._guarded():
+            garbage = vacuum(
+                self._kernel({}, None), name, retention=timedelta(hours=retention_hours), dry_run=dry_run
+            )
+        return [dataclasses.asdict(item) for item in garbage]
+
+
+class _AsCompilationError:
+    """Turns a schema that differs under ``on_schema_change: fail`` into what dbt raises for it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, SchemaChanged):
+            raise CompilationError(str(error)) from error
+        if isinstance(error, LakemergeError):
+            raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,319 @@
+"""Between Spark's types and the metastore's: names, casts, comparisons, and how a schema may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import types as spark_types
+from pyspark.sql.types import DataType, StructField, StructType
+
+from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
+from lakemerge.kernel.metastore import HiveColumn
+
+# Spark's schemas show char and varchar as string, and keep the type here.
+_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+
+# Types by width: what stands left of another can be stored in it without loss.
+_INTEGERS: tuple[type[DataType], ...] = (
+    spark_types.ByteType,
+    spark_types.ShortType,
+    spark_types.IntegerType,
+    spark_types.LongType,
+)
+_INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def quote(name: str) -> str:
+    """A name as Spark SQL reads any name."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A string as a Spark SQL literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def hive_columns(schema: StructType) -> tuple[HiveColumn, ...]:
+    """The columns of a query as the metastore keeps them.
+
+    Raises:
+        UnsupportedColumnType: some have a type that a Hive table cannot hold; all of them are named.
+    """
+    columns, refused = [], []
+    for field in schema.fields:
+        try:
+            columns.append(HiveColumn(field.name.lower(), _hive_type_of(field)))
+        except _NoHiveType as error:
+            refused.append(f"{field.name} ({error})")
+    if refused:
+        raise UnsupportedColumnType(
+            expected="columns of types that Hive tables can hold",
+            found=", ".join(refused),
+            action="Cast them in the model, such as `cast(null as string)` for a bare null.",
+        )
+    return tuple(columns)
+
+
+class _NoHiveType(Exception):
+    """The name of a type that Hive does not have."""
+
+
+def _hive_type_of(field: StructField) -> str:
+    declared = field.metadata.get(_CHAR_TYPE)
+    return str(declared) if declared else hive_type(field.dataType)
+
+
+def hive_type(kind: DataType) -> str:
+    """Hive's name of a Spark type; a time stamp without zone becomes Hive's ``timestamp``, which has none."""
+    if isinstance(kind, spark_types.ArrayType):
+        return f"array<{hive_type(kind.elementType)}>"
+    if isinstance(kind, spark_types.MapType):
+        return f"map<{hive_type(kind.keyType)},{hive_type(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        fields = ",".join(f"{field.name}:{hive_type(field.dataType)}" for field in kind.fields)
+        return f"struct<{fields}>"
+    if isinstance(kind, spark_types.TimestampNTZType):
+        return "timestamp"
+    known = (
+        *_INTEGERS,
+        spark_types.StringType,
+        spark_types.BooleanType,
+        spark_types.FloatType,
+        spark_types.DoubleType,
+        spark_types.DecimalType,
+        spark_types.BinaryType,
+        spark_types.DateType,
+        spark_types.TimestampType,
+        spark_types.CharType,
+        spark_types.VarcharType,
+    )
+    if not isinstance(kind, known) or type(kind).__name__.endswith("IntervalType"):
+        raise _NoHiveType(kind.simpleString())
+    return str(kind.simpleString())
+
+
+def comparable(expression: str, kind: DataType) -> str:
+    """The expression in a form that ``=``, ``<=>`` and hashes accept: maps become sorted entries."""
+    if not _holds_map(kind):
+        return expression
+    if isinstance(kind, spark_types.MapType):
+        key, value = comparable("entry.key", kind.keyType), comparable("entry.value", kind.valueType)
+        entries = f"map_entries({expression})"
+        return f"array_sort(transform({entries}, entry -> struct({key} as key, {value} as value)))"
+    if isinstance(kind, spark_types.ArrayType):
+        return f"transform({expression}, item -> {comparable('item', kind.elementType)})"
+    assert isinstance(kind, StructType)
+    members = ", ".join(
+        f"{comparable(f'{expression}.{quote(field.name)}', field.dataType)} as {quote(field.name)}"
+        for field in kind.fields
+    )
+    return f"if({expression} is null, null, struct({members}))"
+
+
+def _holds_map(kind: DataType) -> bool:
+    if isinstance(kind, spark_types.MapType):
+        return True
+    if isinstance(kind, spark_types.ArrayType):
+        return _holds_map(kind.elementType)
+    return isinstance(kind, StructType) and any(_holds_map(field.dataType) for field in kind.fields)
+
+
+def stores_losslessly(source: DataType, target: DataType) -> bool:
+    """Whether every value of one type can be stored in the other as what it is."""
+    if isinstance(target, spark_types.StringType | spark_types.CharType | spark_types.VarcharType):
+        return not isinstance(
+            source, spark_types.ArrayType | spark_types.MapType | StructType | spark_types.BinaryType
+        )
+    if isinstance(source, spark_types.NullType):
+        return True
+    if isinstance(source, spark_types.ArrayType) and isinstance(target, spark_types.ArrayType):
+        return stores_losslessly(source.elementType, target.elementType)
+    if isinstance(source, spark_types.MapType) and isinstance(target, spark_types.MapType):
+        keys = stores_losslessly(source.keyType, target.keyType)
+        return keys and stores_losslessly(source.valueType, target.valueType)
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        pairs = zip(source.fields, target.fields, strict=False)
+        return len(source.fields) == len(target.fields) and all(
+            one.name.lower() == other.name.lower() and stores_losslessly(one.dataType, other.dataType)
+            for one, other in pairs
+        )
+    return type(source) is type(target) and not isinstance(source, spark_types.DecimalType) or _widens(
+        source, target
+    )
+
+
+def _widens(source: DataType, target: DataType) -> bool:
+    if isinstance(target, spark_types.DecimalType):
+        whole = target.precision - target.scale
+        if isinstance(source, spark_types.DecimalType):
+            return source.precision - source.scale <= whole and source.scale <= target.scale
+        return _INTEGER_DIGITS.get(source.simpleString(), 99) <= whole
+    if isinstance(target, spark_types.TimestampType):
+        return isinstance(source, spark_types.DateType | spark_types.TimestampNTZType)
+    if isinstance(target, spark_types.DoubleType):
+        return isinstance(source, (spark_types.FloatType, *_INTEGERS[:3]))
+    if isinstance(target, spark_types.FloatType):
+        return isinstance(source, _INTEGERS[:2])
+    if isinstance(target, _INTEGERS):
+        return isinstance(source, _INTEGERS[: _INTEGERS.index(type(target)) + 1])
+    return False
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """One column of the table that a commit writes.
+
+    Attributes:
+        type: its Hive type, which is also its Spark type.
+        in_feed: whether the model's query gives it.
+        in_table: whether the stored rows have it, with this type or another.
+        is_partition: whether the table is partitioned by it.
+    """
+
+    name: str
+    type: str
+    in_feed: bool
+    in_table: bool
+    is_partition: bool = False
+
+    @property
+    def quoted(self) -> str:
+        return quote(self.name)
+
+    @property
+    def from_feed(self) -> str:
+        """SQL over the feed."""
+        return f"cast({self.quoted if self.in_feed else 'null'} as {self.type})"
+
+    @property
+    def from_table(self) -> str:
+        """SQL over the stored rows."""
+        return f"cast({self.quoted if self.in_table else 'null'} as {self.type})"
+
+
+@dataclass(frozen=True)
+class SchemaPlan:
+    """The columns that a commit gives the table, data columns first.
+
+    Attributes:
+        rewrites_all: whether stored files no longer fit, so that every partition has to be rewritten.
+    """
+
+    columns: tuple[ColumnPlan, ...]
+    rewrites_all: bool = False
+
+    @property
+    def data(self) -> tuple[HiveColumn, ...]:
+        return tuple(HiveColumn(c.name, c.type) for c in self.columns if not c.is_partition)
+
+    @property
+    def partitions(self) -> tuple[HiveColumn, ...]:
+        return tuple(HiveColumn(c.name, c.type) for c in self.columns if c.is_partition)
+
+
+def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] | None = None) -> SchemaPlan:
+    """The columns of a table that is made (or replaced) from a feed.
+
+    Args:
+        partition_by: names in the order of the partition's path; they become the last columns.
+        keep: the feed's columns that reach the table; all if ``None``.
+
+    Raises:
+        UnsupportedColumnType: see :func:`hive_columns`.
+        IncompatibleColumn: a partition column is missing, or nothing is left beside the partition columns.
+    """
+    kept = None if keep is None else {name.lower() for name in keep}
+    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    types = {column.name: column.type for column in hive_columns(wanted)}
+    keys = [name.lower() for name in partition_by]
+    missing = [name for name in keys if name not in types]
+    if missing or len(types) == len(keys):
+        raise IncompatibleColumn(
+            expected=f"the partition columns {', '.join(keys)} and others among the model's columns",
+            found=f"the columns {', '.join(types)}",
+            action="Correct partition_by or the model's query.",
+        )
+    nested = [name for name in keys if types[name].startswith(("array", "map", "struct", "binary"))]
+    if nested:
+        raise IncompatibleColumn(
+            expected="partition columns of simple types",
+            found=", ".join(f"{name} {types[name]}" for name in nested),
+            action="Partition by another column.",
+        )
+    ordered = [name for name in types if name not in keys] + keys
+    return SchemaPlan(tuple(ColumnPlan(name, types[name], True, False, name in keys) for name in ordered))
+
+
+def plan_change(
+    feed: StructType,
+    data: Sequence[HiveColumn],
+    partitions: Sequence[HiveColumn],
+    on_schema_change: str,
+    keep: Iterable[str] | None = None,
+) -> SchemaPlan:
+    """The columns of an existing table after a feed has met it, by dbt's ``on_schema_change``.
+
+    ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
+    also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
+
+    Raises:
+        SchemaChanged: the policy is ``fail`` and the columns differ.
+        IncompatibleColumn: a column of the feed cannot be stored in the table's without loss.
+    """
+    kept = None if keep is None else {name.lower() for name in keep}
+    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    kinds = {field.name.lower(): field.dataType for field in wanted.fields}
+    keys = {column.name for column in partitions}
+    stored = {column.name: column.type for column in (*data, *partitions)}
+    new = [name for name in kinds if name not in stored]
+    gone = [name for name in stored if name not in kinds and name not in keys]
+    offered = {column.name: column.type for column in hive_columns(wanted)}
+    other = [name for name in stored if name in offered and offered[name] != stored[name]]
+    if on_schema_change == "fail" and (new or gone or other):
+        raise _schema_changed(new, gone, other, offered, stored)
+    syncs = on_schema_change == "sync_all_columns"
+    types = dict(stored)
+    if syncs:
+        types.update({name: offered[name] for name in other if name not in keys})
+    refused = [
+        f"{name}: {offered[name]} into {types[name]}"
+        for name in other
+        if types[name] != offered[name] and not stores_losslessly(kinds[name], spark_type(types[name]))
+    ]
+    if refused:
+        raise IncompatibleColumn(
+            expected="columns that can be stored in the table's without loss",
+            found="; ".join(refused),
+            action="Cast them in the model, or set on_schema_change: sync_all_columns to change the table.",
+        )
+    names = [column.name for column in data if not (syncs and column.name in gone)]
+    names += new if on_schema_change in ("append_new_columns", "sync_all_columns") else []
+    types.update({name: offered[name] for name in names if name not in types})
+    retyped = any(types[name] != stored[name] for name in names if name in stored)
+    plans = [
+        ColumnPlan(name, types[name], name in kinds, name in stored, name in keys)
+        for name in (*names, *(column.name for column in partitions))
+    ]
+    return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+
+
+def spark_type(text: str) -> DataType:
+    """Spark's type of a Hive type's name."""
+    return DataType.fromDDL(text)
+
+
+def _schema_changed(
+    new: list[str], gone: list[str], other: list[str], offered: dict[str, str], stored: dict[str, str]
+) -> IncompatibleColumn:
+    from lakemerge.errors import SchemaChanged
+
+    changes = [f"new: {', '.join(new)}"] if new else []
+    changes += [f"gone: {', '.join(gone)}"] if gone else []
+    changes += [f"{name} is {offered[name]}, was {stored[name]}" for name in other]
+    return SchemaChanged(
+        expected="the model to have the table's columns (on_schema_change: fail)",
+        found="; ".join(changes),
+        action="The source and target schemas on this incremental model are out of sync. Correct the model, "
+        "choose another on_schema_change, or run with --full-refresh.",
+    )

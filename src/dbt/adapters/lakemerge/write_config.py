@@ -1,0 +1,245 @@
+"""What a model's config says about writing, checked before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from dbt.adapters.lakemerge.table_schema import quote
+
+from lakemerge.errors import InvalidConfig
+
+_CHOICES = {
+    "file_format": ("orc", "parquet"),
+    "on_schema_change": ("ignore", "append_new_columns", "sync_all_columns", "fail"),
+    "on_sequence_tie": ("error", "any"),
+    "on_foreign_write": ("adopt", "fail"),
+    "sync": ("none", "full"),
+}
+_MERGE_ONLY = (
+    "sequence_by",
+    "apply_as_deletes",
+    "apply_as_truncates",
+    "ignore_null_updates",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "sync",
+    "tombstone_retention",
+)
+_NEED_SEQUENCE = ("apply_as_truncates",)
+_UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
+_SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
+
+
+@dataclass(frozen=True)
+class WriteConfig:
+    """How a model's rows reach its table; names are those of dbt and Spark AUTO CDC.
+
+    Attributes:
+        unique_key: the key's columns; empty for none.
+        sequence_by: expressions that order the changes of a key; empty for none.
+        target_file_size: bytes that data files should have, about.
+        max_attempts: how often the work is redone after other commits.
+    """
+
+    unique_key: tuple[str, ...] = ()
+    sequence_by: tuple[str, ...] = ()
+    apply_as_deletes: str = ""
+    apply_as_truncates: str = ""
+    column_list: tuple[str, ...] = ()
+    except_column_list: tuple[str, ...] = ()
+    ignore_null_updates: bool = False
+    merge_update_columns: tuple[str, ...] = ()
+    merge_exclude_columns: tuple[str, ...] = ()
+    incremental_predicates: tuple[str, ...] = ()
+    on_sequence_tie: str = "error"
+    tombstone_retention: timedelta = timedelta(days=30)
+    sync: str = "none"
+    allow_empty_sync: bool = False
+    partition_by: tuple[str, ...] = ()
+    partition_moves: bool = True
+    file_format: str = "orc"
+    on_schema_change: str = "ignore"
+    on_foreign_write: str = "adopt"
+    location_root: str = ""
+    target_file_size: int = 128 * 2**20
+    max_attempts: int = 10
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
+        """Read a dbt config.
+
+        Args:
+            strategy: the incremental strategy; ``None`` for a table or a seed.
+
+        Raises:
+            InvalidConfig: some options are wrong; the message names them all.
+        """
+        problems: list[str] = []
+        reader = _Reader(config, problems)
+        merges = strategy == "merge"
+        result = cls(
+            unique_key=_distinct(reader.names("unique_key")),
+            sequence_by=reader.names("sequence_by"),
+            apply_as_deletes=reader.text("apply_as_deletes"),
+            apply_as_truncates=reader.text("apply_as_truncates"),
+            column_list=reader.names("column_list"),
+            except_column_list=reader.names("except_column_list"),
+            ignore_null_updates=reader.flag("ignore_null_updates", False),
+            merge_update_columns=reader.names("merge_update_columns"),
+            merge_exclude_columns=reader.names("merge_exclude_columns"),
+            incremental_predicates=reader.names("incremental_predicates") or reader.names("predicates"),
+            on_sequence_tie=reader.choice("on_sequence_tie", "error"),
+            tombstone_retention=reader.duration("tombstone_retention", timedelta(days=30)),
+            sync=reader.choice("sync", "none"),
+            allow_empty_sync=reader.flag("allow_empty_sync", False),
+            partition_by=reader.names("partition_by"),
+            partition_moves=reader.flag("partition_moves", True),
+            file_format=reader.choice("file_format", "orc"),
+            on_schema_change=reader.choice("on_schema_change", "ignore"),
+            on_foreign_write=reader.choice("on_foreign_write", "adopt"),
+            location_root=reader.text("location_root"),
+            target_file_size=reader.size("target_file_size", 128 * 2**20),
+            tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
+        )
+        problems += result._contradictions(merges, [name for name in _MERGE_ONLY if config.get(name)])
+        if problems:
+            raise InvalidConfig(
+                expected="a valid configuration",
+                found="; ".join(problems),
+                action="Correct these options of the model.",
+            )
+        return result
+
+    def _contradictions(self, merges: bool, given: list[str]) -> list[str]:
+        problems = []
+        if merges and not self.unique_key:
+            problems.append("incremental_strategy 'merge' needs a unique_key")
+        if not merges and given:
+            problems.append(f"{', '.join(given)} only have a meaning with incremental_strategy 'merge'")
+        if self.column_list and self.except_column_list:
+            problems.append("column_list and except_column_list exclude each other")
+        if self.merge_update_columns and self.merge_exclude_columns:
+            problems.append("merge_update_columns and merge_exclude_columns exclude each other")
+        for name in _NEED_SEQUENCE:
+            if getattr(self, name) and not self.sequence_by:
+                problems.append(f"{name} needs sequence_by")
+        partial = self.ignore_null_updates or self.merge_update_columns or self.merge_exclude_columns
+        if self.apply_as_truncates and partial:
+            problems.append("apply_as_truncates goes with whole-row updates only")
+        if self.sync == "full" and (self.apply_as_truncates or self.incremental_predicates):
+            problems.append("sync 'full' goes with neither apply_as_truncates nor incremental_predicates")
+        return problems
+
+    @property
+    def sequence(self) -> str:
+        """The sequence as one SQL expression: a struct where there are several; empty for none."""
+        if len(self.sequence_by) > 1:
+            members = ", ".join(f"({part}) as part_{i}" for i, part in enumerate(self.sequence_by, 1))
+            return f"struct({members})"
+        return f"({self.sequence_by[0]})" if self.sequence_by else ""
+
+    @property
+    def null_sequence(self) -> str:
+        """SQL that is true where any part of the sequence is null."""
+        return " or ".join(f"({part}) is null" for part in self.sequence_by) or "false"
+
+    def keeps(self, columns: list[str]) -> list[str]:
+        """Those of the feed's columns that reach the table.
+
+        Raises:
+            InvalidConfig: the lists name columns that the feed does not have.
+        """
+        known = {name.lower() for name in columns}
+        listed = [name.lower() for name in (*self.column_list, *self.except_column_list)]
+        if missing := [name for name in listed if name not in known]:
+            raise InvalidConfig(
+                expected="column_list and except_column_list to name columns of the model",
+                found=f"{', '.join(missing)}, which it does not have ({', '.join(sorted(known))})",
+                action="Correct the list or the model's query.",
+            )
+        if self.column_list:
+            return [name for name in columns if name.lower() in listed]
+        return [name for name in columns if name.lower() not in listed]
+
+    def updates(self, column: str) -> bool:
+        """Whether a matched row takes this column from the change."""
+        if self.merge_update_columns:
+            return column in [name.lower() for name in self.merge_update_columns]
+        return column not in [name.lower() for name in self.merge_exclude_columns]
+
+    @property
+    def quoted_partitions(self) -> list[str]:
+        return [quote(name.lower()) for name in self.partition_by]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.lower() for name in names))
+
+
+class _Reader:
+    """Reads single options and collects what is wrong with them."""
+
+    def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
+        self._config = config
+        self._problems = problems
+
+    def _get(self, name: str) -> Any:
+        return self._config.get(name)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        value = self._get(name)
+        values = [value] if isinstance(value, str) else list(value or ())
+        if any(not isinstance(item, str) for item in values):
+            self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
+            return ()
+        return tuple(item.strip() for item in values if item.strip())
+
+    def text(self, name: str) -> str:
+        value = self._get(name)
+        if value is not None and not isinstance(value, str):
+            self._problems.append(f"{name} must be a string, not {value!r}")
+            return ""
+        return (value or "").strip()
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self._get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self._problems.append(f"{name} must be true or false, not {value!r}")
+            return default
+        return value
+
+    def choice(self, name: str, default: str) -> str:
+        value = self._get(name)
+        if value is None:
+            return default
+        if str(value).lower() not in _CHOICES[name]:
+            self._problems.append(f"{name} must be one of {', '.join(_CHOICES[name])}, not {value!r}")
+            return default
+        return str(value).lower()
+
+    def duration(self, name: str, default: timedelta) -> timedelta:
+        value = self._get(name)
+        if value is None:
+            return default
+        match = re.fullmatch(r"\s*(\d+)\s*([a-z]+?)s?\s*", str(value).lower())
+        if not match or match[2] not in _UNITS:
+            self._problems.append(f"{name} must be a duration such as '30 days' or '12 hours', not {value!r}")
+            return default
+        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+    def size(self, name: str, default: int) -> int:
+        value = self._get(name)
+        if value is None:
+            return default
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?b)?\s*", str(value).lower())
+        if not match or int(match[1]) == 0:
+            self._problems.append(f"{name} must be a size such as '128mb', not {value!r}")
+            return default
+        return int(match[1]) * _SIZES[match[2] or "b"]
