@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import tenacity
 
-from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState, LakemergeError
+from lakemerge.errors import (
+    ClaimHeld,
+    CommitConflict,
+    CommitUnfinished,
+    CorruptTable,
+    InvalidTransactionState,
+    LakemergeError,
+    MetastoreError,
+    StorageError,
+)
 from lakemerge.kernel.definition import (
     ROOT,
     TABLE_ID,
@@ -56,6 +65,7 @@ class Transaction:
         definition: TableDefinition | None,
     ) -> None:
         self.txn = new_transaction_id()
+        self._table_id = uuid.uuid4().hex  # of the table that this transaction makes, if it makes one
         self.name = name
         self.operation = operation
         self.base = base
@@ -77,6 +87,8 @@ class Transaction:
         self._sidecars: dict[str, tuple[list[str], bool]] = {}
         self._parameters: dict[str, str] = {}
         self._beating = False
+        # whether a claim was sent whose outcome is not known
+        self._in_doubt = False
         self.layout = state.layout if state else Layout(self._root())
 
     def _root(self) -> str:
@@ -107,7 +119,8 @@ class Transaction:
                 raise self._conflict(f"version {state.version} ({', '.join(sorted(changed)[:3])})")
             self._table, self.base = state, self._kernel.manifest(state)
             self.properties = dict(self.base.properties)
-            self._columns = self.base.columns
+            self._columns, self._keys = self.base.columns, self.base.partition_columns
+            self._format = self.base.file_format
         known = self.base.partitions
         # a partition that is not there yet is read too: another commit may make it meanwhile
         self._reads |= set(known) if wanted is None else wanted
@@ -211,6 +224,8 @@ class Transaction:
         Raises:
             CommitConflict: what this transaction read has changed since; nothing was published.
             ClaimHeld: another writer did not finish in time; nothing was published.
+            CommitUnfinished: the commit stands, but could not be finished; it must not be redone.
+            MetastoreError: the metastore went silent. The state is then ``in doubt`` if the claim had been sent.
         """
         self._require_open()
         self._beat()
@@ -221,15 +236,42 @@ class Transaction:
             stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
             reraise=True,
         )
-        manifest = retrying(self._create if self._table is None else self._claim)
+        try:
+            manifest = retrying(self._create if self._table is None else self._claim)
+        except BaseException:
+            if self._in_doubt:
+                self.state = "in doubt"
+                self._close()
+            raise
         self.state = "committed"
         self._kernel.step("claimed")
-        self._kernel.roll_forward.run(self.name, self.layout, manifest)
-        self._close()
+        self._finish(manifest)
         return manifest.version
 
+    def _finish(self, manifest: Manifest) -> None:
+        """Roll the claimed version forward; every step of it may be done again."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type((StorageError, MetastoreError)),
+            stop=tenacity.stop_after_attempt(4),
+            wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
+            reraise=True,
+        )
+        try:
+            retrying(self._kernel.roll_forward.run, self.name, self.layout, manifest)
+        except LakemergeError as error:
+            raise CommitUnfinished(
+                expected=f"to finish version {manifest.version} of {self.name}, which is claimed and stands",
+                found=str(error),
+                action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
+            ) from error
+        finally:
+            self._close()
+
     def abort(self) -> None:
-        """Give up, and remove what was staged. Does nothing after the end of the transaction."""
+        """Give up, and remove what was staged. Does nothing after the end of the transaction.
+
+        Nor does it when the outcome of the claim is in doubt, for a committed version may need the files.
+        """
         if self.state != "open":
             return
         self.state = "aborted"
@@ -253,7 +295,7 @@ class Transaction:
         state = self._kernel.open(self.name)
         parent = self._kernel.manifest(state)
         self._check(state, parent)
-        self._check_pins()
+        self._check_pins(state, parent)
         manifest = self._manifest(state, parent)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
@@ -280,8 +322,10 @@ class Transaction:
 
         if whole:
             self._kernel.metastore.delete_table_column_statistics(self.name)
+        self._in_doubt = True
         if not self._kernel.versions.advance(self.name, state.version_value, parameters, change):
             if not self._in_history():
+                self._in_doubt = False
                 raise _lost_race(self.name)
         return manifest
 
@@ -303,6 +347,7 @@ class Transaction:
             raw.putToParameters(key, text)
         rows = manifest.properties.get("rows")
         set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, rows=rows, with_spark=True)
+        self._in_doubt = True
         try:
             self._kernel.metastore.create_table(raw)
         except (ReplyLost, Refused) as error:
@@ -316,6 +361,7 @@ class Transaction:
             return
         if isinstance(error, ReplyLost) and table is None:
             raise _lost_race(self.name) from error
+        self._in_doubt = False
         if table is not None:
             raise self._conflict("that the table has been made meanwhile") from error
         raise error
@@ -342,21 +388,38 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self._replaces_all:
+        if self._replaces_all and not (self._reads or self._reads_all):
             return
         step = parent
         while step.txn != self.base.txn:
             meets = step.touched & self._reads or (self._reads_all and step.touched)
-            if meets or not same_keys(step.columns, self.base.columns) or step.parent is None:
+            if meets or not self._same_shape(step) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")
-            step = read_manifest(self._kernel.files, state.layout, step.parent)
+            try:
+                step = read_manifest(self._kernel.files, state.layout, step.parent)
+            except CorruptTable as error:
+                raise self._conflict("that versions since then are vacuumed") from error
 
-    def _check_pins(self) -> None:
-        """Whether the files that were read are still the same; other programs do not claim before they write."""
-        for name, pinned in self._pins.items():
-            now = self._kernel.foreign.examine(self.layout, self.layout.absolute(pinned.location))
-            if now != pinned:
+    def _same_shape(self, step: Manifest) -> bool:
+        """Whether a commit left columns, partition columns and format as this transaction knows them."""
+        assert self.base is not None
+        return (
+            same_keys(step.columns, self.base.columns)
+            and same_keys(step.partition_columns, self.base.partition_columns)
+            and step.file_format == self.base.file_format
+        )
+
+    def _check_pins(self, state: TableState, parent: Manifest) -> None:
+        """Whether what was read is still the same; other programs do not claim before they write.
+
+        Locations are looked at besides files: a partition may have been added, dropped or moved by hand.
+        """
+        if not self._reads and not self._reads_all:
+            return
+        found = self._kernel.foreign.inspect(state, parent, None if self._reads_all else self._reads).present
+        for name in self._reads | (set(found) if self._reads_all else set()):
+            if found.get(name) != self._pins.get(name):
                 raise self._conflict(f"that another program wrote into {name or 'the table'} meanwhile")
 
     def _conflict(self, found: str) -> CommitConflict:
@@ -388,7 +451,7 @@ class Transaction:
             txn=self.txn,
             version=parent.version + 1 if parent else 1,
             parent=parent.txn if parent else None,
-            table_id=parent.table_id if parent else uuid.uuid4().hex,
+            table_id=parent.table_id if parent else self._table_id,
             operation=self.operation,
             columns=self._columns,
             partition_columns=self._keys,
