@@ -1,15 +1,16 @@
 {#
-    Drops a relation of the type that it says it has; `adapter.drop_relation` finds the type first.
+    Drops a relation of the type that it says it has; `adapter.drop_relation` finds the type first. A table
+    goes with all its versions.
 
     Args:
         relation: a table, a view or a temporary view.
 #}
 {% macro lakemerge__drop_relation(relation) -%}
-    {%- call statement('drop_relation', auto_begin=false) -%}
-        {%- if relation.is_view or relation.in_session_only -%}
+    {%- if relation.is_table and not relation.in_session_only -%}
+        {%- do adapter.drop_table(relation) -%}
+    {%- else -%}
+        {%- call statement('drop_relation', auto_begin=false) -%}
             drop view if exists {{ relation.render() }}
-        {%- else -%}
-            drop table if exists {{ relation.render() }}
-        {%- endif -%}
-    {%- endcall -%}
+        {%- endcall -%}
+    {%- endif -%}
 {%- endmacro %}

@@ -6,6 +6,7 @@
         old_relation: the table.
 #}
 {% macro lakemerge__handle_existing_table(full_refresh, old_relation) -%}
+    {%- do adapter.check_droppable(old_relation) -%}
     {%- call statement('validate_view', auto_begin=false) -%}
         {{ get_empty_subquery_sql(sql, config.get('sql_header')) }}
     {%- endcall -%}
