@@ -87,7 +87,7 @@ class Manifest:
         try:
             body = json.loads(text)
             found = body.pop("format")
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _corrupt(source, f"{type(error).__name__}: {error}") from error
         if found != FORMAT:
             raise CorruptTable(

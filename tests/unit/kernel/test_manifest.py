@@ -1,0 +1,91 @@
+"""The manifest and its JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel import HiveColumn, Manifest, PartitionState
+
+MANIFEST = Manifest(
+    txn="20260101T000000-abc",
+    version=3,
+    parent="20251231T000000-abc",
+    table_id="0123",
+    operation="merge",
+    columns=(HiveColumn("id", "bigint"), HiveColumn("naïve", "struct<a:int>", "a comment")),
+    partition_columns=(HiveColumn("p", "string"),),
+    file_format="orc",
+    partitions={
+        "p=1": PartitionState("_lakemerge/data/x/p=1", 2, 30, "d1"),
+        "p=a%2Fb": PartitionState("file:/elsewhere", 1, 12, "d2"),
+    },
+    written=("p=1",),
+    removed=("p=9",),
+    committed_at="2026-01-01T00:00:00+00:00",
+    metrics={"inserted": 5},
+    properties={"rows": 7, "sequence": ["2026", 1]},
+    sidecars={"ledger": ("_lakemerge/ledger/x",)},
+    writer={"host": "here"},
+    lease_seconds=30,
+)
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+STATES = st.builds(PartitionState, TEXTS, st.integers(0), st.integers(0), TEXTS)
+
+
+def test_comes_back_from_json() -> None:
+    assert Manifest.from_json(MANIFEST.to_json(), "m") == MANIFEST
+
+
+@given(partitions=st.dictionaries(TEXTS, STATES, max_size=5), parent=st.none() | TEXTS, comment=TEXTS)
+def test_comes_back_from_json_whatever_it_holds(
+    partitions: dict[str, PartitionState], parent: str | None, comment: str
+) -> None:
+    manifest = replace(
+        MANIFEST, partitions=partitions, parent=parent, columns=(HiveColumn("c", "int", comment),)
+    )
+    assert Manifest.from_json(manifest.to_json(), "m") == manifest
+
+
+def test_names_its_format() -> None:
+    assert json.loads(MANIFEST.to_json())["format"] == 1
+    assert json.loads(MANIFEST.to_json())["group"] is None
+
+
+def test_refuses_a_newer_format() -> None:
+    body = json.loads(MANIFEST.to_json()) | {"format": 2}
+    with pytest.raises(CorruptTable, match=r"format 1.*found format 2.*upgrade"):
+        Manifest.from_json(json.dumps(body), "m")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"format": 1}',
+        json.dumps(json.loads(MANIFEST.to_json()) | {"unknown": 1}),
+        json.dumps(json.loads(MANIFEST.to_json()) | {"partitions": {"p=1": {"location": "x"}}}),
+        MANIFEST.to_json()[:-40],
+    ],
+)
+def test_refuses_what_is_no_manifest(text: str) -> None:
+    with pytest.raises(CorruptTable, match=r"where-it-is"):
+        Manifest.from_json(text, "where-it-is")
+
+
+def test_touched_partitions_are_the_written_and_the_removed() -> None:
+    assert MANIFEST.touched == {"p=1", "p=9"}
+
+
+def test_totals() -> None:
+    assert (MANIFEST.total_files, MANIFEST.total_bytes) == (3, 42)
