@@ -1,4 +1,4 @@
-"""A process killed anywhere in a commit: the table is the old version or the new, and nothing stays behind."""
+"""A process killed anywhere in a commit: the table is the old version or the new, and nothing is left."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from lakemerge.kernel import Jvm, Kernel, TableName
 
 _TESTS = Path(__file__).parents[1]
 _WORKER_SECONDS = 120
-AFTER_CLAIM = frozenset(step for commit in COMMITS.values() for step in commit.steps) - {
-    "staged",
-    "manifest written",
-}
+BEFORE_CLAIM = ("staged", "manifest written")
 #: The kinds that are killed at every step in the fast ring, and the most telling steps of the others.
 _FAST = {
     "create-whole": ("manifest written", "claimed"),

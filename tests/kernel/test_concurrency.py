@@ -1,0 +1,126 @@
+"""Writers of several processes on one table: every acknowledged commit counts once, and no row is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel.servers import MetastoreServer
+from kernel.support import assert_nothing_orphaned, assert_whole, create, picture, settled
+from lakemerge.kernel import Kernel, TableName
+
+_TESTS = Path(__file__).parents[1]
+_PROCESSES = 4
+_SECONDS = 900
+
+
+def run_writers(
+    server: MetastoreServer,
+    name: TableName,
+    mode: str,
+    *,
+    writers: int,
+    commits: int,
+    compare_and_swap: bool | None = None,
+) -> list[dict[str, Any]]:
+    """Run writers, shared out among processes with a JVM each; what each of them did."""
+    processes = []
+    for number in range(_PROCESSES):
+        job = {
+            "conf": server.client_conf,
+            "table": name.name,
+            "writers": list(range(number, writers, _PROCESSES)),
+            "commits": commits,
+            "mode": mode,
+            "compare_and_swap": compare_and_swap,
+        }
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "kernel.writer", json.dumps(job)],
+                env={**os.environ, "PYTHONPATH": str(_TESTS)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+    try:
+        outcomes = [process.communicate(timeout=_SECONDS) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for process, (_, errors) in zip(processes, outcomes, strict=True):
+        assert process.returncode == 0, errors
+    return [writer for output, _ in outcomes for writer in json.loads(output)]
+
+
+def check_writers(
+    server: MetastoreServer,
+    kernel: Kernel,
+    name: TableName,
+    mode: str,
+    *,
+    writers: int,
+    commits: int,
+    compare_and_swap: bool | None = None,
+) -> None:
+    """Run writers and check that the table holds just what they were told that it holds."""
+    create(kernel, name, {"": [""]} if mode == "whole" else {"p=0": [""], "p=1": [""]})
+    start = time.monotonic()
+    done = run_writers(
+        server, name, mode, writers=writers, commits=commits, compare_and_swap=compare_and_swap
+    )
+    seconds = time.monotonic() - start
+    acknowledged = [version for writer in done for version in writer["versions"]]
+    conflicts = sum(writer["conflicts"] for writer in done)
+    print(
+        f"{mode}: {writers} writers in {_PROCESSES} processes, {len(acknowledged)} commits, "
+        f"{conflicts} conflicts, {seconds:.0f} s"
+    )
+    assert len(acknowledged) == writers * commits
+    assert sorted(acknowledged) == list(range(2, 2 + len(acknowledged)))
+    assert settled(kernel, name).version == 1 + len(acknowledged)
+    expected: Counter[tuple[str, str]] = Counter(
+        (partition, mark)
+        for writer in done
+        for mark, partitions in writer["acknowledged"].items()
+        for partition in partitions
+    )
+    table = picture(kernel, name)
+    assert table is not None
+    found = Counter(
+        (partition, mark)
+        for partition, texts in table.rows.items()
+        for text in texts
+        for mark in text.splitlines()
+    )
+    assert found == expected
+    assert_whole(kernel, name)
+    assert_nothing_orphaned(kernel, name)
+
+
+@pytest.mark.parametrize("mode", ["disjoint", "same", "whole"])
+def test_few_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
+    check_writers(server, kernel, name, mode, writers=4, commits=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["disjoint", "same", "whole"])
+def test_many_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
+    check_writers(server, kernel, name, mode, writers=8, commits=25)
+
+
+def test_few_writers_under_locks(server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
+    check_writers(server, kernel, name, "same", writers=4, commits=5, compare_and_swap=False)
+
+
+@pytest.mark.slow
+def test_many_writers_under_locks(server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
+    check_writers(server, kernel, name, "same", writers=8, commits=10, compare_and_swap=False)

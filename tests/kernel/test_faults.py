@@ -1,0 +1,137 @@
+"""Calls that fail or whose replies are lost: the table is the old or the new, and a commit counts once."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+
+from kernel.chain import KINDS, Chain
+from kernel.commits import COMMITS, OPERATIONS
+from kernel.faults import METASTORE_WRITES, Dice, HookedFileSystem, HookedMetastore, lost
+from kernel.support import assert_nothing_orphaned, assert_whole, picture, settled
+from lakemerge.errors import LakemergeError
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+
+_RUNS = 100
+
+
+class LoseReply:
+    """Loses the reply of the n-th metastore call of a kernel; that call has succeeded."""
+
+    def __init__(self, number: int, calls: frozenset[str] | None = None) -> None:
+        self._left = number
+        self._calls = calls
+        self.call: str | None = None
+
+    def __call__(self, call: str) -> None:
+        if self._calls is not None and call not in self._calls:
+            return
+        self._left -= 1
+        if self._left == 0:
+            self.call = call
+            raise lost(call)
+
+
+@pytest.mark.parametrize(
+    ("probability", "seed"),
+    [(0.01, 1), pytest.param(0.01, 2, marks=pytest.mark.slow), pytest.param(0.1, 3, marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jvm, name: TableName) -> None:
+    """Each run is a commit with calls that fail before they are made, then recovery without faults."""
+    dice = Dice(seed, probability)
+    sound = Kernel(jvm)
+    chain = Chain(sound, name, seed, partitioned=partitioned)
+    failed: Counter[str] = Counter()
+    for _ in range(_RUNS // 2):
+        change = chain.draw()
+        version = settled(sound, name).version
+        metastore = HookedMetastore(jvm, before=dice.metastore)
+        files = HookedFileSystem(jvm, before=dice.storage)
+        acknowledged = None
+        try:
+            acknowledged = change.run(Kernel(jvm, metastore=metastore, files=files))
+        except LakemergeError:
+            failed[change.kind] += 1
+        assert sound.exists(name)
+        sound.recover(name)
+        assert_whole(sound, name)
+        found = picture(sound, name)
+        if acknowledged is not None or found != chain.picture:
+            assert found == change.picture
+            chain.done(change)
+            assert settled(sound, name).version == version + 1 == (acknowledged or version + 1)
+        else:
+            assert settled(sound, name).version == version
+    assert_nothing_orphaned(sound, name)
+    print(f"{dice.failures} of {dice.calls} calls failed; failed commits: {dict(failed)}")
+    assert dice.failures > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:
+    """One metastore call of a commit after the other loses its reply."""
+    sound = Kernel(jvm)
+    chain = Chain(sound, name, partitioned=partitioned)
+    lost_replies: list[str] = []
+    for number in itertools.count(1):
+        change = chain.draw(kind)
+        version = settled(sound, name).version
+        loser = LoseReply(number)
+        metastore = HookedMetastore(jvm, after=loser)
+        acknowledged = change.run(Kernel(jvm, metastore=metastore))
+        assert acknowledged == version + 1, f"after the lost reply of {loser.call}"
+        assert settled(sound, name).version == version + 1
+        assert picture(sound, name) == change.picture
+        assert_whole(sound, name)
+        chain.done(change)
+        if loser.call is None:
+            break
+        lost_replies.append(loser.call)
+    assert_nothing_orphaned(sound, name)
+    print(f"{kind}: {len(lost_replies)} lost replies, {sorted(set(lost_replies))}")
+    assert "alter_table" in lost_replies
+
+
+@pytest.mark.parametrize("kind", ["create", "create-whole", *OPERATIONS])
+def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
+    """One write to the metastore after the other loses its reply, each on a table of its own."""
+    sound = Kernel(jvm)
+    commit = (COMMITS | OPERATIONS)[kind]
+    expected = None
+    for number in itertools.count(0):
+        name = TableName("default", f"lost_{kind.replace('-', '_')}_{number}")
+        commit.prepare(sound, name)
+        loser = LoseReply(number, METASTORE_WRITES)
+        commit.run(Kernel(jvm, metastore=HookedMetastore(jvm, after=loser)), name)
+        if number == 0:
+            expected = picture(sound, name)
+        assert picture(sound, name) == expected, f"after the lost reply of {loser.call}"
+        if expected is not None:
+            assert_nothing_orphaned(sound, name)
+        if number and loser.call is None:
+            break
+    assert number > 1 or kind == "vacuum"
+
+
+def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
+    """When nothing answers any more after a claim, giving up must not delete what it may need."""
+    sound = Kernel(jvm)
+    chain = Chain(sound, name)
+    change = chain.draw("swap")
+    silent = False
+
+    def after(call: str) -> None:
+        nonlocal silent
+        silent = silent or call == "alter_table"
+        if silent:
+            raise lost(call)
+
+    with pytest.raises(LakemergeError):
+        change.run(Kernel(jvm, Settings(compare_and_swap=True), metastore=HookedMetastore(jvm, after=after)))
+    sound.recover(name)
+    assert picture(sound, name) == change.picture
+    assert_whole(sound, name)

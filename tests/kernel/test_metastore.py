@@ -1,0 +1,185 @@
+"""The kernel's client against a real metastore: names as Hive writes them, compare-and-swap, locks."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel.faults import HookedMetastore, lost
+from kernel.support import assert_whole, create, merge, rows_of, settled
+from lakemerge.errors import ClaimHeld, CommitConflict, MetastoreError
+from lakemerge.kernel import Jvm, Kernel, Metastore, Settings, TableName
+from lakemerge.kernel.definition import VERSION
+from lakemerge.kernel.metastore import Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.names import escape, partition_name, partition_values
+
+VALUES = [
+    "plain",
+    "a b",
+    " led and trailed ",
+    "a/b",
+    "a=b=c",
+    "100%",
+    "%2F",
+    "it's",
+    'say "x"',
+    "back\\slash",
+    "{x}[y]^z",
+    "a:b*c?d#e",
+    "tab\there",
+    "line\nbreak",
+    "\x01\x1f\x7f",
+    "naïve 日本 😀",
+    "__HIVE_DEFAULT_PARTITION__",
+    "2026-11-21 10:00:00",
+]
+
+
+class DeafMetastore(Metastore):
+    """A metastore without HIVE-26882: it ignores what is expected."""
+
+    def _context(self, **_: str) -> object:
+        return super()._context()
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_partitions_are_named_as_hive_names_them(value: str, jvm: Jvm) -> None:
+    warehouse = jvm.java.org.apache.hadoop.hive.metastore.Warehouse
+    assert escape(value) == jvm.java.org.apache.hadoop.hive.common.FileUtils.escapePathName(value)
+    pairs = jvm.java.java.util.LinkedHashMap()
+    pairs.put("p", value)
+    pairs.put("q", "2")
+    name = partition_name(["p", "q"], [value, "2"])
+    assert name == warehouse.makePartName(pairs, False)
+    assert partition_values(name) == list(warehouse.getPartValuesFromPartName(name)) == [value, "2"]
+
+
+def test_every_value_survives_a_commit(kernel: Kernel, name: TableName) -> None:
+    rows = {partition_name(["p"], [value]): [value] for value in VALUES}
+    create(kernel, name, rows)
+    assert rows_of(kernel, name) == rows
+    merge(kernel, name, {part: ["new"] for part in rows})
+    assert rows_of(kernel, name) == {part: ["new"] for part in rows}
+    assert_whole(kernel, name)
+
+
+def test_compare_and_swap_is_found(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+    before = kernel.table(name)
+    assert Metastore(jvm).probe_compare_and_swap(name)
+    assert kernel.table(name) == before
+
+
+def test_a_metastore_that_does_not_compare_is_found(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+    before = kernel.table(name)
+    assert not DeafMetastore(jvm).probe_compare_and_swap(name)
+    assert kernel.table(name) == before
+
+
+def test_compare_and_swap_refuses_another_value(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+    raw = kernel.table(name).raw.deepCopy()
+    raw.putToParameters(VERSION, "99")
+    with pytest.raises(ValueChanged):
+        kernel.metastore.alter_table(name, raw, expected=(VERSION, "7"))
+    assert settled(kernel, name).version == 1
+
+
+def test_locks_stand_in_for_compare_and_swap(
+    jvm: Jvm, name: TableName, caplog: pytest.LogCaptureFixture
+) -> None:
+    deaf = Kernel(jvm, metastore=DeafMetastore(jvm))
+    create(deaf, name, {"p=1": ["a"], "p=2": ["b"]})
+    assert merge(deaf, name, {"p=1": ["a2"]}) == 2
+    assert "HIVE-26882" in caplog.text
+    other = Kernel(jvm, metastore=DeafMetastore(jvm))
+    txn = deaf.begin(name, "merge")
+    txn.read(["p=2"])
+    assert merge(other, name, {"p=2": ["b2"]}) == 3
+    deaf.files.write_text(f"{txn.stage_directory}/p=2/part-0.orc", "lost")
+    txn.add_staged()
+    with pytest.raises(CommitConflict):
+        txn.commit()
+    txn.abort()
+    assert rows_of(deaf, name) == {"p=1": ["a2"], "p=2": ["b2"]}
+    assert_whole(deaf, name)
+
+
+def locks_of(kernel: Kernel, name: TableName) -> int:
+    """How many locks the metastore knows of on a table."""
+    request = kernel.metastore.jvm.api.ShowLocksRequest()
+    locks = kernel.metastore._client().showLocks(request).getLocks()
+    return sum(str(lock.getTablename()) == name.name for lock in locks)
+
+
+@pytest.mark.parametrize("call", ["lock", "checkLock", "alter_table", "unlock"])
+def test_lost_replies_under_locks(call: str, jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+    losses = 1
+
+    def after(made: str) -> None:
+        nonlocal losses
+        if made == call and losses:
+            losses -= 1
+            raise lost(call)
+
+    locking = Kernel(jvm, Settings(compare_and_swap=False), metastore=HookedMetastore(jvm, after=after))
+    assert merge(locking, name, {"": ["b"]}) == 2
+    assert losses == 0
+    assert rows_of(kernel, name) == {"": ["b"]}
+    assert settled(kernel, name).version == 2
+    assert locks_of(kernel, name) == 0
+
+
+def test_a_lock_held_by_another_is_waited_for_and_named(
+    jvm: Jvm, kernel: Kernel, name: TableName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakemerge.kernel.versions._LOCK_SECONDS", 1.0)
+    create(kernel, name, {"": ["a"]})
+    held = kernel.metastore.lock(name, user="another", host="elsewhere")
+    locking = Kernel(jvm, Settings(compare_and_swap=False, claim_timeout=3))
+    try:
+        with pytest.raises(ClaimHeld, match="lock"):
+            merge(locking, name, {"": ["b"]})
+    finally:
+        kernel.metastore.unlock(held)
+    assert settled(kernel, name).version == 1
+    assert locks_of(kernel, name) == 0
+    assert merge(locking, name, {"": ["b"]}) == 2
+
+
+def test_reads_are_repeated_when_the_connection_breaks(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"": ["a"]})
+    calls = 0
+
+    def before(call: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise lost(call)
+
+    assert HookedMetastore(jvm, before=before).get_table(name) is not None
+    assert calls == 3
+
+
+def test_reads_are_not_repeated_for_ever(jvm: Jvm, name: TableName) -> None:
+    def before(call: str) -> None:
+        raise lost(call)
+
+    with pytest.raises(ReplyLost):
+        HookedMetastore(jvm, before=before).get_table(name)
+
+
+def test_an_unreachable_metastore_is_named(jvm: Jvm, name: TableName) -> None:
+    conf = jvm.java.org.apache.hadoop.conf.Configuration(jvm.hadoop_conf)
+    conf.set("hive.metastore.uris", "thrift://localhost:1")
+    conf.set("hive.metastore.connect.retries", "1")
+    conf.set("hive.metastore.client.connect.retry.delay", "0s")
+    with pytest.raises(MetastoreError, match=r"thrift://localhost:1.*Start it"):
+        Metastore(Jvm(jvm.gateway, conf)).get_table(name)
+
+
+def test_a_refusal_tells_its_kind(kernel: Kernel, name: TableName) -> None:
+    with pytest.raises(Refused) as refusal:
+        kernel.metastore.partition_names(name)
+    assert refusal.value.kind in ("NoSuchObjectException", "UnknownTableException")
