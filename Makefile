@@ -64,6 +64,10 @@ types: env  ## mypy, strict
 unit: env  ## Tests without Spark
 	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/unit
 
+.PHONY: kernel
+kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent writers
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/kernel
+
 .PHONY: functional
 functional: env  ## Tests on Spark and a metastore
 	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/functional
