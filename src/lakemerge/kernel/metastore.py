@@ -1,6 +1,6 @@
 """The Hive metastore as the kernel needs it: a typed face on ``HiveMetaStoreClient``.
 
-Reads are repeated when the connection breaks. Writes are not: a broken connection leaves their outcome
+Reads are repeated when the connection breaks, and so are the writes that may be done twice. Others are not: a broken connection leaves their outcome
 unknown, which is told apart (:class:`ReplyLost`) so that the caller looks before it decides.
 """
 
@@ -229,7 +229,7 @@ class Metastore:
 
     def drop_table(self, name: TableName) -> None:
         """Remove the table's row and nothing of its files; no error where there is none."""
-        self._invoke("dropTable", lambda client: client.dropTable(name.schema, name.name, False, True))
+        self._read("dropTable", lambda client: client.dropTable(name.schema, name.name, False, True))
 
     # -- partitions ----------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class Metastore:
 
     def _forget(self, action: Callable[[Any], Any]) -> None:
         try:
-            self._invoke("deleteColumnStatistics", action)
+            self._read("deleteColumnStatistics", action)
         except Refused as error:
             if error.kind != "NoSuchObjectException":
                 raise
@@ -320,36 +320,53 @@ class Metastore:
     # -- locks, for metastores that do not compare -----------------------------------------------
 
     def lock(self, name: TableName, *, user: str, host: str) -> int:
-        """Ask for an exclusive lock on a table; returns its id, acquired or waiting."""
+        """Ask for an exclusive lock on a table; returns its id, acquired or waiting.
+
+        Args:
+            user: who asks; unique, so that a lock whose reply was lost can be found and given back.
+        """
         api = self.jvm.api
         component = api.LockComponent(api.LockType.EXCLUSIVE, api.LockLevel.TABLE, name.schema)
         component.setTablename(name.name)
         request = api.LockRequest(self._java_list([component]), user, host)
-        return int(self._invoke("lock", lambda client: client.lock(request)).getLockid())
+        try:
+            return int(self._invoke("lock", lambda client: client.lock(request)).getLockid())
+        except ReplyLost:
+            self._unlock_all(user)
+            raise
+
+    def _unlock_all(self, user: str) -> None:
+        request = self.jvm.api.ShowLocksRequest()
+        held = self._read("showLocks", lambda client: client.showLocks(request)).getLocks()
+        for lock_id in {int(lock.getLockid()) for lock in held or () if str(lock.getUser()) == user}:
+            self.unlock(lock_id)
 
     def lock_acquired(self, lock_id: int) -> bool:
         """Whether a lock is held by now."""
-        response = self._invoke("checkLock", lambda client: client.checkLock(lock_id))
+        response = self._read("checkLock", lambda client: client.checkLock(lock_id))
         return str(response.getState()) == "ACQUIRED"
 
     def unlock(self, lock_id: int) -> None:
         """Give a lock back."""
-        self._invoke("unlock", lambda client: client.unlock(lock_id))
+        self._read("unlock", lambda client: client.unlock(lock_id))
 
     # -- what this metastore can do ------------------------------------------------------------
 
     def probe_compare_and_swap(self, name: TableName) -> bool:
         """Whether ``alter_table`` honours an expected value, tried on an existing table.
 
-        A metastore without HIVE-26882 ignores the expectation silently, so it is asked to change
-        nothing while expecting what cannot be: a server that agrees does not compare.
+        A metastore without HIVE-26882 ignores the expectation silently, so it is asked for what all of them
+        refuse, another set of partition columns, while expecting what cannot be. One that compares finds fault
+        with the expectation first; nothing is changed either way.
         """
-        raw = self._read("getTable", lambda client: client.getTable(name.schema, name.name))
-        key = "transient_lastDdlTime"
+        raw = self._read("getTable", lambda client: client.getTable(name.schema, name.name)).deepCopy()
+        raw.addToPartitionKeys(self.jvm.api.FieldSchema("lakemerge_probe", "string", None))
         try:
-            self.alter_table(name, raw, expected=(key, "lakemerge-probe"))
+            self.alter_table(name, raw, expected=("transient_lastDdlTime", "lakemerge-probe"))
         except ValueChanged:
             return True
+        except Refused:
+            return False
         return False
 
 

@@ -7,6 +7,7 @@ import logging
 import platform
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -119,7 +120,8 @@ class Versions:
     @contextmanager
     def _table_lock(self, name: TableName) -> Iterator[None]:
         """Hive's exclusive lock on the table, for metastores that do not compare."""
-        lock_id = self._metastore.lock(name, user=getpass.getuser(), host=platform.node())
+        user = f"{getpass.getuser()}-{uuid.uuid4().hex[:12]}"
+        lock_id = self._metastore.lock(name, user=user, host=platform.node())
         try:
             deadline = time.monotonic() + _LOCK_SECONDS
             while not self._metastore.lock_acquired(lock_id):
