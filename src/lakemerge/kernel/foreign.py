@@ -19,6 +19,7 @@ from lakemerge.kernel.definition import (
 )
 from lakemerge.kernel.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveTable, Metastore
 from lakemerge.kernel.names import partition_name
@@ -46,10 +47,13 @@ class Found:
 class Foreign:
     """Looks for what lakemerge did not write, and takes it in."""
 
-    def __init__(self, metastore: Metastore, files: FileSystem, versions: Versions) -> None:
+    def __init__(
+        self, metastore: Metastore, files: FileSystem, versions: Versions, heartbeats: Heartbeats
+    ) -> None:
         self._metastore = metastore
         self._files = files
         self._versions = versions
+        self._heartbeats = heartbeats
 
     def adopt(self, table: HiveTable, writer: Mapping[str, str]) -> bool:
         """Make a plain table's present state its version 0. Nothing of it is moved.
@@ -103,8 +107,7 @@ class Foreign:
                 len(manifest.partitions),
                 manifest.total_files,
             )
-        else:
-            self._files.delete(layout.manifest_of(manifest.txn))
+        # else the manifest stays for vacuum: a lost reply may hide that it is needed
         return done
 
     def inspect(self, state: TableState, manifest: Manifest, names: Iterable[str] | None) -> Found:
@@ -162,10 +165,14 @@ class Foreign:
             properties={},
             writer=writer,
         )
-        self._files.write_text(state.layout.manifest_of(manifest.txn), manifest.to_json())
-        done = self._versions.advance(
-            name, state.version_value, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
-        )
+        self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
+        try:
+            self._files.write_text(state.layout.manifest_of(manifest.txn), manifest.to_json())
+            done = self._versions.advance(
+                name, state.version_value, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+            )
+        finally:
+            self._heartbeats.stop(state.layout, manifest.txn)
         if done:
             _LOG.warning(
                 "%s: %d partitions were changed by another program (%s); taken in as version %d",
@@ -174,8 +181,7 @@ class Foreign:
                 shown,
                 manifest.version,
             )
-        else:
-            self._files.delete(state.layout.manifest_of(manifest.txn))
+        # else the manifest stays for vacuum: a lost reply may hide that it is needed
         return done
 
     def fingerprint(self, state: TableState, partition: PartitionState) -> Fingerprint:

@@ -73,9 +73,9 @@ class Kernel:
         self.files = files or FileSystem(jvm)
         self.step = step
         self.versions = Versions(self.metastore, compare_and_swap=self.settings.compare_and_swap)
-        self.foreign = Foreign(self.metastore, self.files, self.versions)
-        self.roll_forward = RollForward(self.metastore, self.files, self.versions, step)
         self.heartbeats = Heartbeats(self.files, self.settings.lease_seconds)
+        self.foreign = Foreign(self.metastore, self.files, self.versions, self.heartbeats)
+        self.roll_forward = RollForward(self.metastore, self.files, self.versions, step)
         self.writer = {"host": platform.node(), "pid": str(os.getpid()), **self.settings.writer}
 
     # -- opening -------------------------------------------------------------------------------
@@ -136,19 +136,18 @@ class Kernel:
 
     def _rebuilt(self, name: TableName) -> HiveTable:
         """The row of a table whose writer died between dropping and making it anew. Raises TableNotFound."""
-        layout = Layout(self.default_root(name))
-        try:
-            txn = self.files.read_text(layout.rebuild)
-        except FileNotFoundError:
+        rebuild = self.roll_forward.rebuilds.find(name)
+        if rebuild is None:
             return self.table(name)
-        _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, txn)
-        self.roll_forward.run(name, layout, read_manifest(self.files, layout, txn))
+        _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, rebuild.txn)
+        layout = Layout(rebuild.root)
+        self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
+        self.files.delete(layout.heartbeat_of(rebuild.txn))
         return self.table(name)
 
     def default_root(self, name: TableName) -> str:
         """The directory of a table that names none: in the database's."""
-        database = self.metastore.database_location(name.schema)
-        return self.files.qualify(f"{database.rstrip('/')}/{name.name}")
+        return self.roll_forward.rebuilds.default_root(name)
 
     def _rescue(self, state: TableState) -> None:
         """Finish the commit of the claim's holder, if it is dead."""
@@ -163,6 +162,7 @@ class Kernel:
             )
         _LOG.warning("%s: finishing version %d for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
+        self.roll_forward.rebuilds.end(name, manifest.txn)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
 
     # -- writing -------------------------------------------------------------------------------
@@ -178,6 +178,7 @@ class Kernel:
 
     def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
         """Begin a transaction whose commit makes the table, with its rows, in one step."""
+        self.finish_drop(definition.name)
         return Transaction(self, definition.name, operation, None, None, definition)
 
     def take_in_foreign(
@@ -190,6 +191,8 @@ class Kernel:
         """
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
+        # what other commits have moved since the state was read is not foreign
+        state = self.open(state.table.name)
         while True:
             manifest = self.manifest(state)
             found = self.foreign.inspect(state, manifest, wanted)
@@ -202,6 +205,7 @@ class Kernel:
             ]
             if astray and state.table.partitioned:
                 self.roll_forward.repair(state, astray)
+                state = self.open(state.table.name)
                 continue
             changed = self.foreign.differs(manifest, found)
             same_schema = same_keys(state.table.columns, manifest.columns)
@@ -212,6 +216,21 @@ class Kernel:
                 seen |= set(changed)
             state = self.open(state.table.name)
 
+    def doom_of(self, name: TableName) -> str:
+        """The file that names the directory which a drop of the table has still to delete."""
+        return Layout(self.default_root(name)).dropping
+
+    def finish_drop(self, name: TableName) -> None:
+        """Delete the files of a table whose drop has died after it had removed the metastore's row."""
+        path = self.doom_of(name)
+        try:
+            doomed = self.files.read_text(path)
+        except FileNotFoundError:
+            return
+        if doomed and self.metastore.get_table(name) is None:
+            self.files.delete(doomed)
+        self.files.delete(path)
+
     # -- operations ----------------------------------------------------------------------------
 
     def recover(self, name: TableName) -> list[str]:
@@ -220,11 +239,12 @@ class Kernel:
         Returns:
             What was done, a line each; empty where all was well.
         """
+        row = self.metastore.get_table(name)
+        done = [] if row else [f"made the metastore row of {self._rebuilt(name).name} anew"]
         before = self.peek(name)
         if before is None:
-            return []
+            return done
         state = self.open(name)
-        done = []
         if before.claim:
             done.append(f"finished version {state.version} (transaction {before.claim})")
         found = self.settings.on_foreign_write

@@ -6,7 +6,8 @@
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
-    <root>/_lakemerge/rebuild                id of a commit that makes the table's metastore row anew
+    <root>/_lakemerge/rebuild                the table while its metastore row is made anew
+    <root>/_lakemerge/dropping               what a drop has still to delete
     <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
 """
 
@@ -60,8 +61,13 @@ class Layout:
 
     @property
     def rebuild(self) -> str:
-        """Holds the id of a transaction that is making the table's metastore row anew."""
+        """Describes a table whose metastore row is being made anew; below its default root, whatever its own."""
         return f"{self.control}/rebuild"
+
+    @property
+    def dropping(self) -> str:
+        """Holds the directory that a drop has still to delete; below the table's default root."""
+        return f"{self.control}/dropping"
 
     def data_of(self, txn: str) -> str:
         return f"{self.data}/{txn}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import logging
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
+from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.layout import CONTROL, Layout, normal
+from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.state import TableState, read_manifest
@@ -72,6 +74,9 @@ def vacuum(
     Returns:
         What is (or would be) deleted.
     """
+    kernel.finish_drop(name)
+    # what was idle before the versions are read belongs to one of them or to none
+    idle = _idle(kernel, kernel.open(name).layout)
     state = kernel.open(name)
     now = datetime.datetime.now(datetime.timezone.utc)
     kept: list[Manifest] = []
@@ -80,7 +85,7 @@ def vacuum(
     for manifest in _lineage(kernel, state):
         (kept if not kept or superseded > now - retention else expired).append(manifest)
         superseded = datetime.datetime.fromisoformat(manifest.committed_at)
-    garbage = list(_garbage(kernel, state, kept, expired, retention))
+    garbage = list(_garbage(kernel, state, idle, kept, expired, retention))
     if not dry_run:
         for item in garbage:
             kernel.files.delete(item.path)
@@ -91,6 +96,7 @@ def vacuum(
 def _garbage(
     kernel: Kernel,
     state: TableState,
+    idle: dict[str, list[FileEntry]],
     kept: list[Manifest],
     expired: list[Manifest],
     retention: datetime.timedelta,
@@ -109,33 +115,51 @@ def _garbage(
     yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
     for folder in (layout.data, layout.ledger):
-        for entry in kernel.files.list(folder):
-            if not entry.is_directory or _in_use(kernel, layout, entry.name):
+        for entry in idle[folder]:
+            if not entry.is_directory:
                 continue
             in_chain = entry.name in committed or any(entry.name == manifest.txn for manifest in expired)
             if not in_chain and entry.modified > oldest:
                 continue  # a transaction that died lately, or one whose claim is on its way
             reason = "superseded" if in_chain else "left by a transaction that never committed"
             yield from _dead_parts(kernel, entry.path, live, reason)
-    for entry in kernel.files.list(layout.empty):
-        if entry.name != state.claim and not _in_use(kernel, layout, entry.name):
+    for entry in idle[layout.empty]:
+        if entry.name != state.claim:
             yield Garbage(entry.path, 0, "an empty directory of a settled commit")
-    for entry in kernel.files.list(layout.commits):
-        txn = entry.name.removesuffix(".json")
-        if txn not in committed and not _in_use(kernel, layout, txn) and entry.modified <= oldest:
+    for entry in idle[layout.commits]:
+        if _txn_of(entry) not in committed and entry.modified <= oldest:
             yield Garbage(entry.path, entry.size, "a manifest of no kept version")
 
 
-def _in_use(kernel: Kernel, layout: Layout, txn: str) -> bool:
-    return kernel.heartbeats.alive(layout, txn, kernel.settings.lease_seconds)
+def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
+    """What lies in the folders of transactions and belongs to none that is at work, by folder."""
+    folders = (layout.data, layout.ledger, layout.empty, layout.commits)
+    found = {folder: kernel.files.list(folder) for folder in folders}
+    # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
+    lease = kernel.settings.lease_seconds
+    at_work = {
+        entry.name
+        for entry in kernel.files.list(layout.open)
+        if kernel.heartbeats.alive(layout, entry.name, lease)
+    }
+    return {
+        folder: [entry for entry in entries if _txn_of(entry) not in at_work]
+        for folder, entries in found.items()
+    }
+
+
+def _txn_of(entry: FileEntry) -> str:
+    return entry.name.removesuffix(".json")
 
 
 def _oldest_allowed(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> int:
     """The time, in the file system's milliseconds, before which what is not referenced may go."""
-    probe = f"{layout.commits}/.now"
+    probe = f"{layout.commits}/.now-{uuid.uuid4().hex}"
     kernel.files.write_text(probe, "")
     try:
-        now = next(entry.modified for entry in kernel.files.list(layout.commits) if entry.name == ".now")
+        now = next(
+            entry.modified for entry in kernel.files.list(layout.commits) if probe.endswith(entry.name)
+        )
     finally:
         kernel.files.delete(probe)
     return now - int(retention.total_seconds() * 1000)
@@ -176,21 +200,27 @@ def _superseded_originals(
 def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     """Drop a table or view with all its versions; no error where there is none.
 
-    The metastore's row goes first, so that no reader finds the table half there.
+    The metastore's row goes first, so that no reader finds the table half there. A drop that died is finished
+    by the next one, or by the next table of the name.
 
     Args:
         keep_files: leave the files, as Hive does for external tables.
     """
-    table = kernel.metastore.get_table(name)
-    if table is None:
+    kernel.finish_drop(name)
+    if not kernel.exists(name):
         return
+    table = kernel.table(name)
     state = kernel.peek(name)
     external = table.kind == "EXTERNAL_TABLE"
-    kernel.metastore.drop_table(name)
-    if keep_files or table.kind == "VIRTUAL_VIEW":
-        return
+    doomed = ""
     if state is not None:
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
-        kernel.files.delete(f"{state.layout.root}/{CONTROL}" if external else state.layout.root)
-    elif not external and table.location:
-        kernel.files.delete(table.location)
+        doomed = state.layout.control if external else state.layout.root
+    elif not external:
+        doomed = table.location
+    if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
+        kernel.metastore.drop_table(name)
+        return
+    kernel.files.write_text(kernel.doom_of(name), doomed)
+    kernel.metastore.drop_table(name)
+    kernel.finish_drop(name)

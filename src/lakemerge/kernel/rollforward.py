@@ -7,6 +7,7 @@ anywhere after its claim is finished by whoever comes next.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,6 +29,7 @@ from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable, Metastore, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
+from lakemerge.kernel.rebuild import Rebuild, Rebuilds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import Versions
 
@@ -50,6 +52,7 @@ class RollForward:
         self._files = files
         self._versions = versions
         self._step = step
+        self.rebuilds = Rebuilds(metastore, files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -57,7 +60,8 @@ class RollForward:
         Returns quietly when another process has settled it already.
         """
         table = self._metastore.get_table(name)
-        if table is None and not self._files.exists(layout.rebuild):
+        rebuild = self.rebuilds.find(name) if table is None else None
+        if table is None and (rebuild is None or rebuild.txn != manifest.txn):
             raise TableNotFound(
                 expected=f"the table {name}, which transaction {manifest.txn} has claimed",
                 found="that it was dropped meanwhile",
@@ -66,7 +70,9 @@ class RollForward:
         if table is not None and not self._holds_claim(table, manifest):
             return
         if table is None or not same_keys(table.partition_columns, manifest.partition_columns):
-            table = self._recreate(name, table, layout, manifest)
+            table = self._recreate(name, table, rebuild, layout, manifest)
+            if table is None:
+                return
         if table.partitioned and not self._swap(table, layout, manifest):
             return
         self._settle(name, manifest)
@@ -96,13 +102,19 @@ class RollForward:
             name, [partition for partition in manifest.written if partition in existing], columns
         )
         if not self._alter(name, layout, manifest, existing):
+            self._drop_empty(name, fresh, empty)
             return False
         self._step("swapped")
-        for partition in gone:
-            values = partition_values(partition)
-            self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
+        self._drop_empty(name, gone, empty)
         self._step("dropped")
         return True
+
+    def _drop_empty(self, name: TableName, partitions: list[str], empty: str) -> None:
+        """Drop those partitions that still point to this commit's empty directory, not what others made of them."""
+        for raw in self._metastore.partitions(name, partitions):
+            if normal(str(raw.getSd().getLocation())) == normal(empty):
+                values = [str(value) for value in raw.getValues()]
+                self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
 
     def _alter(self, name: TableName, layout: Layout, manifest: Manifest, existing: set[str]) -> bool:
         """The one call that moves all touched partitions at once."""
@@ -130,8 +142,7 @@ class RollForward:
                 state = manifest.partitions.get(partition)
                 set_statistics(raw, files=state.files if state else 0, size=state.bytes if state else 0)
         # the fence: a writer that was taken for dead must not move what others have moved since
-        table = self._metastore.get_table(name)
-        if table is None or not self._holds_claim(table, manifest):
+        if not self._still_holds_claim(name, manifest):
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
         self._send(lambda: self._metastore.alter_partitions(name, raws))
@@ -142,44 +153,70 @@ class RollForward:
         self._versions.advance(name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn})
 
     def _recreate(
-        self, name: TableName, table: HiveTable | None, layout: Layout, manifest: Manifest
-    ) -> HiveTable:
-        """Make the table's row anew, for the metastore refuses to change partition columns."""
+        self,
+        name: TableName,
+        table: HiveTable | None,
+        rebuild: Rebuild | None,
+        layout: Layout,
+        manifest: Manifest,
+    ) -> HiveTable | None:
+        """Make the table's row anew, for the metastore refuses to change partition columns.
+
+        Args:
+            rebuild: what the row was, where it is dropped already.
+
+        Returns:
+            The new row; ``None`` when the claim was lost to a rescuer meanwhile.
+        """
+        if table is not None:
+            rebuild = Rebuild(
+                txn=manifest.txn,
+                root=layout.root,
+                external=table.kind == "EXTERNAL_TABLE",
+                owner=table.owner,
+                parameters=table.parameters,
+            )
+            # between the two calls the table is missing; this lets whoever comes next finish
+            self.rebuilds.begin(name, rebuild)
+            if not self._still_holds_claim(name, manifest):
+                self.rebuilds.end(name, manifest.txn)
+                return None
+            self._send(lambda: self._metastore.drop_table(name))
+            self._step("row dropped")
+        assert rebuild is not None, "a table that is missing is only rolled forward with its rebuild"
+        raw = self._rebuilt_row(name, rebuild, layout, manifest)
+        try:
+            self._send(lambda: self._metastore.create_table(raw))
+        except Refused as error:
+            if error.kind != "AlreadyExistsException":
+                raise
+        self.rebuilds.end(name, manifest.txn)
+        self._step("recreated")
+        made = self._metastore.get_table(name)
+        return made if made is not None and self._holds_claim(made, manifest) else None
+
+    def _rebuilt_row(self, name: TableName, rebuild: Rebuild, layout: Layout, manifest: Manifest) -> Any:
         definition = TableDefinition(
             name=name,
             columns=manifest.columns,
             partition_columns=manifest.partition_columns,
             file_format=manifest.file_format,
-            external=table is not None and table.kind == "EXTERNAL_TABLE",
-            owner=table.owner if table else "",
+            external=rebuild.external,
+            owner=rebuild.owner,
         )
         location = layout.root
         if not manifest.partition_columns:
             location = layout.absolute(manifest.partitions[""].location)
         raw = new_table(self._metastore.jvm, definition, layout.root, location)
         parameters = raw.getParameters()
-        for key, value in (table.parameters if table else {}).items():
+        for key, value in rebuild.parameters.items():
             if not key.startswith("spark.sql."):
                 parameters.put(key, value)
         parameters.put(VERSION, f"{manifest.version}:{manifest.txn}")
         parameters.put(TRANSACTION, manifest.parent or manifest.txn)
         parameters.put(TABLE_ID, manifest.table_id)
         set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
-        # between the two calls the table is missing; this file lets whoever comes next finish
-        self._files.write_text(layout.rebuild, manifest.txn)
-        if table is not None:
-            self._send(lambda: self._metastore.drop_table(name))
-            self._step("row dropped")
-        try:
-            self._send(lambda: self._metastore.create_table(raw))
-        except Refused as error:
-            if error.kind != "AlreadyExistsException":
-                raise
-        self._files.delete(layout.rebuild)
-        self._step("recreated")
-        made = self._metastore.get_table(name)
-        assert made is not None, "the metastore has just said that the table exists"
-        return made
+        return raw
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -187,19 +224,32 @@ class RollForward:
         The metastore cannot compare before it moves partitions, so between the fence and the move a pause
         longer than the lease remains; the newest manifest says where each partition belongs.
         """
-        table = self._metastore.get_table(name)
-        state = state_of(table) if table else None
-        if state is None or state.table_id != manifest.table_id or state.txn == manifest.txn:
-            return
-        self.repair(state, manifest.written)
+        deadline = time.monotonic() + manifest.lease_seconds
+        while True:
+            table = self._metastore.get_table(name)
+            state = state_of(table) if table else None
+            if state is None or state.table_id != manifest.table_id or state.txn == manifest.txn:
+                return
+            if state.claim is None or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)  # its swap may come before the repair or after it: wait until it is settled
+        self.repair(state, manifest.touched, restore=manifest.removed)
 
-    def repair(self, state: TableState, partitions: Iterable[str]) -> None:
-        """Point partitions to where the settled manifest says, those that point elsewhere below our root."""
+    def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
+        """Point partitions to where the settled manifest says, those that point elsewhere below our root.
+
+        Does nothing when the table has moved on from ``state``; the caller looks again in any case.
+
+        Args:
+            restore: partitions that this process may have dropped too late, to be registered again.
+        """
         manifest = read_manifest(self._files, state.layout, state.txn)
         name = state.table.name
         astray = []
+        found = set()
         for raw in self._metastore.partitions(name, sorted(partitions)):
             partition = _partition_of(raw, manifest)
+            found.add(partition)
             known = manifest.partitions.get(partition)
             location = normal(str(raw.getSd().getLocation()))
             if (
@@ -209,11 +259,27 @@ class RollForward:
             ):
                 move(raw.getSd(), state.layout.absolute(known.location))
                 astray.append(raw)
-        if astray:
-            _LOG.warning("%s: %d partitions pointed to a superseded commit; moved back", name, len(astray))
+        missing = [
+            self._new_partition(
+                state.table, partition, state.layout.absolute(manifest.partitions[partition].location)
+            )
+            for partition in restore
+            if partition in manifest.partitions and partition not in found
+        ]
+        table = self._metastore.get_table(name)
+        if table is None or table.parameters.get(VERSION) != state.version_value:
+            return
+        if astray or missing:
+            count = len(astray) + len(missing)
+            _LOG.warning("%s: %d partitions were those of a superseded commit; put right", name, count)
+            self._send(lambda: self._metastore.add_partitions(missing))
             self._send(lambda: self._metastore.alter_partitions(name, astray))
 
     # -- helpers -------------------------------------------------------------------------------
+
+    def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
+        table = self._metastore.get_table(name)
+        return table is not None and self._holds_claim(table, manifest)
 
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
