@@ -105,10 +105,6 @@ class CommitUnfinished(LakemergeError):
     """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
 
 
-class CommitUnfinished(LakemergeError):
-    """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
-
-
 class InvalidTransactionState(LakemergeError):
     """A call that this state of the transaction does not allow, such as a second commit."""
 

@@ -240,19 +240,20 @@ class NodeTransaction:
         size = 2 * self._config.target_file_size
         self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
         writer = frame.write.format(file_format).mode("append")
-        for name, value in _OPTIONS[file_format].items():
+        for name, value in WRITER_OPTIONS[file_format].items():
             writer = writer.option(name, value)
         if partitions:
             writer = writer.partitionBy(*(column.name for column in partitions))
         writer.save(directory)
 
 
-_OPTIONS: dict[str, dict[str, str]] = {
+#: How data files are written, by format.
+WRITER_OPTIONS: dict[str, dict[str, str]] = {
     # zstd level 1 takes a fifth less CPU than ORC's default level and makes no larger files
     "orc": {"compression": "zstd", "orc.compression.zstd.level": "1"},
     "parquet": {"compression": "zstd"},
 }
-for _options in _OPTIONS.values():
+for _options in WRITER_OPTIONS.values():
     _options["mapreduce.fileoutputcommitter.marksuccessfuljobs"] = "false"
 
 

@@ -1,0 +1,216 @@
+"""What a merge costs, against the least that any copy-on-write engine must do, in one run.
+
+The table has 2,000,000 rows of 12 columns in 20 partitions. A feed changes 3 % of the keys: 60 % updates, 20 %
+inserts, 20 % deletes, three in ten of them with 2 or 3 changes; once scattered over all partitions, once within one.
+
+    floor = read the touched partitions and write them as they are
+          + read the feed, keep the latest change of each key, and write that
+
+with the merge's own writer settings. Figures are medians; CPU seconds are those of Python and Java together, which
+a busy machine disturbs less than wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+from measure import Measured, median_cpu
+
+ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
+MODEL = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='updated_at',
+          apply_as_deletes="op = 'D'", except_column_list=['op'], partition_by='region',
+          partition_moves=var('partition_moves')) }}
+select * from {{ var('feed') }}
+"""
+PROJECT = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base, partition_moves: true}\n"
+PROFILE = """
+bench:
+  target: bench
+  outputs:
+    bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
+             server_side_parameters: {{spark.driver.memory: 6g, spark.sql.shuffle.partitions: "8"}}}}
+"""
+
+
+def row_sql(identity: str, version: str) -> str:
+    """The 12 columns of one row; every value follows from the key and the number of the change."""
+    return f"""
+        {identity} as id,
+        cast(pmod(xxhash64({identity}, {version}), 100000) / 100.0 as decimal(12, 2)) as price,
+        cast(pmod(xxhash64({identity}, {version}, 1), 5000) as int) as stock,
+        concat('product ', {identity} % 977, ' of line ', pmod(xxhash64({identity}), 5000)) as title,
+        concat('brand-', pmod(xxhash64({identity}, 2), 800)) as brand,
+        element_at(array('new', 'used', 'refurbished', 'open box'), cast(pmod({identity}, 4) as int) + 1) as condition,
+        pmod(xxhash64({identity}, 3), 2) = 0 as active,
+        cast(pmod(xxhash64({identity}, {version}, 4), 1000000) / 7.0 as double) as score,
+        cast(date'2020-01-01' + cast(pmod(xxhash64({identity}, 5), 2000) as int) as date) as listed_on,
+        sha1(cast({identity} as string)) as reference,
+        timestamp_seconds(1700000000 + {version} * 1000 + pmod({identity}, 1000)) as updated_at,
+        concat('region-', lpad(cast({identity} % {PARTITIONS} as string), 2, '0')) as region
+    """
+
+
+def feed_sql(round_number: int, *, scattered: bool) -> str:
+    """The changes of one round, of 3 % of the keys of the table (or of one partition's worth in one partition)."""
+    changed = int(ROWS * SHARE)
+    if scattered:
+        identity = f"pmod(xxhash64(slot, {round_number}), {ROWS})"
+        fresh = f"{ROWS} + {round_number} * {changed} + slot"
+    else:
+        changed = int(ROWS / PARTITIONS * SHARE)
+        identity = f"pmod(xxhash64(slot, {round_number}), {ROWS // PARTITIONS}) * {PARTITIONS} + 7"
+        fresh = f"({ROWS} + {round_number} * {changed} + slot) * {PARTITIONS} + 7"
+    return f"""
+        select {row_sql('key', f'({round_number} * 10 + change)')},
+            if(kind = 9 or kind = 8, 'D', 'U') as op
+        from (
+            select kind, change, if(kind in (6, 7), {fresh}, {identity}) as key
+            from (select id as slot, id % 10 as kind from range({changed}))
+            lateral view explode(sequence(1, if(slot % 10 < 7, 1, 2 + cast(slot % 2 as int)))) as change
+        )
+    """
+
+
+class Bench:
+    """A dbt project, its Spark, and the pieces of work to compare."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "models").mkdir(parents=True)
+        (root / "dbt_project.yml").write_text(PROJECT)
+        (root / "profiles.yml").write_text(PROFILE.format(root=root))
+        (root / "models" / "master.sql").write_text(textwrap.dedent(MODEL))
+        self.merge_seconds = Measured()
+        self._node: Any = None
+        self.runner = dbtRunner(callbacks=[self._on_event])
+
+    def _on_event(self, event: Any) -> None:
+        """Measure the node alone: parsing the project is not the merge's."""
+        if event.info.name == "NodeStart":
+            self._node = self.merge_seconds.run()
+            self._node.__enter__()
+        elif event.info.name == "NodeFinished":
+            self._node.__exit__(None, None, None)
+
+    def merge(self, feed: str, *, partition_moves: bool = True) -> Any:
+        """Run the model on a feed; returns dbt's response."""
+        variables = f"{{feed: {feed}, partition_moves: {str(partition_moves).lower()}}}"
+        arguments = ["--quiet", "run", "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+        result = self.runner.invoke([*arguments, "--vars", variables])
+        if not result.success:
+            raise SystemExit(f"The merge failed: {result.exception or result.result[0].message}")
+        return result.result[0].adapter_response
+
+    @property
+    def spark(self) -> Any:
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
+
+    def prepare(self) -> None:
+        """Make the table, by its first merge, and forget what that took."""
+        arguments = ["--quiet", "debug", "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+        if not self.runner.invoke(arguments).success:
+            raise SystemExit("dbt debug failed: see its output")
+        self.spark.sql("create database if not exists bench")
+        base = f"select {row_sql('id', '0')}, 'U' as op from range({ROWS})"
+        self.write_feed("base", base, files=4)
+        self.merge("bench.base")
+
+    def write_feed(self, name: str, sql: str, files: int = 2) -> None:
+        """Make a feed a table of its own, so that reading it is all that a merge does with it."""
+        self.spark.sql(f"drop table if exists bench.{name}")
+        self.spark.sql(sql).coalesce(files).write.format("orc").saveAsTable(f"bench.{name}")
+
+    def copy(self, measured: Measured, where: str) -> None:
+        """The first part of the floor."""
+        with measured.run():
+            self._write(self.spark.sql(f"select * from bench.master where {where}"))
+
+    def append(self, measured: Measured, feed: str) -> None:
+        """The second part of the floor."""
+        with measured.run():
+            latest = self.spark.sql(
+                f"select row.* from (select max_by(struct(*), updated_at) as row from bench.{feed} group by id)"
+            )
+            self._write(latest.drop("op"))
+
+    def _write(self, frame: Any) -> None:
+        from dbt.adapters.lakemerge.node_transaction import WRITER_OPTIONS
+
+        target = self.root / "floor"
+        writer = frame.write.format("orc").mode("overwrite").partitionBy("region")
+        for name, value in WRITER_OPTIONS["orc"].items():
+            writer = writer.option(name, value)
+        writer.save(str(target))
+        shutil.rmtree(target)
+
+
+def compare(bench: Bench, label: str, rounds: int, first: int, *, scattered: bool) -> float:
+    """Measure merges and their floor in turn; returns the ratio of CPU seconds."""
+    copy, append, merge = Measured(), Measured(), Measured()
+    where = "true" if scattered else "region = 'region-07'"
+    for number in range(first, first + rounds + 1):
+        bench.write_feed("feed", feed_sql(number, scattered=scattered))
+        passes = (Measured(), Measured()) if number == first else (copy, append)
+        bench.copy(passes[0], where)
+        bench.append(passes[1], "feed")
+        bench.merge_seconds = Measured()
+        response = bench.merge("bench.feed", partition_moves=scattered)
+        print(f"{label}: {response['_message']}", file=sys.stderr)
+        if number > first:  # the first round warms Java up
+            merge.cpu += bench.merge_seconds.cpu
+            merge.wall += bench.merge_seconds.wall
+    floor = median_cpu([copy, append])
+    ratio = statistics.median(merge.cpu) / floor
+    print(f"{label}: copy   {copy}\n{label}: append {append}\n{label}: merge  {merge}")
+    print(f"{label}: {ratio:.2f} x the floor's CPU seconds ({floor:.2f})", flush=True)
+    return ratio
+
+
+def fixed_cost(bench: Bench, rounds: int) -> None:
+    """What a merge of a few rows into a small table takes, and how many Spark jobs."""
+    context = bench.spark.sparkContext
+    tracker = context._jsc.sc().statusStore()
+    bench.spark.sql("drop table if exists bench.base")
+    small = f"select {row_sql('id', '0')}, 'U' as op from range(100)"
+    bench.write_feed("small", small, files=1)
+    (bench.root / "models" / "master.sql").rename(bench.root / "models" / "small_master.sql")
+    bench.merge("bench.small")
+    taken, jobs = Measured(), []
+    for number in range(1, rounds + 1):
+        bench.write_feed("feed", f"select {row_sql('id', str(number))}, 'U' as op from range(10)", files=1)
+        before = tracker.jobsList(None).size()
+        bench.merge_seconds = Measured()
+        bench.merge("bench.feed")
+        jobs.append(tracker.jobsList(None).size() - before)
+        taken.cpu += bench.merge_seconds.cpu
+        taken.wall += bench.merge_seconds.wall
+    print(f"small: merge  {taken}, {statistics.median(jobs):.0f} Spark jobs (10 rows into 100, 20 partitions)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="merges to measure of each kind (3)")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
+        bench = Bench(Path(folder))
+        print(f"Making the table of {ROWS:,} rows", file=sys.stderr)
+        bench.prepare()
+        scattered = compare(bench, "scattered", arguments.rounds, 1, scattered=True)
+        single = compare(bench, "one partition", arguments.rounds, 101, scattered=False)
+        fixed_cost(bench, arguments.rounds)
+        print(f"merge / floor: scattered {scattered:.2f}, one partition {single:.2f}")
+
+
+if __name__ == "__main__":
+    main()
