@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_BIGINT = range(-(2**63), 2**63)
+_MAX_BIGINT = 2**63 - 1
 
 
 class InvalidSeedValue(DbtRuntimeError):
@@ -74,7 +74,7 @@ def _array(name: str, spark_type: str, values: Any) -> pyarrow.Array:
     arrow_type, convert = natives[spark_type]
     if spark_type == "bigint":
         for value in values:
-            if value is not None and value not in _BIGINT:
+            if value is not None and not -_MAX_BIGINT - 1 <= value <= _MAX_BIGINT:
                 raise InvalidSeedValue(
                     f"Expected numbers of 64 bits in the column {name}; found {value}. "
                     "Give the column a type under `column_types`, such as decimal(38,0)."
