@@ -14,6 +14,8 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
+from lakemerge.java import ensure_java
+
 _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
@@ -62,9 +64,10 @@ class Jvm:
         import pyspark
 
         jars = Path(pyspark.__file__).parent / "jars" / "*"
-        sink = open(os.devnull, "w") if quiet else None  # noqa: SIM115 - the JVM's for as long as it lives
+        sink = Path(os.devnull).open("w") if quiet else None  # noqa: SIM115 - the JVM's for as long as it lives
         port, token = launch_gateway(
             classpath=str(jars),
+            java_path=str(ensure_java() / "bin" / "java"),
             javaopts=[*_JAVA_OPTIONS, *java_options],
             die_on_exit=True,
             enable_auth=True,
