@@ -162,7 +162,6 @@ class Kernel:
             )
         _LOG.warning("%s: finishing version %d for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
-        self.roll_forward.rebuilds.end(name, manifest.txn)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
 
     # -- writing -------------------------------------------------------------------------------

@@ -73,8 +73,11 @@ class RollForward:
             table = self._recreate(name, table, rebuild, layout, manifest)
             if table is None:
                 return
-        if table.partitioned and not self._swap(table, layout, manifest):
+        parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
+        if table.partitioned and not self._swap(table, layout, manifest, parent):
             return
+        if not same_keys(parent.partition_columns, manifest.partition_columns):
+            self.rebuilds.end(name, manifest.txn)
         self._settle(name, manifest)
         self._step("settled")
         if table.partitioned:
@@ -82,7 +85,7 @@ class RollForward:
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+    def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
         """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
         name = table.name
         existing = set(self._metastore.partition_names(name))
@@ -101,7 +104,7 @@ class RollForward:
         self._metastore.delete_partition_column_statistics(
             name, [partition for partition in manifest.written if partition in existing], columns
         )
-        if not self._alter(name, layout, manifest, existing):
+        if not self._alter(name, layout, manifest, parent, existing):
             self._drop_empty(name, fresh, empty)
             return False
         self._step("swapped")
@@ -116,7 +119,9 @@ class RollForward:
                 values = [str(value) for value in raw.getValues()]
                 self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
 
-    def _alter(self, name: TableName, layout: Layout, manifest: Manifest, existing: set[str]) -> bool:
+    def _alter(
+        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]
+    ) -> bool:
         """The one call that moves all touched partitions at once."""
         locations = {
             partition: layout.absolute(manifest.partitions[partition].location)
@@ -130,7 +135,7 @@ class RollForward:
             }
         )
         names = sorted(locations)
-        if self._schema_moved(layout, manifest):
+        if parent.columns != manifest.columns:
             names = sorted(set(manifest.partitions) | set(locations))
         raws = self._metastore.partitions(name, names)
         columns = fields(self._metastore.jvm, manifest.columns)
@@ -190,7 +195,6 @@ class RollForward:
         except Refused as error:
             if error.kind != "AlreadyExistsException":
                 raise
-        self.rebuilds.end(name, manifest.txn)
         self._step("recreated")
         made = self._metastore.get_table(name)
         return made if made is not None and self._holds_claim(made, manifest) else None
@@ -287,12 +291,6 @@ class RollForward:
             table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
-
-    def _schema_moved(self, layout: Layout, manifest: Manifest) -> bool:
-        if manifest.parent is None:
-            return False
-        parent = read_manifest(self._files, layout, manifest.parent)
-        return parent.columns != manifest.columns
 
     def _new_partition(self, table: HiveTable, partition: str, location: str) -> Any:
         raw = self._metastore.jvm.api.Partition()
