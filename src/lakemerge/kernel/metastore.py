@@ -1,7 +1,8 @@
 """The Hive metastore as the kernel needs it: a typed face on ``HiveMetaStoreClient``.
 
-Reads are repeated when the connection breaks, and so are the writes that may be done twice. Others are not: a broken connection leaves their outcome
-unknown, which is told apart (:class:`ReplyLost`) so that the caller looks before it decides.
+Reads are repeated when the connection breaks, and so are the writes that may be done twice. Others are
+not: a broken connection leaves their outcome unknown, which is told apart (:class:`ReplyLost`) so that the
+caller looks before it decides.
 """
 
 from __future__ import annotations
@@ -304,13 +305,9 @@ class Metastore:
             lambda client: client.getPartitionColumnStatistics(name.schema, name.name, names, wanted),
         )
         for partition in [str(key) for key in known]:
-            self._forget(
-                lambda client, partition=partition: client.deletePartitionColumnStatistics(
-                    name.schema, name.name, partition, None
-                ),
-            )
+            self._forget(_deletion(name, partition))
 
-    def _forget(self, action: Callable[[Any], Any]) -> None:
+    def _forget(self, action: Callable[[Any], object]) -> None:
         try:
             self._read("deleteColumnStatistics", action)
         except Refused as error:
@@ -368,6 +365,10 @@ class Metastore:
         except Refused:
             return False
         return False
+
+
+def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
+    return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
 
 
 def _unreachable(error: Py4JJavaError, uris: str) -> MetastoreError:

@@ -323,10 +323,10 @@ class Transaction:
         if whole:
             self._kernel.metastore.delete_table_column_statistics(self.name)
         self._in_doubt = True
-        if not self._kernel.versions.advance(self.name, state.version_value, parameters, change):
-            if not self._in_history():
-                self._in_doubt = False
-                raise _lost_race(self.name)
+        advanced = self._kernel.versions.advance(self.name, state.version_value, parameters, change)
+        if not advanced and not self._in_history():
+            self._in_doubt = False
+            raise _lost_race(self.name)
         return manifest
 
     def _create(self) -> Manifest:
