@@ -135,7 +135,8 @@ class Metastore:
             wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
             reraise=True,
         )
-        return retrying(self._invoke, call, action)
+        result: T = retrying(self._invoke, call, action)
+        return result
 
     def _translate(self, call: str, error: Py4JJavaError) -> MetastoreError:
         cause = error.java_exception
