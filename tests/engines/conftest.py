@@ -1,0 +1,69 @@
+"""A metastore process, the kernel on a bare JVM, and a Spark that knows nothing of lakemerge."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engines.plain_spark import PlainSpark
+from engines.postgres import DRIVER, Postgres, missing
+from kernel.servers import MetastoreServer
+from lakemerge.java import ensure_java
+from lakemerge.kernel import Jvm, Kernel, TableName
+
+_NUMBERS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Site:
+    """One metastore with a writer and a reader."""
+
+    server: MetastoreServer
+    kernel: Kernel
+    spark: PlainSpark
+    directory: Path
+
+
+def _site(server: MetastoreServer, directory: Path) -> Iterator[Site]:
+    ensure_java()
+    jvm = Jvm.launch(server.client_conf)
+    spark = PlainSpark(server.client_conf, directory)
+    try:
+        yield Site(server, Kernel(jvm), spark, directory)
+    finally:
+        spark.stop()
+        jvm.gateway.shutdown()
+
+
+@pytest.fixture(scope="module")
+def derby_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """On a metastore server over Derby."""
+    directory = tmp_path_factory.mktemp("derby")
+    server = MetastoreServer(directory, transaction_tables=False).start()
+    yield from _site(server, directory)
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """On a metastore server over PostgreSQL."""
+    if missing():
+        pytest.skip(missing())
+    directory = tmp_path_factory.mktemp("on_postgres")
+    database = Postgres(directory).start()
+    server = MetastoreServer(
+        directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
+    ).start()
+    yield from _site(server, directory)
+    server.stop()
+    database.stop()
+
+
+@pytest.fixture
+def name() -> TableName:
+    """The name of a table that no other test has."""
+    return TableName("default", f"t{next(_NUMBERS)}")

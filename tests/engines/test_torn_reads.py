@@ -1,0 +1,100 @@
+"""A plain Spark reads a table whose partitions are all swapped again and again: each read is of one version."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engines.conftest import Site
+from kernel.support import stage
+from lakemerge.kernel import HiveColumn, TableDefinition, TableName
+
+_TESTS = Path(__file__).parents[1]
+PARTITIONS = 20
+ROWS = 50
+CONTENTS = 6
+_QUERY = "select count(*), count(distinct p), min(v), max(v), sum(v * n) from {name}"
+#: Of content v, which has the value v in each of its rows.
+_SUM_OF_N = PARTITIONS * sum(range(ROWS))
+
+
+def make_table(site: Site, name: TableName) -> Path:
+    """Write contents that differ in every row, and make the table of the first; returns their directory."""
+    prototypes = site.directory / f"contents_{name.name}"
+    for content in range(CONTENTS):
+        table = f"{name.name}_content_{content}"
+        site.spark.sql(
+            f"create table {table} using orc partitioned by (p) location '{prototypes}/{content}' as "
+            f"select /*+ coalesce(1) */ {content + 1} as v, cast(id % {ROWS} as int) as n, "
+            f"cast(id div {ROWS} as int) as p from range({PARTITIONS * ROWS})"
+        )
+        site.spark.sql(f"drop table {table}")
+        for path in (prototypes / f"{content}").iterdir():
+            if path.is_file():
+                path.unlink()
+    columns = (HiveColumn("v", "int"), HiveColumn("n", "int"))
+    txn = site.kernel.create(TableDefinition(name, columns, (HiveColumn("p", "int"),)))
+    source = prototypes / "0"
+    for file in source.rglob("*.orc"):
+        target = f"{txn.stage_directory}/{file.parent.name}/{file.name}"
+        site.kernel.files.copy(file.as_uri(), target)
+    stage(site.kernel, txn, {})
+    txn.commit()
+    return prototypes
+
+
+def read_while_swapping(site: Site, name: TableName, reads: int) -> str:
+    """Read while another process swaps; fails on a torn read, and returns the figures."""
+    prototypes = make_table(site, name)
+    query = _QUERY.format(name=name)
+    assert site.spark.sql(query) == [[PARTITIONS * ROWS, PARTITIONS, 1, 1, _SUM_OF_N]]
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "engines.swapper", json.dumps(site.server.client_conf), name.name, prototypes],
+        env={**os.environ, "PYTHONPATH": str(_TESTS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == ".\n", writer.stderr and writer.stderr.read()
+        start = time.monotonic()
+        answers = site.spark.repeat(query, reads)
+        seconds = time.monotonic() - start
+        assert writer.poll() is None, writer.stderr and writer.stderr.read()
+    finally:
+        writer.kill()
+    swaps = writer.communicate()[0].count(".") + 1
+    failed = [answer for answer in answers if isinstance(answer, str)]
+    whole = [
+        [[PARTITIONS * ROWS, PARTITIONS, content, content, content * _SUM_OF_N]]
+        for content in range(1, CONTENTS + 1)
+    ]
+    torn = [answer for answer in answers if not isinstance(answer, str) and answer not in whole]
+    seen = len({str(answer) for answer in answers})
+    figures = (
+        f"{reads} reads of {PARTITIONS} partitions during {swaps} swaps in {seconds:.0f} s: "
+        f"{len(torn)} torn, {len(failed)} failed, {seen} different contents seen"
+    )
+    print(figures)
+    assert not failed, failed[:3]
+    assert not torn, (figures, torn[:3])
+    assert swaps > 1, figures
+    assert seen > 1, figures
+    return figures
+
+
+@pytest.mark.parametrize("reads", [100, pytest.param(600, marks=pytest.mark.slow)])
+def test_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
+    read_while_swapping(derby_site, name, reads)
+
+
+@pytest.mark.slow
+def test_over_postgres(postgres_site: Site, name: TableName) -> None:
+    read_while_swapping(postgres_site, name, 600)
