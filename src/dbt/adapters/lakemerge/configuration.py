@@ -50,6 +50,8 @@ _EMBEDDED_SETTINGS: Mapping[str, str] = {
     _HADOOP + _JDO_DRIVER: "org.apache.derby.jdbc.EmbeddedDriver",
     _HADOOP + "datanucleus.schema.autoCreateAll": "true",
     _HADOOP + "hive.metastore.schema.verification": "false",
+    # so that clients which do verify can open it
+    _HADOOP + "hive.metastore.schema.verification.record.version": "true",
 }
 
 #: Derby's folder, below the warehouse. The underscore keeps it from being a table's name in Hive.
