@@ -31,7 +31,9 @@ MODEL = """
           partition_moves=var('partition_moves')) }}
 select * from {{ var('feed') }}
 """
-PROJECT = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base, partition_moves: true}\n"
+PROJECT = (
+    "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base, partition_moves: true}\n"
+)
 PROFILE = """
 bench:
   target: bench
@@ -60,17 +62,16 @@ def row_sql(identity: str, version: str) -> str:
 
 
 def feed_sql(round_number: int, *, scattered: bool) -> str:
-    """The changes of one round, of 3 % of the keys of the table (or of one partition's worth in one partition)."""
+    """The changes of one round: as many keys as 3 % of the table has, of all partitions or of one."""
     changed = int(ROWS * SHARE)
     if scattered:
         identity = f"pmod(xxhash64(slot, {round_number}), {ROWS})"
         fresh = f"{ROWS} + {round_number} * {changed} + slot"
     else:
-        changed = int(ROWS / PARTITIONS * SHARE)
         identity = f"pmod(xxhash64(slot, {round_number}), {ROWS // PARTITIONS}) * {PARTITIONS} + 7"
         fresh = f"({ROWS} + {round_number} * {changed} + slot) * {PARTITIONS} + 7"
     return f"""
-        select {row_sql('key', f'({round_number} * 10 + change)')},
+        select {row_sql("key", f"({round_number} * 10 + change)")},
             if(kind = 9 or kind = 8, 'D', 'U') as op
         from (
             select kind, change, if(kind in (6, 7), {fresh}, {identity}) as key
@@ -152,7 +153,7 @@ class Bench:
         for name, value in WRITER_OPTIONS["orc"].items():
             writer = writer.option(name, value)
         writer.save(str(target))
-        shutil.rmtree(target)
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def compare(bench: Bench, label: str, rounds: int, first: int, *, scattered: bool) -> float:
@@ -195,11 +196,15 @@ def fixed_cost(bench: Bench, rounds: int) -> None:
         jobs.append(tracker.jobsList(None).size() - before)
         taken.cpu += bench.merge_seconds.cpu
         taken.wall += bench.merge_seconds.wall
-    print(f"small: merge  {taken}, {statistics.median(jobs):.0f} Spark jobs (10 rows into 100, 20 partitions)")
+    print(
+        f"small: merge  {taken}, {statistics.median(jobs):.0f} Spark jobs (10 rows into 100, 20 partitions)"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3, help="merges to measure of each kind (3)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:

@@ -11,12 +11,14 @@
         'null_sequences': 'coalesce(sum(__null_sequences), 0)',
         'ties': 'count_if(__is_tie and not __is_truncate)',
         'truncates': 'count_if(__is_truncate)',
+        'deletes': 'count_if(__is_delete and not __is_truncate)',
     } -%}
     {%- if merge.partition_known -%}
         {%- do metrics.update({
             'partitions': 'collect_set(if(__is_truncate, null, ' ~ partition ~ '))',
-            'unplaced_deletes': 'count_if(__is_delete and ' ~ lakemerge_no_partition_sql(merge) ~ ')',
+            'unplaced_deletes': 'count_if(__is_delete and (' ~ lakemerge_no_partition_sql(merge) ~ '))',
         }) -%}
     {%- endif -%}
+    {%- do metrics.update(merge.sequence_metrics) -%}
     {{- return(adapter.materialize('lakemerge_latest', lakemerge_latest_changes_sql(merge), metrics)) -}}
 {%- endmacro -%}

@@ -19,20 +19,13 @@
             {%- do lakemerge_check_changes(merge, config, outcome.feed) -%}
             {%- do lakemerge_check_sync(config, outcome.feed) -%}
         {%- endif -%}
-        {%- set scanned = txn.names_of(outcome.feed['partitions']) if lakemerge_scans_known_partitions(merge, outcome.feed) else none -%}
-        {%- do txn.read(scanned) -%}
-        {%- set has_ledger = txn.open_ledger() -%}
-        {%- set resolved = lakemerge_materialize_resolved(txn, merge, outcome.feed, scanned, has_ledger) -%}
-        {%- if merge.stored_sequence and resolved['repeated'] and config.on_sequence_tie == 'error' -%}
-            {%- do lakemerge_check_repeats(txn, merge, resolved) -%}
-        {%- endif -%}
-        {%- set counts = lakemerge_stage_merge(txn, merge, resolved, has_ledger) -%}
-        {%- if counts is none -%}
-            {%- do txn.skip() -%}
+        {%- set counts = lakemerge_stage(txn, merge, config, outcome.feed) -%}
+        {%- if counts['writes'] -%}
+            {%- do txn.commit(counts['metrics'], lakemerge_merge_properties(merge, outcome.feed, counts['rows'])) -%}
         {%- else -%}
-            {%- do txn.commit(counts['metrics'], {'rows': counts['rows']}) -%}
+            {%- do txn.skip() -%}
         {%- endif -%}
-        {%- set outcome.response = adapter.commit_response('merge', txn, (counts or {}).get('metrics', resolved['metrics'])) -%}
+        {%- set outcome.response = adapter.commit_response('merge', txn, counts['metrics']) -%}
     {%- endfor -%}
     {{- return(outcome.response) -}}
 {%- endmacro -%}

@@ -5,9 +5,11 @@
 
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
+        gather: whether to shuffle the rows of each partition together, for few files; else each task writes what
+            it has read, and the changes make `change_files` small files more in each partition.
 #}
-{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger) -%}
-select {{ lakemerge_rebalance_hint(merge) }}
+{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, gather, change_files) -%}
+select {{ lakemerge_rebalance_hint(merge) if gather }}
     *
 from (
     {%- if merge.exists and filter %}
@@ -25,11 +27,6 @@ from (
     {%- endif %}
     union all
     {%- endif %}
-    select
-        {%- for column in merge.columns %}
-        __new_row.{{ column.quoted }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from lakemerge_resolved
-    where __action in ('insert', 'update')
+    {{ lakemerge_changed_rows_sql(merge, gather, change_files) | indent(4) }}
 )
 {%- endmacro -%}

@@ -33,7 +33,7 @@ remembered as (
 ),
 {% endif %}
 met as (
-    select
+    select {{ '/*+ broadcast(' ~ (['matched'] * merge.exists + ['remembered'] * has_ledger) | join(', ') ~ ') */' if broadcast and (merge.exists or has_ledger) }}
         {{ lakemerge_keys_sql(merge, 'latest') }},
         latest.__sequence,
         latest.__is_delete,

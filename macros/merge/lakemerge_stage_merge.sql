@@ -18,14 +18,14 @@
     {%- if changed or txn.rewrites_all or not merge.exists -%}
         {%- set touched = lakemerge_touched_partitions(txn, resolved, absent) -%}
         {%- set kept = txn.partition_filter(touched) if merge.exists else none -%}
-        {%- set sql = lakemerge_merged_rows_sql(merge, kept, adapter.may_broadcast(resolved['keys']), has_ledger) -%}
+        {%- set sql = lakemerge_merged_rows_sql(
+            merge, kept, adapter.may_broadcast(resolved['keys']), has_ledger,
+            gather=txn.gathers(touched), change_files=1 + resolved['keys'] // 1000000
+        ) -%}
         {%- do txn.stage(sql, touched) -%}
     {%- endif -%}
     {%- if remembered -%}
-        {%- set sql = lakemerge_compacted_ledger_sql(merge) if txn.ledger_is_long else lakemerge_ledger_rows_sql(merge) -%}
-        {%- do txn.stage_ledger(sql, replace=txn.ledger_is_long) -%}
+        {%- do lakemerge_stage_ledger(txn, merge) -%}
     {%- endif -%}
-    {%- set before = txn.rows_before -%}
-    {%- set rows = none if before is none else before + metrics['inserted'] - metrics['deleted'] -%}
-    {{- return({'metrics': metrics, 'rows': rows}) -}}
+    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, metrics)}) -}}
 {%- endmacro -%}

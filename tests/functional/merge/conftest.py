@@ -50,7 +50,10 @@ class Merger:
 
     def rows(self, order: str = "id") -> list[dict[str, Any]]:
         """The table's rows as readers see them."""
-        return [row.asDict(recursive=True) for row in self.sql(f"select * from {self.relation.render()} order by {order}")]
+        return [
+            row.asDict(recursive=True)
+            for row in self.sql(f"select * from {self.relation.render()} order by {order}")
+        ]
 
     def sql(self, text: str) -> list[Any]:
         """The rows of a query, in a session of its own."""

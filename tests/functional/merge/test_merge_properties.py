@@ -87,9 +87,12 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
             response = table.merge(batch)
             found = table.rows()
             wanted = [shown(row, config) for row in oracle.table()]
-            assert sorted(found, key=lambda row: row["id"]) == [
-                {name: row[name] for name in found[0]} for row in wanted
-            ] if wanted else found == []
+            assert (
+                sorted(found, key=lambda row: row["id"])
+                == [{name: row[name] for name in found[0]} for row in wanted]
+                if wanted
+                else found == []
+            )
             for count in ("inserted", "updated", "deleted"):
                 assert getattr(response, count) == expected[count], (count, response, expected)
         version = table.history()[0]["version"]

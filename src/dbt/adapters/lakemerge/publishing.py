@@ -136,6 +136,17 @@ class PublishingMethods(metaclass=AdapterMeta):
             self.handle.spark.sql(sql).createOrReplaceTempView(view)
 
     @available.parse_none
+    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Any:
+        """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
+        from pyspark.sql import Observation, functions
+
+        observation = Observation()
+        expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
+        with self.connections.exception_handler(sql):
+            self.handle.spark.sql(sql).observe(observation, *expressions).createOrReplaceTempView(view)
+        return observation
+
+    @available.parse_none
     def rows_of(self, sql: str) -> list[Any]:
         """The rows of a small query."""
         with self.connections.exception_handler(sql):
@@ -260,9 +271,7 @@ class PublishingMethods(metaclass=AdapterMeta):
     def _schema_errors(self) -> Any:
         return _AsCompilationError()
 
-    def _definition(
-        self, name: TableName, config: WriteConfig, plan: SchemaPlan
-    ) -> TableDefinition:
+    def _definition(self, name: TableName, config: WriteConfig, plan: SchemaPlan) -> TableDefinition:
         root = f"{config.location_root.rstrip('/')}/{name.name}" if config.location_root else None
         return TableDefinition(
             name=name,

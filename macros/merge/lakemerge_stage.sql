@@ -1,0 +1,23 @@
+{#
+    Work out what the latest changes do to the table and stage it, by the cheapest way that is right.
+
+    Returns: `writes` (whether there is anything to commit), `metrics`, and the number of `rows` after it if known.
+#}
+{%- macro lakemerge_stage(txn, merge, config, feed) -%}
+    {%- set scanned = txn.names_of(feed['partitions']) if lakemerge_scans_known_partitions(merge, feed) else none -%}
+    {%- do txn.read(scanned) -%}
+    {%- if lakemerge_is_ahead(merge, feed) and not txn.rewrites_all -%}
+        {%- set counts = lakemerge_stage_ahead(txn, merge, feed) -%}
+        {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}
+    {%- endif -%}
+    {%- set has_ledger = txn.open_ledger() -%}
+    {%- set resolved = lakemerge_materialize_resolved(txn, merge, feed, scanned, has_ledger) -%}
+    {%- if merge.stored_sequence and resolved['repeated'] and config.on_sequence_tie == 'error' -%}
+        {%- do lakemerge_check_repeats(txn, merge, resolved) -%}
+    {%- endif -%}
+    {%- set counts = lakemerge_stage_merge(txn, merge, resolved, has_ledger) -%}
+    {%- if counts is none -%}
+        {{- return({'writes': false, 'metrics': resolved['metrics']}) -}}
+    {%- endif -%}
+    {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}
+{%- endmacro -%}

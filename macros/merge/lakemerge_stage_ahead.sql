@@ -1,0 +1,28 @@
+{#
+    Write a merge whose changes all are newer than what is stored: without matching first, counting as the touched
+    partitions are written.
+
+    Returns: as `lakemerge_stage_merge`.
+#}
+{%- macro lakemerge_stage_ahead(txn, merge, feed) -%}
+    {%- set touched = txn.names_of(feed['partitions']) -%}
+    {%- do adapter.define_view('lakemerge_resolved', lakemerge_ahead_changes_sql(merge)) -%}
+    {%- set observed = adapter.observe_view(
+        'lakemerge_met',
+        lakemerge_met_rows_sql(merge, txn.partition_filter(touched)),
+        {'updated': 'count_if(not __deletes)', 'deleted': 'count_if(__deletes)'}
+    ) -%}
+    {%- do txn.stage(lakemerge_ahead_rows_sql(merge, txn.gathers(touched), 1 + feed['keys'] // 1000000), touched) -%}
+    {%- set counts = observed.get -%}
+    {%- set metrics = {
+        'inserted': feed['keys'] - feed['deletes'] - counts['updated'],
+        'updated': counts['updated'],
+        'deleted': counts['deleted'],
+        'ignored': feed['deletes'] - counts['deleted'],
+        'tombstones': feed['deletes'] - counts['deleted'],
+    } -%}
+    {%- if feed['deletes'] or merge.keeps_live_sequences -%}
+        {%- do lakemerge_stage_ledger(txn, merge) -%}
+    {%- endif -%}
+    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, metrics)}) -}}
+{%- endmacro -%}
