@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.jvm import Jvm
@@ -52,8 +52,8 @@ class FileSystem:
 
     def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
         """Run one call on the path's file system. Tests override this to fail calls."""
-        java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
         try:
+            java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
             return action(self._of(path, java_path), java_path)
         except Py4JJavaError as error:
             cause = error.java_exception
@@ -63,6 +63,12 @@ class FileSystem:
                 expected=f"to {call} {path}",
                 found=f"{cause.getClass().getSimpleName()}: {cause.getMessage()}",
                 action="Check the path, its permissions and the space left, and run again.",
+            ) from error
+        except Py4JNetworkError as error:
+            raise StorageError(
+                expected=f"to {call} {path}",
+                found=f"that Java has ended: {error}",
+                action="See its log for why, and run again.",
             ) from error
 
     def _of(self, path: str, java_path: Any) -> Any:
