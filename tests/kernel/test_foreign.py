@@ -212,10 +212,10 @@ def test_two_adopt_at_once(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
 def test_what_is_no_plain_table_is_left_alone(kernel: Kernel, name: TableName) -> None:
     make_plain(kernel, name, ROWS)
     raw = kernel.table(name).raw.deepCopy()
-    raw.putToParameters("transactional", "true")
+    raw.putToParameters("table_type", "ICEBERG")
     kernel.metastore.alter_table(name, raw)
     before = kernel.table(name)
-    with pytest.raises(UnsupportedTable, match="Hive ACID"):
+    with pytest.raises(UnsupportedTable, match="iceberg"):
         kernel.begin(name, "merge")
     assert kernel.table(name) == before
     assert not kernel.files.exists(f"{before.location}/_lakemerge")

@@ -1,0 +1,262 @@
+"""Writers that were taken for dead, rolled forward by another, and wake when the table has moved on."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from kernel.commits import COMMITS
+from kernel.faults import HookedMetastore
+from kernel.support import (
+    NO_RETENTION,
+    Rows,
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    merge,
+    rows_of,
+    settled,
+    stage,
+)
+from lakemerge.errors import ClaimHeld, CommitConflict
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from lakemerge.kernel.operations import vacuum
+
+_OLD: Rows = {"p=1": ["old"], "p=2": ["old"], "p=gone": ["old"]}
+_SECONDS = 120
+
+
+class Died(Exception):
+    """Stands for the end of a process at a point where nothing can be cleared up."""
+
+
+class Pause:
+    """Stops a writer at a step of its commit, or right before a call to the metastore."""
+
+    def __init__(self, *, step: str | None = None, call: str | None = None) -> None:
+        self._step = step
+        self._call = call
+        self._reached = threading.Event()
+        self._go_on = threading.Event()
+
+    def at_step(self, step: str) -> None:
+        if step == self._step:
+            self._stop()
+
+    def before_call(self, call: str) -> None:
+        if call == self._call and not self._go_on.is_set():
+            self._stop()
+
+    def _stop(self) -> None:
+        self._reached.set()
+        assert self._go_on.wait(_SECONDS)
+
+    def wait(self) -> None:
+        assert self._reached.wait(_SECONDS)
+
+    def release(self) -> None:
+        self._go_on.set()
+
+
+def swap(kernel: Kernel, name: TableName) -> int:
+    """Rewrite partition 1, add one, drop one."""
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1", "p=gone", "p=new"])
+    stage(kernel, txn, {"p=1": ["late"], "p=new": ["late"]})
+    txn.remove(["p=gone"])
+    return txn.commit()
+
+
+@contextmanager
+def paused(
+    jvm: Jvm, name: TableName, pause: Pause, commit: Callable[[Kernel, TableName], int] = swap
+) -> Iterator[Future[int]]:
+    """A writer that stands still at a point of its commit and gives no sign of life; then it goes on."""
+    writer = Kernel(jvm, step=pause.at_step, metastore=HookedMetastore(jvm, before=pause.before_call))
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(commit, writer, name)
+        try:
+            pause.wait()
+            state = Kernel(jvm).peek(name)
+            assert state is not None
+            for entry in writer.files.list(state.layout.open):
+                writer.heartbeats.stop(state.layout, entry.name)
+            yield future
+        finally:
+            pause.release()
+
+
+def undo(kernel: Kernel, name: TableName) -> Rows:
+    """After the late writer's: change partition 1 again, bring back the dropped one, drop the new one."""
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1", "p=gone", "p=new"])
+    stage(kernel, txn, {"p=1": ["newest"], "p=gone": ["newest"]})
+    txn.remove(["p=new"])
+    txn.commit()
+    return {"p=1": ["newest"], "p=2": ["old"], "p=gone": ["newest"]}
+
+
+def build_on(kernel: Kernel, name: TableName) -> Rows:
+    """After the late writer's: change partition 1 again and bring back the dropped one."""
+    merge(kernel, name, {"p=1": ["newest"], "p=gone": ["newest"]})
+    return {"p=1": ["newest"], "p=2": ["old"], "p=gone": ["newest"], "p=new": ["late"]}
+
+
+POINTS = (
+    "claimed",
+    "registered",
+    "swapped",
+    "dropped",
+    "before add_partitions",
+    "before alter_partitions",
+    "before dropPartition",
+)
+
+
+@pytest.mark.parametrize("later", [undo, build_on])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_late_writer_changes_nothing(
+    point: str, later: Callable[[Kernel, TableName], Rows], jvm: Jvm, kernel: Kernel, name: TableName
+) -> None:
+    create(kernel, name, _OLD)
+    step, _, call = point.partition("before ")
+    pause = Pause(step=step or None, call=call or None)
+    with paused(jvm, name, pause) as late:
+        expected = later(kernel, name)
+        assert rows_of(kernel, name) == expected
+        assert settled(kernel, name).version == 3
+    # its commit was finished for it, so it counts
+    assert late.result() == 2
+    assert rows_of(kernel, name) == expected
+    kernel.recover(name)
+    assert settled(kernel, name).version == 3
+    assert_whole(kernel, name)
+    assert_nothing_orphaned(kernel, name)
+
+
+def test_a_late_writer_that_had_not_claimed_conflicts(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, _OLD)
+    with paused(jvm, name, Pause(step="manifest written")) as late:
+        merge(kernel, name, {"p=1": ["newest"]})
+    with pytest.raises(CommitConflict):
+        late.result()
+    assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
+
+
+def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
+    jvm: Jvm, kernel: Kernel, name: TableName, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(kernel, name, _OLD)
+    pause = Pause(call="alter_partitions")
+
+    def die(call: str) -> None:
+        if call == "alter_partitions":
+            raise Died
+
+    def commit(writer: Kernel, table: TableName) -> int:
+        doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
+        return swap(Kernel(jvm, metastore=doomed), table)
+
+    with paused(jvm, name, pause, commit) as late:
+        expected = build_on(kernel, name)
+    with pytest.raises(Died):
+        late.result()
+    assert rows_of(kernel, name)["p=1"] == ["late"]
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    assert txn.base is not None
+    assert txn.base.version == 3
+    txn.abort()
+    assert rows_of(kernel, name)["p=1"] == ["newest"]
+    assert "put right" in caplog.text
+    kernel.recover(name)
+    assert rows_of(kernel, name) == expected
+    assert_whole(kernel, name)
+
+
+@pytest.mark.parametrize("kind", ["rebuild", "rebuild-to-whole", "rebuild-from-whole"])
+@pytest.mark.parametrize("step", ["claimed", "row dropped", "recreated"])
+def test_a_late_rebuild_changes_nothing(
+    step: str, kind: str, jvm: Jvm, kernel: Kernel, name: TableName
+) -> None:
+    COMMITS[kind].prepare(kernel, name)
+    version = settled(kernel, name).version
+
+    def commit(writer: Kernel, table: TableName) -> int:
+        COMMITS[kind].run(writer, table)
+        return version + 1
+
+    pause = Pause(step=step)
+    with paused(jvm, name, pause, commit) as late:
+        assert kernel.exists(name)
+        state = kernel.open(name)
+        first = next(iter(kernel.manifest(state).partitions))
+        assert merge(kernel, name, {first: ["newest"]}) == version + 2
+        expected = rows_of(kernel, name)
+    late.result()
+    assert rows_of(kernel, name) == expected
+    kernel.recover(name)
+    assert settled(kernel, name).version == version + 2
+    assert_whole(kernel, name)
+    assert_nothing_orphaned(kernel, name)
+
+
+def heartbeat_of_another_machine(kernel: Kernel, name: TableName) -> None:
+    """Let the claim's holder look like a writer on another machine, whose signs of life were just seen."""
+    state = kernel.peek(name)
+    assert state is not None
+    assert state.claim is not None
+    owner = {"host": "elsewhere", "pid": 1, "started": "1", "machine": "another boot"}
+    kernel.files.write_text(state.layout.heartbeat_of(state.claim), json.dumps(owner))
+
+
+def test_a_writer_on_another_machine_has_its_lease(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, _OLD)
+
+    def die(step: str) -> None:
+        if step == "registered":
+            raise Died
+
+    lease = 4
+    with pytest.raises(Died):
+        swap(Kernel(jvm, Settings(lease_seconds=lease), step=die), name)
+    heartbeat_of_another_machine(kernel, name)
+    start = time.monotonic()
+    with pytest.raises(ClaimHeld):
+        Kernel(jvm, Settings(claim_timeout=0.2)).open(name)
+    assert Kernel(jvm, Settings(claim_timeout=60)).open(name).version == 2
+    assert time.monotonic() - start > lease - 1
+    assert rows_of(kernel, name) == {"p=1": ["late"], "p=2": ["old"], "p=new": ["late"]}
+
+
+def test_vacuum_leaves_open_transactions_alone(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, _OLD)
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    stage(kernel, txn, {"p=1": ["mine"]})
+    merge(kernel, name, {"p=2": ["theirs"]})
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    assert txn.commit() == 3
+    assert rows_of(kernel, name) == {**_OLD, "p=1": ["mine"], "p=2": ["theirs"]}
+    assert_nothing_orphaned(kernel, name)
+
+
+def test_vacuum_dry_run_deletes_nothing_and_keeps_what_queries_need(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, _OLD)
+    merge(kernel, name, {"p=1": ["newest"]})
+    root = settled(kernel, name).layout.root
+    before = {entry.path for entry in kernel.files.walk(root)}
+    assert vacuum(kernel, name) == []
+    found = vacuum(kernel, name, retention=NO_RETENTION)
+    assert {item.reason for item in found} >= {"superseded", "a manifest of no kept version"}
+    assert sum(item.size for item in found) > 0
+    assert {entry.path for entry in kernel.files.walk(root)} == before
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
+    assert vacuum(kernel, name, retention=NO_RETENTION) == []
