@@ -15,6 +15,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.observations import observed
 from dbt.adapters.lakemerge.retries import attempts
 from dbt.adapters.lakemerge.seeds import frame_of_agate
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new
@@ -127,7 +128,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
             frame = self.handle.spark.sql(sql).observe(observation, *expressions).localCheckpoint()
             frame.createOrReplaceTempView(view)
-            return dict(observation.get)
+            return observed(observation)
 
     @available.parse_none
     def define_view(self, view: str, sql: str) -> None:

@@ -1,0 +1,24 @@
+"""Aggregates that Spark computes on the way, as Python values on every supported pyspark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from py4j.java_gateway import JavaObject
+
+if TYPE_CHECKING:
+    from pyspark.sql import Observation
+
+
+def observed(observation: Observation) -> dict[str, Any]:
+    """The metrics by name; waits for the first action on what is observed.
+
+    pyspark 4.0 hands arrays over as Scala sequences, later releases as lists. Arrays of simple values only.
+    """
+    return {name: _as_list_if_sequence(value) for name, value in observation.get.items()}
+
+
+def _as_list_if_sequence(value: Any) -> Any:
+    if isinstance(value, JavaObject):
+        return [value.apply(index) for index in range(value.length())]
+    return value
