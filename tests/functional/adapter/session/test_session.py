@@ -1,0 +1,128 @@
+"""Sessions and connections on a real application: isolation, cancellation, what is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.tests.util import run_dbt
+from dbt_common.exceptions import DbtDatabaseError
+
+LEAKS_SQL = """
+{{ config(
+    materialized='table',
+    pre_hook=["set spark.sql.session.timeZone=Asia/Kolkata", "{{ var('hook', 'select 1') }}"]
+) }}
+select current_timezone() as zone
+"""
+LATER_SQL = (
+    "{{ config(materialized='table') }} select current_timezone() as zone -- depends_on: {{ ref('leaks') }}"
+)
+SLOW_QUERY = "select count(*) from range(0, 100000000000, 1, 8) where hash(id) = 7"
+
+
+@contextmanager
+def handle_of(project: Any, name: str) -> Iterator[SessionHandle]:
+    with project.adapter.connection_named(name):
+        yield project.adapter.handle
+
+
+class TestSession:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"leaks.sql": LEAKS_SQL, "later.sql": LATER_SQL}
+
+    def test_no_setting_is_left_after_a_model(self, project: Any) -> None:
+        run_dbt(["run"])
+        zones = {
+            name: project.run_sql(f"select zone from {project.test_schema}.{name}", fetch="one")[0]
+            for name in ("leaks", "later")
+        }
+        assert zones["leaks"] == "Asia/Kolkata"
+        assert zones["later"] != "Asia/Kolkata"
+
+    def test_no_setting_is_left_after_a_failure(self, project: Any) -> None:
+        results = run_dbt(["run", "--vars", "hook: select raise_error('on purpose')"], expect_pass=False)
+        assert "on purpose" in results.results[0].message
+        with handle_of(project, "after") as handle:
+            assert handle.spark.conf.get("spark.sql.session.timeZone") != "Asia/Kolkata"
+
+    def test_a_temporary_view_is_of_one_connection(self, project: Any) -> None:
+        with handle_of(project, "first") as first:
+            first.cursor().execute("create or replace temporary view only_here as select 1 as id")
+            assert len(project.adapter.get_columns_in_relation(temporary_view(project, "only_here"))) == 1
+            application = first.application
+        with handle_of(project, "second") as second:
+            assert second.application is application
+            assert project.adapter.get_columns_in_relation(temporary_view(project, "only_here")) == []
+
+    def test_what_correctness_needs_holds_in_each_session(self, project: Any) -> None:
+        with handle_of(project, "one") as handle:
+            settings = {
+                name: handle.spark.conf.get(name)
+                for name in (
+                    "hive.exec.dynamic.partition.mode",
+                    "spark.sql.hive.convertMetastoreOrc",
+                    "spark.sql.ansi.enabled",
+                )
+            }
+        assert list(settings.values()) == ["nonstrict", "true", "false"]
+
+    def test_cancelling_ends_the_queries_of_that_connection_alone(self, project: Any) -> None:
+        handles: dict[str, SessionHandle] = {}
+        outcomes: dict[str, object] = {}
+
+        def run(name: str, sql: str) -> None:
+            with handle_of(project, name) as handle:
+                handles[name] = handle
+                try:
+                    _, table = project.adapter.execute(sql, fetch=True)
+                    outcomes[name] = table.rows[0][0]
+                except DbtDatabaseError as error:
+                    outcomes[name] = error
+
+        threads = [
+            threading.Thread(target=run, args=("slow", SLOW_QUERY)),
+            threading.Thread(target=run, args=("quick", "select count(*) from range(0, 50000000, 1, 2)")),
+        ]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: "slow" in handles and job_runs(handles["slow"]))
+        handles["slow"].cancel()
+        for thread in threads:
+            thread.join(timeout=120)
+            assert not thread.is_alive()
+        assert isinstance(outcomes["slow"], DbtDatabaseError)
+        assert outcomes["quick"] == 50000000
+
+    def test_jobs_carry_the_query_comment(self, project: Any) -> None:
+        with handle_of(project, "commented") as handle:
+            handle.cursor().execute("/* who asked */ select 1")
+            context = handle.spark.sparkContext
+            assert context.getLocalProperty("spark.job.description") == "who asked"
+            assert context.getLocalProperty("spark.jobGroup.id") == handle.job_group
+        assert context.getLocalProperty("spark.jobGroup.id") is None
+
+    def test_a_failing_query_is_run_although_nobody_reads_its_rows(self, project: Any) -> None:
+        with project.adapter.connection_named("fails"), pytest.raises(DbtDatabaseError, match="on purpose"):
+            project.adapter.execute("select raise_error('on purpose')")
+
+
+def temporary_view(project: Any, name: str) -> Any:
+    return project.adapter.Relation.create(schema="unused", identifier=name).include(schema=False)
+
+
+def job_runs(handle: SessionHandle) -> bool:
+    return bool(handle.spark.sparkContext.statusTracker().getJobIdsForGroup(handle.job_group))
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true in time"
+        time.sleep(0.05)
