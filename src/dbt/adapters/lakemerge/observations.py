@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 def observed(observation: Observation) -> dict[str, Any]:
     """The metrics by name; waits for the first action on what is observed.
 
-    pyspark 4.0 hands arrays over as Scala sequences, later releases as lists. Arrays of simple values only.
+    pyspark 4.0 hands arrays over as Scala sequences, later releases as lists. A metric is a simple value, or an
+    array of such or of arrays.
     """
-    return {name: _as_list_if_sequence(value) for name, value in observation.get.items()}
+    return {name: _without_sequences(value) for name, value in observation.get.items()}
 
 
-def _as_list_if_sequence(value: Any) -> Any:
+def _without_sequences(value: Any) -> Any:
     if isinstance(value, JavaObject):
-        return [value.apply(index) for index in range(value.length())]
+        return [_without_sequences(value.apply(index)) for index in range(value.length())]
     return value
