@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt.cli.main import dbtRunner
+
 from measure import Measured, median_cpu
 
 ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
@@ -106,7 +107,7 @@ class Bench:
         """Run the model on a feed; returns dbt's response."""
         variables = f"{{feed: {feed}, partition_moves: {str(partition_moves).lower()}}}"
         arguments = ["--quiet", "run", "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        result = self.runner.invoke([*arguments, "--vars", variables])
+        result: Any = self.runner.invoke([*arguments, "--vars", variables])
         if not result.success:
             raise SystemExit(f"The merge failed: {result.exception or result.result[0].message}")
         return result.result[0].adapter_response

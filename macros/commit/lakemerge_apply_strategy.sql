@@ -10,6 +10,8 @@
         {{- return(lakemerge_insert_overwrite(target, options)) -}}
     {%- elif strategy == 'microbatch' -%}
         {{- return(lakemerge_microbatch(target, options)) -}}
+    {%- elif load_cached_relation(target) is none -%}
+        {{- return(lakemerge_replace(target, options)) -}}
     {%- else -%}
         {{- return(lakemerge_custom_strategy(strategy, target, options)) -}}
     {%- endif -%}

@@ -9,7 +9,7 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set strategy = lakemerge_incremental_strategy() -%}
     {%- set options = adapter.write_config(model, strategy) -%}
-    {%- set rebuild = existing is none or existing.is_view or should_full_refresh() -%}
+    {%- set rebuild = should_full_refresh() or (existing is not none and existing.is_view) -%}
     {%- set grant_config = config.get('grants') -%}
 
     {{ run_hooks(pre_hooks) }}

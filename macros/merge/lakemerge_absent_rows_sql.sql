@@ -2,9 +2,9 @@
 {%- macro lakemerge_absent_rows_sql(merge, has_ledger) -%}
 select
     count(*) as row_count,
-    collect_set(stored.__partition) as partitions
+    collect_set({{ lakemerge_partition_sql(merge.partitions, 'stored') }}) as partitions
 from (
-    {{ lakemerge_stored_rows_sql(merge, 'true') | indent(4) }}
+    {{ lakemerge_dated_rows_sql(merge, 'true', has_ledger) | indent(4) }}
 ) as stored
 left anti join lakemerge_latest as latest
     on {% for key in merge.keys %}stored.{{ key.quoted }} = latest.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}

@@ -17,7 +17,7 @@ stored as (
         ) as __stored_row,
         {%- endif %}
         DBT_INTERNAL_DEST.__stored_sequence,
-        DBT_INTERNAL_DEST.__partition
+        {{ lakemerge_partition_sql(merge.partitions, 'DBT_INTERNAL_DEST') }} as __partition
     from (
         {{ lakemerge_stored_rows_sql(merge, filter) | indent(8) }}
     ) as DBT_INTERNAL_DEST

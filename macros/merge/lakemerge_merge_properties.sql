@@ -1,6 +1,6 @@
 {#
-    What a merge leaves for later ones: the number of rows, and the highest sequence that the table has met, in the
-    text form of `MergePlan.encoded_maximum`.
+    What a merge leaves for later ones: the number of rows, and the highest sequence that the table has met, as the
+    text of `MergePlan.sequence_metrics`.
 #}
 {%- macro lakemerge_merge_properties(merge, feed, rows) -%}
     {%- set properties = {'rows': rows} -%}

@@ -5,10 +5,11 @@
 
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
+        truncating: whether the feed holds a truncate, so that stored rows are ended by their sequence.
         gather: whether to shuffle the rows of each partition together, for few files; else each task writes what
             it has read, and the changes make `change_files` small files more in each partition.
 #}
-{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, gather, change_files) -%}
+{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, truncating, gather, change_files) -%}
 select {{ lakemerge_rebalance_hint(merge) if gather }}
     *
 from (
@@ -18,12 +19,11 @@ from (
         DBT_INTERNAL_DEST.{{ column.quoted }}{{ ',' if not loop.last }}
         {%- endfor %}
     from (
-        {{ lakemerge_stored_rows_sql(merge, filter) | indent(8) }}
+        {{ (lakemerge_dated_rows_sql(merge, filter, has_ledger) if truncating else lakemerge_stored_rows_sql(merge, filter)) | indent(8) }}
     ) as DBT_INTERNAL_DEST
     {{ lakemerge_replaced_rows_sql(merge) }}
-    {%- if merge.truncates != 'false' %}
+    {%- if truncating %}
     where DBT_INTERNAL_DEST.__stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger) }})
-        or ({{ lakemerge_horizon_sql(merge, has_ledger) }}) is null
     {%- endif %}
     union all
     {%- endif %}

@@ -1,10 +1,15 @@
-{# A row's partition as a struct of strings; of one dummy where the table has no partitions. #}
+{#
+    A row's partition as text: a JSON array of its partition columns as strings, in order, which
+    `NodeTransaction.names_of` makes the partition's name from. An empty one where the table has no partitions.
+#}
 {%- macro lakemerge_partition_sql(partitions, prefix=none) -%}
-struct(
+{%- if partitions -%}
+to_json(array(
     {%- for column in partitions -%}
-        cast({{ prefix ~ '.' if prefix }}{{ column.quoted }} as string) as {{ column.quoted }}{{ ', ' if not loop.last }}
-    {%- else -%}
-        '' as whole_table
+        cast({{ prefix ~ '.' if prefix }}{{ column.quoted }} as string){{ ', ' if not loop.last }}
     {%- endfor -%}
-)
+))
+{%- else -%}
+'[]'
+{%- endif -%}
 {%- endmacro -%}

@@ -1,11 +1,13 @@
 {#
     Work out what the latest changes do to the table and stage it, by the cheapest way that is right.
 
-    Returns: `writes` (whether there is anything to commit), `metrics`, and the number of `rows` after it if known.
+    Returns: none if the table has moved on before it was read; else `writes` (whether there is anything to commit), `metrics`, and the number of `rows` after it if known.
 #}
 {%- macro lakemerge_stage(txn, merge, config, feed) -%}
     {%- set scanned = txn.names_of(feed['partitions']) if lakemerge_scans_known_partitions(merge, feed) else none -%}
-    {%- do txn.read(scanned) -%}
+    {%- if not txn.read(scanned) -%}
+        {{- return(none) -}}
+    {%- endif -%}
     {%- if lakemerge_is_ahead(merge, feed) and not txn.rewrites_all -%}
         {%- set counts = lakemerge_stage_ahead(txn, merge, feed) -%}
         {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}

@@ -24,5 +24,5 @@
     {%- if feed['deletes'] or merge.keeps_live_sequences -%}
         {%- do lakemerge_stage_ledger(txn, merge) -%}
     {%- endif -%}
-    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, metrics)}) -}}
+    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, merge, metrics)}) -}}
 {%- endmacro -%}

@@ -20,12 +20,12 @@
         {%- set kept = txn.partition_filter(touched) if merge.exists else none -%}
         {%- set sql = lakemerge_merged_rows_sql(
             merge, kept, adapter.may_broadcast(resolved['keys']), has_ledger,
-            gather=txn.gathers(touched), change_files=1 + resolved['keys'] // 1000000
+            truncating=resolved['truncates'] > 0, gather=txn.gathers(touched), change_files=1 + resolved['keys'] // 1000000
         ) -%}
         {%- do txn.stage(sql, touched) -%}
     {%- endif -%}
     {%- if remembered -%}
         {%- do lakemerge_stage_ledger(txn, merge) -%}
     {%- endif -%}
-    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, metrics)}) -}}
+    {{- return({'metrics': metrics, 'rows': lakemerge_rows_after(txn, merge, metrics)}) -}}
 {%- endmacro -%}

@@ -1,12 +1,11 @@
 {#
-    The stored rows in the columns and types that the table will have, with __stored_sequence and __partition
-    (its partition columns as strings, in order; what partition names are made of).
+    The stored rows in the columns and types that the table will have, and __stored_sequence: theirs,
+    null where the table does not hold it.
 #}
 {%- macro lakemerge_stored_rows_sql(merge, filter) -%}
 select
     *,
-    {{ merge.stored_sequence or 'cast(null as int)' }} as __stored_sequence,
-    {{ lakemerge_partition_sql(merge.partitions) }} as __partition
+    {{ merge.stored_sequence or 'cast(null as int)' }} as __stored_sequence
 from (
     select
         {%- for column in merge.columns %}

@@ -113,10 +113,10 @@ def _foreign_kind(table: HiveTable) -> str:
     provider = parameters.get("spark.sql.sources.provider", "hive")
     if provider not in ("hive", *FORMATS):
         return f"a Spark data source table of {provider}"
-    if provider in FORMATS and table.partitioned:
-        # Spark alone reads such partitions by path and ignores their locations unless it tracks them
-        if parameters.get("spark.sql.partitionprovider") != "catalog":
-            return "a Spark data source table whose partitions are not in the metastore"
+    # Spark alone reads such partitions by path and ignores their locations unless it tracks them
+    tracked = parameters.get("spark.sql.partitionprovider") == "catalog"
+    if provider in FORMATS and table.partitioned and not tracked:
+        return "a Spark data source table whose partitions are not in the metastore"
     if table.raw.getSd().getNumBuckets() > 0:
         return "a bucketed table"
     if "spark.sql.sources.schema.numbucketcols" in parameters:

@@ -38,10 +38,12 @@ class Found:
     Attributes:
         present: by partition name, as the metastore and the file system have it.
         absent: partitions of the manifest that the metastore has no more.
+        strays: partitions that a commit has registered, or emptied, and that no version has.
     """
 
     present: Mapping[str, PartitionState]
     absent: tuple[str, ...]
+    strays: tuple[str, ...] = ()
 
 
 class Foreign:
@@ -117,8 +119,19 @@ class Foreign:
         known = self._metastore.partition_names(state.table.name)
         wanted = set(known) if names is None else set(known) & set(names)
         present = self._look(state.table, state.layout, sorted(wanted))
+        empty = state.layout.relative(state.layout.empty)
+        # of a partition that a version has, an empty directory is the work of a writer that came too late
+        strays = {
+            name
+            for name, entry in present.items()
+            if entry.location.startswith(f"{empty}/") and name not in manifest.partitions
+        }
         missing = set(manifest.partitions) - set(known)
-        return Found(present, tuple(sorted(missing if names is None else missing & set(names))))
+        return Found(
+            {name: entry for name, entry in present.items() if name not in strays},
+            tuple(sorted(missing if names is None else missing & set(names))),
+            tuple(sorted(strays)),
+        )
 
     def differs(self, manifest: Manifest, found: Found) -> list[str]:
         """The names of the partitions that are not what the manifest says."""
@@ -196,9 +209,7 @@ class Foreign:
         for raw in self._metastore.partitions(table.name, names):
             name = partition_name(columns, [str(value) for value in raw.getValues()])
             location = str(raw.getSd().getLocation())
-            # a partition that was registered for a commit, or emptied by one, holds no rows
-            if not layout.relative(location).startswith(layout.relative(layout.empty)):
-                states[name] = self.examine(layout, location)
+            states[name] = self.examine(layout, location)
         return states
 
     def examine(self, layout: Layout, location: str) -> PartitionState:

@@ -202,8 +202,8 @@ class Kernel:
                 and known.location != entry.location
                 and state.layout.owns(state.layout.absolute(entry.location))
             ]
-            if astray and state.table.partitioned:
-                self.roll_forward.repair(state, astray)
+            if (astray or found.strays) and state.table.partitioned:
+                self.roll_forward.repair(state, [*astray, *found.strays])
                 state = self.open(state.table.name)
                 continue
             changed = self.foreign.differs(manifest, found)

@@ -98,10 +98,15 @@ class TableSummary:
 
 
 class Metastore:
-    """A thread-safe client of one metastore; each thread gets a connection of its own."""
+    """A thread-safe client of one metastore; each thread gets a connection of its own.
+
+    Attributes:
+        compares: whether the metastore honours compare-and-swap; ``None`` until somebody has found out.
+    """
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
+        self.compares: bool | None = None
         self._local = threading.local()
 
     # -- plumbing ------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ def _garbage(
         for path in paths
     }
     committed = {manifest.txn for manifest in kept}
-    yield from _superseded_originals(kernel, layout, live, expired)
+    if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
+        yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
     for folder in (layout.data, layout.ledger):
         for entry in idle[folder]:
@@ -124,7 +125,8 @@ def _garbage(
             reason = "superseded" if in_chain else "left by a transaction that never committed"
             yield from _dead_parts(kernel, entry.path, live, reason)
     for entry in idle[layout.empty]:
-        if entry.name != state.claim:
+        # a query may have planned with it
+        if entry.modified <= oldest:
             yield Garbage(entry.path, 0, "an empty directory of a settled commit")
     for entry in idle[layout.commits]:
         if _txn_of(entry) not in committed and entry.modified <= oldest:

@@ -242,6 +242,8 @@ class RollForward:
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
 
+        Those that it does not have and that point to an empty directory of ours are dropped.
+
         Does nothing when the table has moved on from ``state``; the caller looks again in any case.
 
         Args:
@@ -250,6 +252,7 @@ class RollForward:
         manifest = read_manifest(self._files, state.layout, state.txn)
         name = state.table.name
         astray = []
+        strays = []
         found = set()
         for raw in self._metastore.partitions(name, sorted(partitions)):
             partition = _partition_of(raw, manifest)
@@ -263,6 +266,8 @@ class RollForward:
             ):
                 move(raw.getSd(), state.layout.absolute(known.location))
                 astray.append(raw)
+            elif not known and location.startswith(f"{normal(state.layout.empty)}/"):
+                strays.append([str(value) for value in raw.getValues()])
         missing = [
             self._new_partition(
                 state.table, partition, state.layout.absolute(manifest.partitions[partition].location)
@@ -273,11 +278,13 @@ class RollForward:
         table = self._metastore.get_table(name)
         if table is None or table.parameters.get(VERSION) != state.version_value:
             return
-        if astray or missing:
-            count = len(astray) + len(missing)
+        if astray or missing or strays:
+            count = len(astray) + len(missing) + len(strays)
             _LOG.warning("%s: %d partitions were those of a superseded commit; put right", name, count)
             self._send(lambda: self._metastore.add_partitions(missing))
             self._send(lambda: self._metastore.alter_partitions(name, astray))
+            for values in strays:
+                self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
 
     # -- helpers -------------------------------------------------------------------------------
 

@@ -391,11 +391,13 @@ class Transaction:
         if self._replaces_all and not (self._reads or self._reads_all):
             return
         step = parent
-        while step.txn != self.base.txn:
+        while True:
             meets = step.touched & self._reads or (self._reads_all and step.touched)
             if meets or not self._same_shape(step) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")
+            if step.parent == self.base.txn:
+                return
             try:
                 step = read_manifest(self._kernel.files, state.layout, step.parent)
             except CorruptTable as error:

@@ -98,7 +98,9 @@ class Versions:
         """Whether the metastore compares, found out once on an existing table."""
         with self._lock:
             if self._compares is None:
-                self._compares = self._metastore.probe_compare_and_swap(name)
+                self._compares = self._metastore.compares
+            if self._compares is None:
+                self._compares = self._metastore.compares = self._metastore.probe_compare_and_swap(name)
                 if not self._compares:
                     _LOG.warning(
                         "This metastore ignores compare-and-swap (it lacks HIVE-26882); its lock API stands in: "

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernel.servers import MetastoreServer
 
+from kernel.servers import MetastoreServer
 from lakemerge.kernel import Jvm, Kernel, TableName
 from lakemerge.kernel.operations import history
 

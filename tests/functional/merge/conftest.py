@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -79,11 +79,11 @@ def models() -> dict[str, str]:
 
 
 @pytest.fixture(scope="class")
-def merger(project: Any) -> Iterator[Any]:
+def merger(project: Any) -> Any:
     """Makes a :class:`Merger`: ``merger(config, schema)``."""
     run_dbt(["run"])
 
     def make(config: dict[str, Any], schema: str) -> Merger:
         return Merger(project, config, schema)
 
-    yield make
+    return make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -60,7 +60,7 @@ class TestRefusals:
     def test_a_tie_across_batches_is_refused_too(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, "a", 1.0, 5)])
-        with pytest.raises(DbtRuntimeError, match="AmbiguousChange.*for the keys \\(1\\)"):
+        with pytest.raises(DbtRuntimeError, match=r"AmbiguousChange.*for the keys \(1\)"):
             table.merge([change(1, "other", 1.0, 5)])
         assert table.rows()[0]["name"] == "a"
 
@@ -89,7 +89,7 @@ class TestRefusals:
 
 
 class TestWithoutSequence:
-    CONFIG = {"unique_key": "id", "except_column_list": ["op", "ts"]}
+    CONFIG: ClassVar = {"unique_key": "id", "except_column_list": ["op", "ts"]}
 
     def test_rows_are_inserted_and_updated_and_equal_ones_left_alone(self, merger: Any) -> None:
         table = merger(self.CONFIG, SCHEMA)
@@ -294,14 +294,14 @@ class TestSchemaChange:
         assert [row["a"] for row in table.rows()] == ["7", "eight"]
 
     def test_fail_is_a_compilation_error(self, merger: Any) -> None:
-        with pytest.raises(CompilationError, match="new: b; gone: a"):
+        with pytest.raises(CompilationError, match=r"new: b; gone: a"):
             self.changed(merger, "fail")
 
     def test_a_lossy_type_is_refused(self, merger: Any) -> None:
         table = merger({"unique_key": "id"}, "id int, a int")
         table.merge([{"id": 1, "a": 7}])
         table._schema = "id int, a string"
-        with pytest.raises(DbtRuntimeError, match="IncompatibleColumn.*a: string into int"):
+        with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*a: string into int"):
             table.merge([{"id": 1, "a": "x"}])
 
 

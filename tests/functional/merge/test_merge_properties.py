@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -50,7 +51,7 @@ def split(feed: list[Change], seed: int) -> list[list[Change]]:
     random_.shuffle(changes)
     cuts = sorted(random_.randint(0, len(changes)) for _ in range(random_.randint(0, 2)))
     bounds = [0, *cuts, len(changes)]
-    return [changes[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [changes[start:end] for start, end in itertools.pairwise(bounds)]
 
 
 def shown(row: Change, config: dict[str, Any]) -> Change:

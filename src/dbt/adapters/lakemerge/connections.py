@@ -91,7 +91,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
         try:
             yield
         except LakemergeError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
         except PySparkException as error:
             logger.debug(f"Error while running:\n{sql}")
             raise SparkStatementError(str(error).strip(), error.getCondition()) from error

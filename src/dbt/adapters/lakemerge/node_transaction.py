@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
@@ -22,6 +25,20 @@ if TYPE_CHECKING:
 _LONGEST_FILTER = 1000
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _translated(method: F) -> F:
+    """Let the errors of a NodeTransaction's method reach dbt as dbt's own."""
+
+    @functools.wraps(method)
+    def run(self: NodeTransaction, *args: Any, **kwargs: Any) -> Any:
+        with self._guard(f"{method.__name__} {self.table}"):
+            return method(self, *args, **kwargs)
+
+    return cast("F", run)
 
 
 class NodeTransaction:
@@ -45,16 +62,19 @@ class NodeTransaction:
         table: str,
         rebuilds: bool,
         constraints: Mapping[str, str],
+        guard: Callable[[str], AbstractContextManager[None]],
         before_commit: Callable[[], None] | None = None,
     ) -> None:
         """
         Args:
+            guard: translates errors of Spark and of the kernel to dbt's.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
         """
         self._spark = spark
         self._transaction = transaction
         self._config = config
         self._constraints = constraints
+        self._guard = guard
         self._before_commit = before_commit
         self.plan = plan
         self.table = table
@@ -66,6 +86,12 @@ class NodeTransaction:
             transaction.replace_all()
 
     # -- what macros ask -----------------------------------------------------------------------
+
+    @property
+    def file_format(self) -> str:
+        """The format that files are written in: an existing table keeps its own."""
+        base = self._transaction.base
+        return base.file_format if base is not None and self.exists else self._config.file_format
 
     @property
     def partitioned(self) -> bool:
@@ -115,10 +141,11 @@ class NodeTransaction:
         )
         return "(" + " or ".join(f"({term})" for term in terms) + ")"
 
-    def names_of(self, rows: Iterable[Any]) -> list[str]:
-        """Partition names of rows that hold each partition column as a string, in order."""
+    def names_of(self, texts: Iterable[str]) -> list[str]:
+        """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each."""
+        rows = [json.loads(text) for text in texts]
         if not self.partitioned:
-            return [WHOLE_TABLE] if list(rows) else []
+            return [WHOLE_TABLE] if rows else []
         columns = [column.name for column in self.plan.partitions]
         return sorted(
             {
@@ -145,10 +172,32 @@ class NodeTransaction:
 
     # -- reading and writing -------------------------------------------------------------------
 
-    def read(self, names: Iterable[str] | None = None) -> None:
-        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`."""
-        self._transaction.read(names)
+    @_translated
+    def read(self, names: Iterable[str] | None = None) -> bool:
+        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`.
 
+        Returns:
+            Whether the table is still what this attempt was planned for. If another program has changed it, this
+            attempt is over: what it stages from here on is dropped, and the next one begins with the change.
+        """
+        base = self._transaction.base
+        if not self.exists or base is None:
+            return True
+        self._transaction.read(names)
+        now = self._transaction.base
+        if now is not None and now.txn != base.txn:
+            self._overtaken(f"version {now.version} ({now.operation})")
+        return self.conflict is None
+
+    def _overtaken(self, found: str) -> None:
+        self.conflict = CommitConflict(
+            expected=f"{self.table} to be as this attempt was planned for",
+            found=found,
+            action="The work has to be redone on the newer version.",
+        )
+        self._transaction.abort()
+
+    @_translated
     def open_ledger(self) -> bool:
         """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none."""
         base = self._transaction.base if self.exists else None
@@ -168,6 +217,7 @@ class NodeTransaction:
         base = self._transaction.base if self.exists else None
         return base is not None and len(base.sidecars.get("ledger", ())) >= 10
 
+    @_translated
     def stage(self, sql: str, touched: Iterable[str] | None = None) -> int:
         """Write the rows of a query as the new content of its partitions.
 
@@ -182,12 +232,14 @@ class NodeTransaction:
         """
         from pyspark.sql import Observation, functions
 
+        if self.conflict is not None:
+            return 0
         observation = Observation()
         checks = [
             functions.expr(f"count_if({broken})").alias(name) for name, broken in self._constraints.items()
         ]
         frame = self._spark.sql(sql).observe(observation, functions.expr("count(*)").alias("rows"), *checks)
-        self._write(frame, self._transaction.stage_directory, self._config.file_format, self.plan.partitions)
+        self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
         counts = observation.get
         self._check(counts)
         written = set(self._transaction.add_staged())
@@ -195,18 +247,18 @@ class NodeTransaction:
             self._transaction.remove(set(touched) - written)
         return int(counts["rows"])
 
+    @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
         directory = self._transaction.ledger_directory
         self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
         self._transaction.add_sidecar("ledger", directory, replace=replace)
 
-    def remove(self, names: Iterable[str]) -> None:
-        """Drop partitions."""
-        self._transaction.remove(names)
-
+    @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
         """Publish; when another commit came first, :attr:`conflict` says so and the work is redone."""
+        if self.conflict is not None:
+            return
         self._transaction.metrics.update({key: int(value) for key, value in metrics.items()})
         # what earlier commits knew of the rows need not hold for these
         self._transaction.properties = {
@@ -220,6 +272,7 @@ class NodeTransaction:
             self.conflict = conflict
             self._transaction.abort()
 
+    @_translated
     def skip(self) -> None:
         """End without a commit, for there is nothing to publish."""
         self._transaction.abort()
@@ -236,10 +289,12 @@ class NodeTransaction:
         rows = base.properties.get("rows") if base else 0
         return int(rows) if rows is not None else None
 
-    def base_property(self, name: str) -> Any:
-        """What an earlier commit left for later ones; ``None`` for nothing."""
-        base = self._transaction.base if self.exists else None
-        return base.properties.get(name) if base else None
+    def _configured_options(self, file_format: str) -> dict[str, str]:
+        """What the model's tblproperties say of the files, such as ``orc.compress``."""
+        properties = self._config.tblproperties
+        options = {key: value for key, value in properties.items() if key.startswith(f"{file_format}.")}
+        codec = properties.get(f"{file_format}.{'compress' if file_format == 'orc' else 'compression'}")
+        return {**options, "compression": codec.lower()} if codec else options
 
     def _check(self, counts: Mapping[str, int]) -> None:
         broken = [f"{name} by {counts[name]} rows" for name in self._constraints if counts[name]]
@@ -257,7 +312,8 @@ class NodeTransaction:
         size = 2 * self._config.target_file_size
         self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
         writer = frame.write.format(file_format).mode("append")
-        for name, value in WRITER_OPTIONS[file_format].items():
+        options = {**WRITER_OPTIONS[file_format], **self._configured_options(file_format)}
+        for name, value in options.items():
             writer = writer.option(name, value)
         if partitions:
             writer = writer.partitionBy(*(column.name for column in partitions))

@@ -13,6 +13,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.observations import observed
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Lakemerge")
 
+# For the programs that write to the table without lakemerge; its own files are compressed so too.
+_COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
+
 FEED = "lakemerge_feed"
 #: The feed with the columns that reach the table in the table's types.
 TYPED_FEED = "lakemerge_typed_feed"
@@ -45,7 +49,7 @@ class CommitResponse(AdapterResponse):
     """What a commit did, in dbt's result line and in ``run_results.json``.
 
     Attributes:
-        version: the version that the commit made, or the present one if nothing had to be written.
+        version: the version that the commit made; 0 if nothing had to be written.
         inserted, updated, deleted, ignored: rows of a merge by what became of their change; ``ignored`` are
             those that change nothing: late, repeated, or deletes of keys that are not there.
     """
@@ -61,12 +65,10 @@ class PublishingMethods(metaclass=AdapterMeta):
     """A mixin of the adapter; see the materializations for its use."""
 
     if TYPE_CHECKING:
+        connections: Any
 
         @property
         def handle(self) -> SessionHandle: ...
-
-        @property
-        def connections(self) -> Any: ...
 
     # -- configuration -------------------------------------------------------------------------
 
@@ -205,6 +207,7 @@ class PublishingMethods(metaclass=AdapterMeta):
         return self.connections.exception_handler("commit")
 
     def _kernel(self, model: Mapping[str, Any], config: WriteConfig | None) -> Kernel:
+        show_kernel_log()
         application = self.handle.application
         writer = {
             "agent": "dbt-lakemerge",
@@ -266,6 +269,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             table=f"`{name.schema}`.`{name.name}`",
             rebuilds=rebuild,
             constraints=self.enforced_checks(model),
+            guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
         )
 
@@ -282,7 +286,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             root=root,
             external=root is not None,
             owner=str(self.handle.spark.sparkContext.sparkUser()),
-            parameters=config.tblproperties,
+            parameters={**_COMPRESSION[config.file_format], **config.tblproperties},
         )
 
     def _describe(
@@ -360,7 +364,10 @@ class PublishingMethods(metaclass=AdapterMeta):
             code=operation.upper(),
             rows_affected=sum(told.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
             version=version or 0,
-            **{key: told[key] for key in known if key in told},
+            inserted=told.get("inserted", 0),
+            updated=told.get("updated", 0),
+            deleted=told.get("deleted", 0),
+            ignored=told.get("ignored", 0),
         )
 
     # -- operations ----------------------------------------------------------------------------

@@ -138,10 +138,8 @@ def stores_losslessly(source: DataType, target: DataType) -> bool:
             one.name.lower() == other.name.lower() and stores_losslessly(one.dataType, other.dataType)
             for one, other in pairs
         )
-    return (
-        type(source) is type(target)
-        and not isinstance(source, spark_types.DecimalType)
-        or _widens(source, target)
+    return (type(source) is type(target) and not isinstance(source, spark_types.DecimalType)) or _widens(
+        source, target
     )
 
 

@@ -28,6 +28,8 @@ _MERGE_ONLY = (
     "merge_exclude_columns",
     "sync",
     "tombstone_retention",
+    "on_sequence_tie",
+    "allow_empty_sync",
 )
 _NEED_SEQUENCE = ("apply_as_truncates",)
 _UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
@@ -104,9 +106,12 @@ class WriteConfig:
             on_foreign_write=reader.choice("on_foreign_write", "adopt"),
             location_root=reader.text("location_root"),
             target_file_size=reader.size("target_file_size", 128 * 2**20),
+            max_attempts=reader.count("max_attempts", 10),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
         )
-        problems += result._contradictions(merges, [name for name in _MERGE_ONLY if config.get(name)])
+        problems += result._contradictions(
+            merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
+        )
         if problems:
             raise InvalidConfig(
                 expected="a valid configuration",
@@ -233,6 +238,15 @@ class _Reader:
             self._problems.append(f"{name} must be a duration such as '30 days' or '12 hours', not {value!r}")
             return default
         return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+    def count(self, name: str, default: int) -> int:
+        value = self._get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self._problems.append(f"{name} must be a whole number above 0, not {value!r}")
+            return default
+        return int(value)
 
     def size(self, name: str, default: int) -> int:
         value = self._get(name)

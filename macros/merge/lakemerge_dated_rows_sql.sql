@@ -1,0 +1,27 @@
+{#
+    The stored rows with their sequences, whether the table holds them or the ledger does; for truncates, which end
+    rows by their sequence. See `lakemerge_stored_rows_sql`.
+#}
+{%- macro lakemerge_dated_rows_sql(merge, filter, has_ledger) -%}
+{%- if merge.stored_sequence or not has_ledger -%}
+{{ lakemerge_stored_rows_sql(merge, filter) }}
+{%- else -%}
+select
+    {%- for column in merge.columns %}
+    stored.{{ column.quoted }},
+    {%- endfor %}
+    live.__sequence as __stored_sequence
+from (
+    {{ lakemerge_stored_rows_sql(merge, filter) | indent(4) }}
+) as stored
+left join (
+    select
+        {{ lakemerge_keys_sql(merge) }},
+        max(__sequence) as __sequence
+    from lakemerge_ledger
+    where __kind = 'live'
+    group by {{ lakemerge_keys_sql(merge) }}
+) as live
+    on {% for key in merge.keys %}stored.{{ key.quoted }} = live.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
+{%- endif -%}
+{%- endmacro -%}
