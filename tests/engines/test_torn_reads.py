@@ -43,7 +43,7 @@ def make_table(site: Site, name: TableName) -> Path:
     source = prototypes / "0"
     for file in source.rglob("*.orc"):
         target = f"{txn.stage_directory}/{file.parent.name}/{file.name}"
-        site.kernel.files.copy(file.as_uri(), target)
+        site.kernel.files.copy(f"file:{file}", target)
     stage(site.kernel, txn, {})
     txn.commit()
     return prototypes

@@ -26,6 +26,7 @@ from kernel.support import (
 )
 from lakemerge.errors import ClaimHeld, CommitConflict
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.operations import vacuum
 
 _OLD: Rows = {"p=1": ["old"], "p=2": ["old"], "p=gone": ["old"]}
@@ -83,10 +84,9 @@ def paused(
         future = pool.submit(commit, writer, name)
         try:
             pause.wait()
-            state = Kernel(jvm).peek(name)
-            assert state is not None
-            for entry in writer.files.list(state.layout.open):
-                writer.heartbeats.stop(state.layout, entry.name)
+            layout = Layout(writer.default_root(name))
+            for entry in writer.files.list(layout.open):
+                writer.heartbeats.stop(layout, entry.name)
             yield future
         finally:
             pause.release()
