@@ -18,6 +18,7 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt.artifacts.schemas.run import RunExecutionResult, RunResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 from dbt.contracts.graph.manifest import Manifest
+from dbt_common.events.base_types import EventMsg
 
 
 class CommandFailed(Exception):
@@ -38,6 +39,7 @@ class DbtProject:
     profiles: Path
     state: Path
     _runner: dbtRunner | None = field(default=None, init=False)
+    _lines: list[str] = field(default_factory=list, init=False)
 
     def build(self, *arguments: str, variables: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
         """Run `dbt build` and return the adapter's answer for each node, by the node's name.
@@ -61,9 +63,11 @@ class DbtProject:
             raise CommandFailed("dbt show: expected a table of rows; found none")
         return [dict(zip(table.column_names, row.values(), strict=True)) for row in table.rows]
 
-    def run_operation(self, macro: str, arguments: Mapping[str, Any]) -> None:
-        """Run a macro by name, which prints what it has to say."""
+    def run_operation(self, macro: str, arguments: Mapping[str, Any]) -> list[str]:
+        """Run a macro by name and return the lines that it logs."""
+        self._lines.clear()
         self._run(["run-operation", macro, "--args", json.dumps(arguments)])
+        return list(self._lines)
 
     def _run(self, command: Sequence[str]) -> Sequence[RunResult]:
         if self._runner is None:
@@ -71,9 +75,14 @@ class DbtProject:
             manifest = self._invoke(dbtRunner(), ["parse"]).result
             if not isinstance(manifest, Manifest):
                 raise CommandFailed("dbt parse: expected a manifest; found none")
-            self._runner = dbtRunner(manifest=manifest)
+            self._runner = dbtRunner(manifest=manifest, callbacks=[self._collect])
         result = self._invoke(self._runner, command).result
         return result.results if isinstance(result, RunExecutionResult) else []
+
+    def _collect(self, event: EventMsg) -> None:
+        if event.info.name == "JinjaLogInfo":
+            # dbt's type of an event leaves out the text that every event has
+            self._lines.append(event.info.msg)  # type: ignore[attr-defined]
 
     def _invoke(self, runner: dbtRunner, command: Sequence[str]) -> dbtRunnerResult:
         folders = {

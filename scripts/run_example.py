@@ -81,8 +81,10 @@ def run(project: DbtProject, config: feeds.FeedConfig, landing: Path) -> None:
         counts.append(_build_day(project, files, day, config.days, with_unit_tests=not counts))
     _print_products(before, _told_products(project), config)
     _print_counts(counts)
-    print("\nCommits of product_master\n", flush=True)
-    project.run_operation("lakemerge_history", {"table": "product_master"})
+    print("\nCommits of product_master, the newest first\n")
+    for line in project.run_operation("lakemerge_history", {"table": "product_master"}):
+        print(line)
+    sys.stdout.flush()
     progress(f"[done] {time.monotonic() - started:.0f} s; the tables stay in the warehouse")
 
 

@@ -14,11 +14,11 @@ changes as (
 
 ),
 
--- A day run twice replaces its own partition. Spread over eight writers, as a busy ingestion
--- would be, each day leaves many small files: product_change_log_compacted gathers them.
+-- A day run twice replaces its own partition. A partition a day leaves a small file a day:
+-- product_change_log_compacted gathers them.
 delivered as (
 
-    select /*+ repartition(8) */
+    select
         product_id,
         category,
         brand,
