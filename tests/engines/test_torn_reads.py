@@ -18,7 +18,7 @@ from lakemerge.kernel import HiveColumn, TableDefinition, TableName
 _TESTS = Path(__file__).parents[1]
 PARTITIONS = 20
 ROWS = 50
-CONTENTS = 6
+CONTENTS = 3
 _QUERY = "select count(*), count(distinct p), min(v), max(v), sum(v * n) from {name}"
 #: Of content v, which has the value v in each of its rows.
 _SUM_OF_N = PARTITIONS * sum(range(ROWS))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakemerge.errors import CorruptTable
+from lakemerge.kernel.definition import same_keys
 from lakemerge.kernel.metastore import HiveColumn
 
 FORMAT = 1
@@ -110,6 +111,14 @@ class Manifest:
     def touched(self) -> frozenset[str]:
         """The partitions whose rows may differ from the version before."""
         return frozenset(self.written) | frozenset(self.removed)
+
+    def same_shape(self, other: Manifest) -> bool:
+        """Whether columns, partition columns and format are the same; comments do not matter."""
+        return (
+            same_keys(self.columns, other.columns)
+            and same_keys(self.partition_columns, other.partition_columns)
+            and self.file_format == other.file_format
+        )
 
     @property
     def total_bytes(self) -> int:

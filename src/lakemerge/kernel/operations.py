@@ -66,7 +66,8 @@ def vacuum(
 
     The newest version is always kept, and every one that was still the newest at some moment of the retention
     time, which must outlive the longest query. Open transactions are left alone, and so is all that lies outside
-    the table's root and all that another program put there after version 0.
+    the table's root, and every superseded directory that another program has written into since: an INSERT that was
+    planned before a commit may end after it, and nobody but its author can say where its rows belong.
 
     Args:
         dry_run: only tell what would be deleted.
@@ -112,6 +113,11 @@ def _garbage(
         for path in paths
     }
     committed = {manifest.txn for manifest in kept}
+    recorded = {
+        normal(layout.absolute(entry.location)): entry.digest
+        for manifest in (*kept, *expired)
+        for entry in manifest.partitions.values()
+    }
     if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
         yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
@@ -123,7 +129,9 @@ def _garbage(
             if not in_chain and entry.modified > oldest:
                 continue  # a transaction that died lately, or one whose claim is on its way
             reason = "superseded" if in_chain else "left by a transaction that never committed"
-            yield from _dead_parts(kernel, entry.path, live, reason)
+            for item in _dead_parts(kernel, entry.path, live, reason):
+                if not _written_late(kernel, normal(item.path), recorded):
+                    yield item
     for entry in idle[layout.empty]:
         # a query may have planned with it
         if entry.modified <= oldest:
@@ -178,6 +186,21 @@ def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Itera
     for entry in kernel.files.list(path):
         if entry.is_directory:
             yield from _dead_parts(kernel, entry.path, live, reason)
+
+
+def _written_late(kernel: Kernel, path: str, recorded: dict[str, str]) -> bool:
+    """Whether another program has written into a directory after a commit had superseded it."""
+    for location, digest in recorded.items():
+        if location == path or location.startswith(f"{path}/"):
+            found = kernel.files.fingerprint(location)
+            if found.files and found.digest != digest:
+                _LOG.warning(
+                    "%s: another program wrote into this directory after a commit had superseded it, so its rows "
+                    "are not in the table. It is kept: insert them again from there, then delete it",
+                    location,
+                )
+                return True
+    return False
 
 
 def _superseded_originals(

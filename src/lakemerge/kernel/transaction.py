@@ -38,6 +38,7 @@ from lakemerge.kernel.layout import Layout, new_transaction_id
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
+from lakemerge.kernel.properties import united_properties
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 
 if TYPE_CHECKING:
@@ -393,7 +394,7 @@ class Transaction:
         step = parent
         while True:
             meets = step.touched & self._reads or (self._reads_all and step.touched)
-            if meets or not self._same_shape(step) or step.parent is None:
+            if meets or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")
             if step.parent == self.base.txn:
@@ -402,15 +403,6 @@ class Transaction:
                 step = read_manifest(self._kernel.files, state.layout, step.parent)
             except CorruptTable as error:
                 raise self._conflict("that versions since then are vacuumed") from error
-
-    def _same_shape(self, step: Manifest) -> bool:
-        """Whether a commit left columns, partition columns and format as this transaction knows them."""
-        assert self.base is not None
-        return (
-            same_keys(step.columns, self.base.columns)
-            and same_keys(step.partition_columns, self.base.partition_columns)
-            and step.file_format == self.base.file_format
-        )
 
     def _check_pins(self, state: TableState, parent: Manifest) -> None:
         """Whether what was read is still the same; other programs do not claim before they write.
@@ -463,26 +455,11 @@ class Transaction:
             removed=tuple(sorted(removed - {WHOLE_TABLE})),
             committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             metrics=dict(self.metrics),
-            properties=self._united_properties(parent),
+            properties=united_properties(self.properties, self.base, None if self._replaces_all else parent),
             sidecars=self._united_sidecars(parent),
             writer=self._kernel.writer,
             lease_seconds=self._kernel.settings.lease_seconds,
         )
-
-    def _united_properties(self, parent: Manifest | None) -> dict[str, Any]:
-        properties = dict(self.properties)
-        if parent is None or self.base is None or parent.txn == self.base.txn or self._replaces_all:
-            return properties
-        for key, value in parent.properties.items():
-            mine = properties.get(key)
-            if isinstance(value, list) and isinstance(mine, list):
-                properties[key] = mine + [item for item in value if item not in mine]
-            elif isinstance(value, int) and isinstance(mine, int):
-                # a sum such as the number of rows: theirs, and what this transaction adds
-                properties[key] = value + mine - self.base.properties.get(key, 0)
-        for key in set(properties) - set(parent.properties):
-            del properties[key]
-        return properties
 
     def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
         sidecars = dict(parent.sidecars) if parent and not self._replaces_all else {}
