@@ -4,6 +4,7 @@
     {%- set options = adapter.write_config(model) -%}
     {%- set grant_config = config.get('grants') -%}
     {%- set agate_table = load_agate_table() -%}
+    {%- do adapter.check_seed_columns(agate_table.column_names, config.get('quote_columns')) -%}
     {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -8,7 +8,14 @@ from typing import Any
 import agate
 import pyarrow
 import pytest
-from dbt.adapters.lakemerge.seeds import InvalidSeedValue, _array, _text, inferred_type
+from dbt.adapters.lakemerge.seeds import (
+    InvalidSeedColumn,
+    InvalidSeedValue,
+    _array,
+    _text,
+    check_columns,
+    inferred_type,
+)
 from dbt_common.clients.agate_helper import from_csv
 
 CSV = """id,amount,flag,day,moment,text,empty
@@ -89,3 +96,14 @@ def test_the_ends_of_64_bits_fit(value: int) -> None:
 )
 def test_values_as_spark_casts_them_back(value: object, text: str) -> None:
     assert _text(value) == text
+
+
+def test_a_wrong_delimiter_is_told_where_names_are_not_quoted() -> None:
+    with pytest.raises(InvalidSeedColumn, match="set `delimiter`"):
+        check_columns(["id", "a|b"], quote_columns=False)
+
+
+@pytest.mark.parametrize("quote_columns", [True, None])
+def test_names_that_need_quotes_may_be_quoted(quote_columns: bool | None) -> None:
+    check_columns(["a b"], quote_columns)
+    check_columns(["plain_1"], False)

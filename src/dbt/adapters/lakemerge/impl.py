@@ -23,7 +23,7 @@ from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt.adapters.lakemerge.publishing import PublishingMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.seeds import inferred_type
+from dbt.adapters.lakemerge.seeds import check_columns, inferred_type
 from dbt.adapters.lakemerge.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
@@ -122,6 +122,14 @@ class LakemergeAdapter(PublishingMethods, SparkAdapter):
                 return
             relation = relation.incorporate(type=self.Relation.type_of(table.kind))
         self.execute_macro("drop_relation", kwargs={"relation": relation})
+
+    @available.parse_none
+    def drop_schema(self, relation: BaseRelation) -> None:
+        """Drop a schema with everything in it, tables with all their versions."""
+        for existing in self.list_relations_without_caching(relation):
+            if existing.is_table:
+                self.drop_table(existing)
+        super().drop_schema(relation)
 
     @available.parse_none
     def truncate_relation(self, relation: BaseRelation) -> None:
@@ -282,6 +290,11 @@ class LakemergeAdapter(PublishingMethods, SparkAdapter):
     def split_statements(self, text: str | None) -> list[str]:
         """The SQL statements of a text, such as a ``sql_header``."""
         return [statement for statement in split_statements(text or "") if statement.strip()]
+
+    @available
+    def check_seed_columns(self, names: Iterable[str], quote_columns: bool | None) -> None:
+        """Refuse a seed's columns that cannot be made as its config says."""
+        check_columns(names, quote_columns)
 
     @available
     def string_literal(self, text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _MAX_BIGINT = 2**63 - 1
+_PLAIN_NAME = re.compile(r"\w+")
+
+
+class InvalidSeedColumn(DbtRuntimeError):
+    """A seed has a column that cannot be made as its config says."""
 
 
 class InvalidSeedValue(DbtRuntimeError):
@@ -48,6 +54,24 @@ def frame_of_agate(
     return frame.select(
         *(_typed(name, array.type, types[name]) for name, array in zip(types, arrays, strict=True))
     )
+
+
+def check_columns(names: Iterable[str], quote_columns: bool | None) -> None:
+    """Refuse names that need quotes where the seed says ``quote_columns: false``.
+
+    A file read with the wrong delimiter has one such column, and would make a table of one column.
+
+    Raises:
+        InvalidSeedColumn: a name has other characters than letters, digits and underscores.
+    """
+    if quote_columns is not False:
+        return
+    for name in names:
+        if not _PLAIN_NAME.fullmatch(name):
+            raise InvalidSeedColumn(
+                f"Expected columns of plain names under `quote_columns: false`; found {name}. "
+                "If the file has another delimiter, set `delimiter`; else set `quote_columns: true`."
+            )
 
 
 def inferred_type(table: agate.Table, index: int) -> str:
