@@ -106,7 +106,7 @@ def check_writers(
     assert_nothing_orphaned(kernel, name)
 
 
-@pytest.mark.parametrize("mode", ["disjoint", "same", "whole"])
+@pytest.mark.parametrize("mode", ["disjoint", "same", pytest.param("whole", marks=pytest.mark.slow)])
 def test_few_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
     check_writers(server, kernel, name, mode, writers=4, commits=5)
 

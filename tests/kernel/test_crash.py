@@ -151,7 +151,14 @@ def test_killed_at_step(
     check_recovery(kernel, name, expected[kind], claimed=step not in BEFORE_CLAIM)
 
 
-@pytest.mark.parametrize("step", ["manifest written", "registered", "swapped"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("manifest written", marks=pytest.mark.slow),
+        pytest.param("registered", marks=pytest.mark.slow),
+        "swapped",
+    ],
+)
 def test_killed_with_its_java(
     step: str, killer: Killer, kernel: Kernel, name: TableName, expected: Expectations
 ) -> None:
@@ -160,7 +167,13 @@ def test_killed_with_its_java(
     check_recovery(kernel, name, expected["swap"], claimed=step not in BEFORE_CLAIM)
 
 
-@pytest.mark.parametrize("kind", OPERATIONS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind in ("take-in", "drop-adopted") else pytest.mark.slow)
+        for kind in OPERATIONS
+    ],
+)
 def test_operation_killed_after_each_write(
     kind: str, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations
 ) -> None:

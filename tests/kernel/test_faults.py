@@ -70,8 +70,14 @@ def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jv
     assert dice.failures > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("partitioned", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "partitioned"),
+    [
+        *((kind, True) for kind in KINDS),
+        ("swap", False),
+        *(pytest.param(kind, False, marks=pytest.mark.slow) for kind in KINDS if kind != "swap"),
+    ],
+)
 def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:
     """One metastore call of a commit after the other loses its reply."""
     sound = Kernel(jvm)
@@ -96,7 +102,13 @@ def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: 
     assert "alter_table" in lost_replies
 
 
-@pytest.mark.parametrize("kind", ["create", "create-whole", *OPERATIONS])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind in ("create", "adopt", "take-in", "drop") else pytest.mark.slow)
+        for kind in ("create", "create-whole", *OPERATIONS)
+    ],
+)
 def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
     """One write to the metastore after the other loses its reply, each on a table of its own."""
     sound = Kernel(jvm)

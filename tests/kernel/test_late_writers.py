@@ -119,7 +119,7 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize("later", [undo, build_on])
+@pytest.mark.parametrize("later", [pytest.param(undo, marks=pytest.mark.slow), build_on])
 @pytest.mark.parametrize("point", POINTS)
 def test_a_late_writer_changes_nothing(
     point: str, later: Callable[[Kernel, TableName], Rows], jvm: Jvm, kernel: Kernel, name: TableName
@@ -180,7 +180,14 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
     assert_whole(kernel, name)
 
 
-@pytest.mark.parametrize("kind", ["rebuild", "rebuild-to-whole", "rebuild-from-whole"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "rebuild",
+        pytest.param("rebuild-to-whole", marks=pytest.mark.slow),
+        pytest.param("rebuild-from-whole", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("step", ["claimed", "row dropped", "recreated"])
 def test_a_late_rebuild_changes_nothing(
     step: str, kind: str, jvm: Jvm, kernel: Kernel, name: TableName
