@@ -10,7 +10,7 @@
     {%- set strategy = lakemerge_incremental_strategy() -%}
     {%- set options = adapter.write_config(model, strategy) -%}
     {%- set rebuild = should_full_refresh() or (existing is not none and existing.is_view) -%}
-    {%- set grant_config = config.get('grants') -%}
+    {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
@@ -22,7 +22,6 @@
     {%- set response = lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
     {%- do store_result('main', response=response) -%}
 
-    {%- do apply_grants(target, grant_config, should_revoke=false) -%}
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

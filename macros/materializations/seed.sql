@@ -2,7 +2,7 @@
 {% materialization seed, adapter='lakemerge' -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.write_config(model) -%}
-    {%- set grant_config = config.get('grants') -%}
+    {%- do refuse_grants(target, config.get('grants')) -%}
     {%- set agate_table = load_agate_table() -%}
     {%- do adapter.check_seed_columns(agate_table.column_names, config.get('quote_columns')) -%}
     {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
@@ -12,7 +12,6 @@
     {%- set response = lakemerge_replace(target, options) -%}
     {%- do store_result('main', response=response, agate_table=agate_table) -%}
 
-    {%- do apply_grants(target, grant_config, should_revoke=false) -%}
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

@@ -2,7 +2,7 @@
 {% materialization table, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.write_config(model) -%}
-    {%- set grant_config = config.get('grants') -%}
+    {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
@@ -14,7 +14,6 @@
     {%- set response = lakemerge_replace(target, options) -%}
     {%- do store_result('main', response=response) -%}
 
-    {%- do apply_grants(target, grant_config, should_revoke=false) -%}
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

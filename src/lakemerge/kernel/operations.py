@@ -121,17 +121,15 @@ def _garbage(
     if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
         yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
-    for folder in (layout.data, layout.ledger):
-        for entry in idle[folder]:
-            if not entry.is_directory:
-                continue
-            in_chain = entry.name in committed or any(entry.name == manifest.txn for manifest in expired)
-            if not in_chain and entry.modified > oldest:
-                continue  # a transaction that died lately, or one whose claim is on its way
-            reason = "superseded" if in_chain else "left by a transaction that never committed"
-            for item in _dead_parts(kernel, entry.path, live, reason):
-                if not _written_late(kernel, normal(item.path), recorded):
-                    yield item
+    in_chain = committed | {manifest.txn for manifest in expired}
+    for entry in (*idle[layout.data], *idle[layout.ledger]):
+        # not in the chain and young: a transaction that died lately, or one whose claim is on its way
+        if not entry.is_directory or (entry.name not in in_chain and entry.modified > oldest):
+            continue
+        reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
+        for item in _dead_parts(kernel, entry.path, live, reason):
+            if not _written_late(kernel, normal(item.path), recorded):
+                yield item
     for entry in idle[layout.empty]:
         # a query may have planned with it
         if entry.modified <= oldest:
