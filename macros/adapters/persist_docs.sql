@@ -15,6 +15,8 @@
             {%- set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
             {%- do comments.update(column_comments(relation, model.columns, existing)) -%}
         {%- endif -%}
-        {%- do adapter.set_comments(relation, description, comments) -%}
+        {%- if description or comments -%}
+            {%- do adapter.set_comments(relation, description, comments) -%}
+        {%- endif -%}
     {%- endif -%}
 {%- endmacro %}

@@ -45,8 +45,9 @@ def test_comments_are_whole_where_the_metastore_has_a_part() -> None:
     assert {row["table_comment"] for row in rows} == {"about"}
 
 
-def test_a_view_without_columns_in_the_metastore_is_asked_of_spark() -> None:
-    rows = rows_of(table("VIRTUAL_VIEW"), (HiveColumn("id", "int"),))
+@pytest.mark.parametrize("stored", [(), (HiveColumn("col", "array<string>", "from deserializer"),)])
+def test_a_view_without_columns_in_the_metastore_is_asked_of_spark(stored: tuple[HiveColumn, ...]) -> None:
+    rows = rows_of(table("VIRTUAL_VIEW", stored), (HiveColumn("id", "int"),))
     assert [(row["table_type"], row["column_name"]) for row in rows] == [("view", "id")]
 
 

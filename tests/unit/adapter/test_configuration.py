@@ -65,6 +65,12 @@ def test_spark_defaults_count_more_than_hive_site(conf: Path) -> None:
     assert "spark.ui.enabled" not in found.application
 
 
+@pytest.mark.parametrize("prefix", ["spark.hadoop.", "spark."])
+def test_the_metastore_by_any_of_its_names(prefix: str) -> None:
+    parameters = {prefix + "hive.metastore.uris": "thrift://mine:2"}
+    assert configuration(server_side_parameters=parameters).metastore_uris == "thrift://mine:2"
+
+
 def test_the_profile_counts_most(conf: Path) -> None:
     (conf / "spark-defaults.conf").write_text("spark.hadoop.hive.metastore.uris thrift://mine:2\n")
     assert configuration(metastore="thrift://profile:3").metastore_uris == "thrift://profile:3"

@@ -35,6 +35,8 @@ _STATISTICS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "files": ("Files", "Number of files", ("numFiles",)),
     "version": ("Version", "Commits since lakemerge made or adopted the table", (VERSION,)),
 }
+# What Spark keeps as the columns of a view that has types unknown to Hive.
+_NO_COLUMNS = ((), (HiveColumn("col", "array<string>", "from deserializer"),))
 _FIELDS = ("label", "value", "description", "include")
 
 
@@ -44,10 +46,10 @@ def catalog_rows(
     """One row a column, partition columns last, positions from 1.
 
     Args:
-        columns_of_view: gives the columns of a view that Spark stored without any.
+        columns_of_view: gives the columns of a view for which the metastore has none.
     """
     columns: Sequence[HiveColumn] = (*table.columns, *table.partition_columns)
-    if not table.columns and table.kind == "VIRTUAL_VIEW":
+    if table.kind == "VIRTUAL_VIEW" and tuple(table.columns) in _NO_COLUMNS:
         columns = tuple(columns_of_view(table))
     shared = {
         "table_database": None,

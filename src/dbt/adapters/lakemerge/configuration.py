@@ -102,14 +102,20 @@ class Configuration:
         # spark-submit warns of names that are not Spark's; each session is given those
         application = {name: value for name, value in application.items() if name.startswith("spark.")}
         known = {**outside, **application}
-        uris = known.get(_HADOOP + _HIVE_URIS, known.get(_HIVE_URIS, ""))
-        url = known.get(_HADOOP + _JDO_URL, known.get(_JDO_URL, _derby_url(None)))
+        uris = _hive_setting(known, _HIVE_URIS) or ""
+        url = _hive_setting(known, _JDO_URL) or _derby_url(None)
         return cls(
             application=application,
             metastore_uris=uris,
             derby=None if uris else _derby_folder(url),
             warehouse=warehouse,
         )
+
+
+def _hive_setting(known: Mapping[str, str], name: str) -> str | None:
+    """A setting of Hive by any of the names that Spark knows it by; hive-site.xml counts least."""
+    names = (_HADOOP + name, f"spark.{name}", name)
+    return next((known[variant] for variant in names if variant in known), None)
 
 
 def session_settings(credentials: LakemergeCredentials) -> dict[str, str]:

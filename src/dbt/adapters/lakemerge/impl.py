@@ -198,6 +198,14 @@ class LakemergeAdapter(PublishingMethods, SparkAdapter):
             return self._columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`")
         return (*table.columns, *table.partition_columns)
 
+    def _columns_of_view(self, table: HiveTable) -> Iterable[HiveColumn]:
+        try:
+            return self._columns_of(table)
+        except SparkStatementError as error:
+            # one view whose tables are gone must not keep the others out of the docs
+            logger.warning(f"No columns of {table.name} for the catalog: {error.msg.splitlines()[0]}")
+            return ()
+
     def _columns_by_spark(self, name: str) -> list[HiveColumn]:
         try:
             with self.connections.exception_handler(f"describe {name}"):
@@ -256,7 +264,7 @@ class LakemergeAdapter(PublishingMethods, SparkAdapter):
         with self.connections.exception_handler("catalog"):
             for schema, wanted in names.items():
                 for table in metastore.tables(schema.lower(), wanted) if wanted else ():
-                    rows.extend(catalog_rows(table, self._columns_of))
+                    rows.extend(catalog_rows(table, self._columns_of_view))
         return catalog_table(rows)
 
     # -- Python models, seeds, incremental models --------------------------------------------------
