@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
-from lakemerge.errors import JavaNotFound, MetastoreUnreachable
-from lakemerge.java import Java
-
 from dbt.adapters.lakemerge import diagnostics
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.errors import JavaNotFound, MetastoreUnreachable
+from lakemerge.java import Java
 
 CREDENTIALS = LakemergeCredentials(schema="s")
 
