@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from kernel.commits import COMMITS
-from kernel.faults import HookedMetastore
+from kernel.faults import HookedFileSystem, HookedMetastore
 from kernel.support import (
     NO_RETENTION,
     Rows,
@@ -267,3 +267,27 @@ def test_vacuum_dry_run_deletes_nothing_and_keeps_what_queries_need(kernel: Kern
     vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
     assert vacuum(kernel, name, retention=NO_RETENTION) == []
+
+
+@pytest.mark.parametrize("call", range(1, 8))
+def test_vacuum_keeps_what_is_committed_while_it_looks(
+    call: int, jvm: Jvm, kernel: Kernel, name: TableName
+) -> None:
+    """A commit begins before vacuum and ends right before one of the listings that vacuum makes."""
+    create(kernel, name, _OLD)
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    stage(kernel, txn, {"p=1": ["newest"]})
+    listings = 0
+
+    def commit_before(made: str) -> None:
+        nonlocal listings
+        listings += made == "list"
+        if listings == call and txn.state == "open":
+            txn.commit()
+
+    vacuuming = Kernel(jvm, files=HookedFileSystem(jvm, before=commit_before))
+    vacuum(vacuuming, name, retention=NO_RETENTION, dry_run=False)
+    assert txn.state == "committed"
+    assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
+    assert_nothing_orphaned(kernel, name)
