@@ -200,6 +200,15 @@ def same_keys(one: Sequence[HiveColumn], other: Sequence[HiveColumn]) -> bool:
     return [(key.name, key.type) for key in one] == [(key.name, key.type) for key in other]
 
 
+def needs_new_row(before: Sequence[HiveColumn], after: Sequence[HiveColumn]) -> bool:
+    """Whether the metastore would refuse these columns in the place of others.
+
+    It compares their types by position (``hive.metastore.disallow.incompatible.col.type.changes``), so that a
+    column which is dropped makes its followers look changed; ORC and Parquet files go by name.
+    """
+    return any(one.type != other.type for one, other in zip(before, after, strict=False))
+
+
 def forget_spark_schema(raw: Any) -> None:
     """Drop Spark's own copy of the schema, which it would otherwise believe over the metastore's columns."""
     parameters = raw.getParameters()

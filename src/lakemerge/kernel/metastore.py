@@ -7,7 +7,6 @@ caller looks before it decides.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,8 +21,6 @@ from lakemerge.kernel.jvm import Jvm
 from lakemerge.kernel.names import TableName
 
 T = TypeVar("T")
-
-_LOG = logging.getLogger("lakemerge")
 
 #: Hive's own switch against recomputing (and so listing files) when a table or partition is altered.
 _KEEP_STATISTICS = ("DO_NOT_UPDATE_STATS", "true")
@@ -124,17 +121,7 @@ class Metastore:
             except Py4JJavaError as error:
                 raise _unreachable(error, str(conf.get("hive.metastore.uris") or "embedded")) from error
             self._local.pid = os.getpid()
-            self._allow_column_changes(self._local.client)
         return self._local.client
-
-    @staticmethod
-    def _allow_column_changes(client: Any) -> None:
-        """Let this connection drop columns: Hive compares them by position, while ORC and Parquet go by name."""
-        try:
-            client.setMetaConf("hive.metastore.disallow.incompatible.col.type.changes", "false")
-        except Py4JJavaError as error:
-            # an older server: its own setting decides, and a change that it refuses ends in its own words
-            _LOG.debug("The metastore keeps its check of column types: %s", error.java_exception.getMessage())
 
     def _drop_client(self) -> None:
         self._local.pid = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lakemerge.errors import TableNotFound
@@ -19,6 +19,7 @@ from lakemerge.kernel.definition import (
     TableDefinition,
     fields,
     move,
+    needs_new_row,
     new_table,
     same_keys,
     set_statistics,
@@ -69,14 +70,15 @@ class RollForward:
             )
         if table is not None and not self._holds_claim(table, manifest):
             return
-        if table is None or not same_keys(table.partition_columns, manifest.partition_columns):
+        parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
+        rebuilds = makes_row_anew(parent, manifest)
+        if table is None or (rebuilds and not _is_row_of(table, manifest)):
             table = self._recreate(name, table, rebuild, layout, manifest)
             if table is None:
                 return
-        parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
         if table.partitioned and not self._swap(table, layout, manifest, parent):
             return
-        if not same_keys(parent.partition_columns, manifest.partition_columns):
+        if rebuilds:
             self.rebuilds.end(name, manifest.txn)
         self._settle(name, manifest)
         self._step("settled")
@@ -90,7 +92,8 @@ class RollForward:
         name = table.name
         existing = set(self._metastore.partition_names(name))
         empty = layout.empty_of(manifest.txn)
-        fresh = [partition for partition in manifest.written if partition not in existing]
+        moved = self._moved(manifest, parent)
+        fresh = [partition for partition in moved if partition not in existing]
         gone = [partition for partition in manifest.removed if partition in existing]
         if fresh or gone:
             self._files.make_directory(empty)
@@ -112,6 +115,11 @@ class RollForward:
         self._step("dropped")
         return True
 
+    @staticmethod
+    def _moved(manifest: Manifest, parent: Manifest) -> Sequence[str]:
+        """The partitions that have to get a location: of a row that is made anew, all."""
+        return sorted(manifest.partitions) if makes_row_anew(parent, manifest) else manifest.written
+
     def _drop_empty(self, name: TableName, partitions: list[str], empty: str) -> None:
         """Drop those partitions that still point to this commit's empty directory, not what others made of them."""
         for raw in self._metastore.partitions(name, partitions):
@@ -125,7 +133,7 @@ class RollForward:
         """The one call that moves all touched partitions at once."""
         locations = {
             partition: layout.absolute(manifest.partitions[partition].location)
-            for partition in manifest.written
+            for partition in self._moved(manifest, parent)
         }
         locations.update(
             {
@@ -318,6 +326,17 @@ class RollForward:
                 if attempt == _SENDS:
                     raise
         return None
+
+
+def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
+    """Whether a commit changes what the metastore refuses to change in a table's row."""
+    same = same_keys(parent.partition_columns, manifest.partition_columns)
+    return not same or needs_new_row(parent.columns, manifest.columns)
+
+
+def _is_row_of(table: HiveTable, manifest: Manifest) -> bool:
+    same = same_keys(table.partition_columns, manifest.partition_columns)
+    return same and same_keys(table.columns, manifest.columns)
 
 
 def _partition_of(raw: Any, manifest: Manifest) -> str:

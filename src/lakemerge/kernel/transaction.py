@@ -30,7 +30,6 @@ from lakemerge.kernel.definition import (
     forget_spark_schema,
     move,
     new_table,
-    same_keys,
     set_statistics,
     set_storage,
 )
@@ -39,6 +38,7 @@ from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import united_properties
+from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Transaction:
         manifest = self._manifest(state, parent)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
-        rebuilt = not same_keys(state.table.partition_columns, self._keys)
+        rebuilt = makes_row_anew(parent, manifest)
         whole = not self._keys and not rebuilt
         value = str(manifest.version) if whole else f"{manifest.version}:{self.txn}"
         # the settled transaction's id moves with the version, so a claim leaves it alone
