@@ -13,6 +13,11 @@
         'truncates': 'count_if(__is_truncate)',
         'deletes': 'count_if(__is_delete and not __is_truncate)',
     } -%}
+    {%- if merge.sequence_metrics -%}
+        {%- do metrics.update({
+            'live_partitions': 'collect_set(if(__is_truncate or __is_delete, null, ' ~ partition ~ '))',
+        }) -%}
+    {%- endif -%}
     {%- if merge.partition_known -%}
         {%- do metrics.update({
             'partitions': 'collect_set(if(__is_truncate, null, ' ~ partition ~ '))',

@@ -8,8 +8,8 @@
     {%- if not txn.read(scanned) -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- if lakemerge_is_ahead(merge, feed) and not txn.rewrites_all -%}
-        {%- set counts = lakemerge_stage_ahead(txn, merge, feed) -%}
+    {%- if lakemerge_is_ahead(merge, txn, feed) -%}
+        {%- set counts = lakemerge_stage_ahead(txn, merge, feed, scanned) -%}
         {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}
     {%- endif -%}
     {%- set has_ledger = txn.open_ledger() -%}

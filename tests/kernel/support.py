@@ -99,8 +99,8 @@ def locations(kernel: Kernel, name: TableName) -> dict[str, str]:
     names = kernel.metastore.partition_names(name)
     columns = [column.name for column in table.partition_columns]
     return {
-        partition_name(columns, [str(value) for value in raw.getValues()]): str(raw.getSd().getLocation())
-        for raw in kernel.metastore.partitions(name, names)
+        partition_name(columns, partition.values): partition.location
+        for partition in kernel.metastore.partitions(name, names)
     }
 
 
@@ -148,8 +148,8 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     assert state.table.columns == manifest.columns
     assert state.table.partition_columns == manifest.partition_columns
     if state.table.partitioned:
-        for raw in kernel.metastore.partitions(name, list(found)):
-            columns = [(str(column.getName()), str(column.getType())) for column in raw.getSd().getCols()]
+        for partition in kernel.metastore.partitions(name, list(found)):
+            columns = [(column.name, column.type) for column in partition.columns]
             assert columns == [(column.name, column.type) for column in manifest.columns]
     assert kernel.files.list(state.layout.open) == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
@@ -174,5 +174,5 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
 
 def raw_partition(kernel: Kernel, name: TableName, partition: str) -> Any:
     """The Java ``Partition`` of this name."""
-    (raw,) = kernel.metastore.partitions(name, [partition])
-    return raw
+    (found,) = kernel.metastore.partitions(name, [partition])
+    return found.raw

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,15 +167,22 @@ def set_storage(storage: Any, columns: Any, file_format: str) -> None:
 
 
 def set_statistics(
-    raw: Any, *, files: int, size: int, rows: int | None = None, with_spark: bool = False
+    raw: Any,
+    present: Iterable[str],
+    *,
+    files: int,
+    size: int,
+    rows: int | None = None,
+    with_spark: bool = False,
 ) -> None:
     """Replace the statistics in a table's or a partition's parameters; those not known are removed.
 
     Args:
+        present: the names of the parameters that it has.
         with_spark: also write Spark's own keys, which its optimizer takes the size from.
     """
     parameters = raw.getParameters()
-    for key in [str(key) for key in parameters]:
+    for key in present:
         if key in _STATISTICS or key.startswith(_SPARK_STATISTICS):
             parameters.remove(key)
     parameters.put("numFiles", str(files))

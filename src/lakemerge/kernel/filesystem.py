@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +16,11 @@ from lakemerge.errors import StorageError
 from lakemerge.kernel.jvm import Jvm
 
 T = TypeVar("T")
+
+_STATUS = re.compile(
+    r"FileStatus\{path=(?P<path>[^;]*); isDirectory=(?P<directory>true|false);"
+    r"(?: length=(?P<length>\d+);[^{}]*?)? modification_time=(?P<modified>\d+);"
+)
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,31 @@ class FileSystem:
     def list(self, path: str) -> list[FileEntry]:
         """What a directory holds, not recursive; empty where there is no directory."""
         try:
-            statuses = self._invoke("list", path, lambda system, where: list(system.listStatus(where)))
+            return self._invoke("list", path, lambda system, where: self._entries(system.listStatus(where)))
         except FileNotFoundError:
             return []
-        return [_entry(status) for status in statuses]
+
+    def _entries(self, statuses: Any) -> builtins.list[FileEntry]:
+        """The entries of a Java array of ``FileStatus``.
+
+        Their common text is read where it has the form that it has in Hadoop 3: one round trip for a directory
+        instead of six for each file in it. Any other form is noticed, and then they are asked one by one.
+        """
+        count = len(statuses)
+        text = str(self.jvm.java.org.apache.commons.lang3.ArrayUtils.toString(statuses))
+        matches = list(_STATUS.finditer(text))
+        if len(matches) != count or text.count("modification_time=") != count:
+            return [_entry(status) for status in statuses]
+        return [
+            FileEntry(
+                path=match["path"],
+                name=match["path"].rpartition("/")[2],
+                size=int(match["length"] or 0),
+                modified=int(match["modified"]),
+                is_directory=match["directory"] == "true",
+            )
+            for match in matches
+        ]
 
     def walk(self, path: str) -> Iterator[FileEntry]:
         """All files below a directory."""

@@ -206,10 +206,9 @@ class Foreign:
             return {WHOLE_TABLE: self.examine(layout, table.location)}
         columns = [column.name for column in table.partition_columns]
         states = {}
-        for raw in self._metastore.partitions(table.name, names):
-            name = partition_name(columns, [str(value) for value in raw.getValues()])
-            location = str(raw.getSd().getLocation())
-            states[name] = self.examine(layout, location)
+        for partition in self._metastore.partitions(table.name, names):
+            name = partition_name(columns, partition.values)
+            states[name] = self.examine(layout, partition.location)
         return states
 
     def examine(self, layout: Layout, location: str) -> PartitionState:

@@ -13,6 +13,7 @@ from typing import Any
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
+    FORMATS,
     TABLE_ID,
     TRANSACTION,
     VERSION,
@@ -28,7 +29,7 @@ from lakemerge.kernel.definition import (
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HiveTable, Metastore, Refused, ReplyLost
+from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
@@ -122,9 +123,9 @@ class RollForward:
 
     def _drop_empty(self, name: TableName, partitions: list[str], empty: str) -> None:
         """Drop those partitions that still point to this commit's empty directory, not what others made of them."""
-        for raw in self._metastore.partitions(name, partitions):
-            if normal(str(raw.getSd().getLocation())) == normal(empty):
-                values = [str(value) for value in raw.getValues()]
+        for partition in self._metastore.partitions(name, partitions):
+            if normal(partition.location) == normal(empty):
+                values = partition.values
                 self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
 
     def _alter(
@@ -145,20 +146,23 @@ class RollForward:
         names = sorted(locations)
         if parent.columns != manifest.columns:
             names = sorted(set(manifest.partitions) | set(locations))
-        raws = self._metastore.partitions(name, names)
+        found = self._metastore.partitions(name, names)
         columns = fields(self._metastore.jvm, manifest.columns)
-        for raw in raws:
-            partition = _partition_of(raw, manifest)
-            set_storage(raw.getSd(), columns, manifest.file_format)
+        serde = FORMATS[manifest.file_format].serde
+        for row in found:
+            partition = _partition_of(row, manifest)
+            if row.serde != serde or not same_keys(row.columns, manifest.columns):
+                set_storage(row.raw.getSd(), columns, manifest.file_format)
             if partition in locations:
-                move(raw.getSd(), locations[partition])
+                move(row.raw.getSd(), locations[partition])
                 state = manifest.partitions.get(partition)
-                set_statistics(raw, files=state.files if state else 0, size=state.bytes if state else 0)
+                files, size = (state.files, state.bytes) if state else (0, 0)
+                set_statistics(row.raw, row.parameters, files=files, size=size)
         # the fence: a writer that was taken for dead must not move what others have moved since
         if not self._still_holds_claim(name, manifest):
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
-        self._send(lambda: self._metastore.alter_partitions(name, raws))
+        self._send(lambda: self._metastore.alter_partitions(name, [row.raw for row in found]))
         return True
 
     def _settle(self, name: TableName, manifest: Manifest) -> None:
@@ -227,7 +231,9 @@ class RollForward:
         parameters.put(VERSION, f"{manifest.version}:{manifest.txn}")
         parameters.put(TRANSACTION, manifest.parent or manifest.txn)
         parameters.put(TABLE_ID, manifest.table_id)
-        set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
+        set_statistics(
+            raw, rebuild.parameters, files=manifest.total_files, size=manifest.total_bytes, with_spark=True
+        )
         return raw
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
@@ -262,20 +268,20 @@ class RollForward:
         astray = []
         strays = []
         found = set()
-        for raw in self._metastore.partitions(name, sorted(partitions)):
-            partition = _partition_of(raw, manifest)
+        for row in self._metastore.partitions(name, sorted(partitions)):
+            partition = _partition_of(row, manifest)
             found.add(partition)
             known = manifest.partitions.get(partition)
-            location = normal(str(raw.getSd().getLocation()))
+            location = normal(row.location)
             if (
                 known
                 and location != normal(state.layout.absolute(known.location))
                 and state.layout.owns(location)
             ):
-                move(raw.getSd(), state.layout.absolute(known.location))
-                astray.append(raw)
+                move(row.raw.getSd(), state.layout.absolute(known.location))
+                astray.append(row.raw)
             elif not known and location.startswith(f"{normal(state.layout.empty)}/"):
-                strays.append([str(value) for value in raw.getValues()])
+                strays.append(row.values)
         missing = [
             self._new_partition(
                 state.table, partition, state.layout.absolute(manifest.partitions[partition].location)
@@ -339,6 +345,5 @@ def _is_row_of(table: HiveTable, manifest: Manifest) -> bool:
     return same and same_keys(table.columns, manifest.columns)
 
 
-def _partition_of(raw: Any, manifest: Manifest) -> str:
-    columns = [column.name for column in manifest.partition_columns]
-    return partition_name(columns, [str(value) for value in raw.getValues()])
+def _partition_of(row: HivePartition, manifest: Manifest) -> str:
+    return partition_name([column.name for column in manifest.partition_columns], row.values)

@@ -318,7 +318,12 @@ class Transaction:
                 move(raw.getSd(), self.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
             rows = manifest.properties.get("rows")
             set_statistics(
-                raw, files=manifest.total_files, size=manifest.total_bytes, rows=rows, with_spark=True
+                raw,
+                state.table.parameters,
+                files=manifest.total_files,
+                size=manifest.total_bytes,
+                rows=rows,
+                with_spark=True,
             )
 
         if whole:
@@ -347,7 +352,8 @@ class Transaction:
         for key, text in {**self._parameters, **own}.items():
             raw.putToParameters(key, text)
         rows = manifest.properties.get("rows")
-        set_statistics(raw, files=manifest.total_files, size=manifest.total_bytes, rows=rows, with_spark=True)
+        files, size = manifest.total_files, manifest.total_bytes
+        set_statistics(raw, (), files=files, size=size, rows=rows, with_spark=True)
         self._in_doubt = True
         try:
             self._kernel.metastore.create_table(raw)

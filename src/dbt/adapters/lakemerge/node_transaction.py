@@ -156,6 +156,10 @@ class NodeTransaction:
             }
         )
 
+    def rewrites_every_partition(self, names: Iterable[str]) -> bool:
+        """Whether a commit that touches these partitions leaves none of the table as it is."""
+        return not self.partitioned or set(self.base_partitions) <= set(names)
+
     def gathers(self, touched: Iterable[str]) -> bool:
         """Whether these partitions should be written with a shuffle that gathers their rows in few files.
 
@@ -218,14 +222,15 @@ class NodeTransaction:
         return base is not None and len(base.sidecars.get("ledger", ())) >= 10
 
     @_translated
-    def stage(self, sql: str, touched: Iterable[str] | None = None) -> int:
+    def stage(self, sql: str, touched: Iterable[str] | None = None, *, count: bool = True) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
+            count: whether to count the rows, which takes a little time for each.
 
         Returns:
-            The number of rows written.
+            The number of rows written; 0 if they were not counted.
 
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
@@ -235,17 +240,20 @@ class NodeTransaction:
         if self.conflict is not None:
             return 0
         observation = Observation()
-        checks = [
-            functions.expr(f"count_if({broken})").alias(name) for name, broken in self._constraints.items()
-        ]
-        frame = self._spark.sql(sql).observe(observation, functions.expr("count(*)").alias("rows"), *checks)
+        checks = {"rows": "count(*)"} if count else {}
+        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
+        frame = self._spark.sql(sql)
+        if checks:
+            frame = frame.observe(
+                observation, *(functions.expr(text).alias(name) for name, text in checks.items())
+            )
         self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
-        counts = observation.get
+        counts = observation.get if checks else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
             self._transaction.remove(set(touched) - written)
-        return int(counts["rows"])
+        return int(counts.get("rows", 0))
 
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
