@@ -11,7 +11,7 @@
         and not merge.syncs
         and not feed['truncates']
         and not txn.rewrites_all
-        and feed.get('is_ahead')
+        and merge.is_above_all_known(feed.get('min_sequence'))
         and adapter.may_broadcast(feed['keys'])
         and (
             lakemerge_scans_known_partitions(merge, feed)

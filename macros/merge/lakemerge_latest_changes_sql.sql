@@ -5,6 +5,7 @@
     earlier change of the key in this feed deleted it), __changes, __null_sequences, __is_tie.
 
     Ties are found by hashes: the row with the highest hash at the highest sequence, against the one with the lowest.
+    One aggregate carries the whole row, for each that does costs a copy of every row.
 #}
 {%- macro lakemerge_latest_changes_sql(merge) -%}
 with changes as (
@@ -25,19 +26,30 @@ hashed as (
 {%- if merge.folds %},
 
 {{ lakemerge_folded_changes_sql(merge) }}
-{%- else %}
+{%- else %},
+
+grouped as (
+    select
+        {{ lakemerge_keys_sql(merge) }},
+        __is_truncate,
+        max_by(struct(__sequence, __hash, __is_delete, __row), struct(__sequence, __hash)) as __highest,
+        max(struct(__sequence, ~__hash as __opposite_hash)) as __lowest,
+        count(*) as __changes,
+        sum(__null_sequence) as __null_sequences
+    from hashed
+    group by {{ lakemerge_keys_sql(merge) }}, __is_truncate
+)
 
 select
     {{ lakemerge_keys_sql(merge) }},
     __is_truncate,
-    max_by(__row, struct(__sequence, __hash)) as __row,
-    max(__sequence) as __sequence,
-    max_by(__is_delete, struct(__sequence, __hash)) as __is_delete,
+    __highest.__row as __row,
+    __highest.__sequence as __sequence,
+    __highest.__is_delete as __is_delete,
     false as __replaces,
-    count(*) as __changes,
-    sum(__null_sequence) as __null_sequences,
-    max_by(__hash, struct(__sequence, __hash)) <> max_by(__hash, struct(__sequence, ~__hash)) as __is_tie
-from hashed
-group by {{ lakemerge_keys_sql(merge) }}, __is_truncate
+    __changes,
+    __null_sequences,
+    __highest.__hash <> ~__lowest.__opposite_hash as __is_tie
+from grouped
 {%- endif %}
 {%- endmacro -%}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import tenacity
 
 from lakemerge.errors import (
-    ClaimHeld,
     CommitConflict,
     CommitUnfinished,
     CorruptTable,
@@ -40,6 +39,7 @@ from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import united_properties
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.versions import LostRace, lost_race
 
 if TYPE_CHECKING:
     from lakemerge.kernel.kernel import Kernel
@@ -232,7 +232,7 @@ class Transaction:
         self._beat()
         self._kernel.step("staged")
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_LostRace),
+            retry=tenacity.retry_if_exception_type(LostRace),
             wait=tenacity.wait_random_exponential(multiplier=0.01, max=0.5),
             stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
             reraise=True,
@@ -332,7 +332,7 @@ class Transaction:
         advanced = self._kernel.versions.advance(self.name, state.version_value, parameters, change)
         if not advanced and not self._in_history():
             self._in_doubt = False
-            raise _lost_race(self.name)
+            raise lost_race(self.name)
         return manifest
 
     def _create(self) -> Manifest:
@@ -367,7 +367,7 @@ class Transaction:
         if table is not None and table.parameters.get(TABLE_ID) == manifest.table_id:
             return
         if isinstance(error, ReplyLost) and table is None:
-            raise _lost_race(self.name) from error
+            raise lost_race(self.name) from error
         self._in_doubt = False
         if table is not None:
             raise self._conflict("that the table has been made meanwhile") from error
@@ -487,15 +487,3 @@ class Transaction:
                 found=f"one that is {self.state}",
                 action="Begin another one.",
             )
-
-
-class _LostRace(ClaimHeld):
-    """Another writer claimed first; nothing is lost but the attempt."""
-
-
-def _lost_race(name: TableName) -> _LostRace:
-    return _LostRace(
-        expected=f"to claim the next version of {name}",
-        found="that other writers were first each time",
-        action="Run again when fewer writers are at work.",
-    )

@@ -140,3 +140,15 @@ class Versions:
                 self._metastore.unlock(lock_id)
             except Refused as error:
                 _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+
+
+class LostRace(ClaimHeld):
+    """Another writer claimed first; nothing is lost but the attempt."""
+
+
+def lost_race(name: TableName) -> LostRace:
+    return LostRace(
+        expected=f"to claim the next version of {name}",
+        found="that other writers were first each time",
+        action="Run again when fewer writers are at work.",
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, comparable, literal, spark_type
+from dbt.adapters.lakemerge.sequences import order_of, sequence_metrics
+from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import InvalidConfig
@@ -57,10 +57,10 @@ class MergePlan:
         null_sequence: SQL that is true where a part of the sequence is null.
         stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
         partition_known: whether a key's partition follows from the change.
-        sequence_metrics: aggregates over the latest changes: ``max_sequence``, the highest sequence that the table
-            has met, as text; ``is_ahead``, whether all changes are above the one before. Empty where not known.
-        folds: whether several changes of a key are combined column by column.
-        needs_stored_row: whether matched rows are read whole.
+        sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
+            for sequences that have no exact text.
+        known_sequences: texts of sequences of which one is the highest that the table has met; empty for a table
+            that has met none, ``None`` where it is not known.
     """
 
     table: str
@@ -78,6 +78,7 @@ class MergePlan:
     syncs: bool
     partition_known: bool
     sequence_metrics: Mapping[str, str] = field(default_factory=dict)
+    known_sequences: tuple[str, ...] | None = None
 
     @property
     def folds(self) -> bool:
@@ -134,8 +135,22 @@ class MergePlan:
             syncs=config.sync == "full",
             partition_known=bool(partitions)
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
-            sequence_metrics=_sequence_metrics(config, feed, base),
+            sequence_metrics=sequence_metrics(config, feed),
+            known_sequences=_known_sequences(config, base),
         )
+
+    def is_above_all_known(self, lowest: str | None) -> bool:
+        """Whether a sequence (as text) is above every one that the table has met."""
+        if lowest is None or not self.known_sequences:
+            return False
+        return all(order_of(lowest) > order_of(known) for known in self.known_sequences)
+
+    def highest_sequence(self, highest: str | None) -> str | None:
+        """The highest sequence that the table has met with this one (as text); ``None`` where it is not known."""
+        if self.known_sequences is None or not self.sequence_metrics:
+            return None
+        met = [*self.known_sequences, *([highest] if highest else [])]
+        return max(met, key=order_of, default=None)
 
 
 def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
@@ -181,49 +196,9 @@ def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeC
     return config.sequence
 
 
-# Types whose values have an exact text; the maximum of others is not kept.
-_EXACT = ("tinyint", "smallint", "int", "bigint", "string", "date", "timestamp")
-
-
-def _sequence_metrics(config: WriteConfig, feed: DataFrame, base: Manifest | None) -> Mapping[str, str]:
-    """See :attr:`MergePlan.sequence_metrics`."""
-    if not config.sequence:
-        return {}
-    types = [field.dataType.simpleString() for field in feed.selectExpr(*config.sequence_by).schema.fields]
-    if any(kind not in _EXACT and not kind.startswith("decimal") for kind in types):
-        return {}
+def _known_sequences(config: WriteConfig, base: Manifest | None) -> tuple[str, ...] | None:
     if base is None:
-        return {"max_sequence": _encoded("max(__sequence)", types)}
-    known = base.properties.get("max_sequence") or []
-    if not known or base.properties.get("sequence_by") != config.sequence:
-        return {}
-    before = [_decoded(text, types) for text in known]
-    highest = f"greatest({', '.join(before)})" if len(before) > 1 else before[0]
-    return {
-        "max_sequence": _encoded(f"greatest(max(__sequence), {highest})", types),
-        "is_ahead": f"coalesce(min(__sequence) > {highest}, false)",
-    }
-
-
-def _encoded(value: str, types: list[str]) -> str:
-    """SQL for the text of a sequence: a JSON array of its parts' texts."""
-    parts = [f"{value}.part_{i}" for i in range(1, len(types) + 1)] if len(types) > 1 else [value]
-    texts = [
-        f"cast({'unix_micros(' + part + ')' if kind == 'timestamp' else part} as string)"
-        for part, kind in zip(parts, types, strict=True)
-    ]
-    return f"if({value} is null, null, to_json(array({', '.join(texts)})))"
-
-
-def _decoded(text: str, types: list[str]) -> str:
-    """SQL for the sequence that a text of :func:`_encoded` stands for."""
-    parts = [
-        f"timestamp_micros(cast({literal(part)} as bigint))"
-        if kind == "timestamp"
-        else f"cast({literal(part)} as {kind})"
-        for part, kind in zip(json.loads(text), types, strict=True)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    members = ", ".join(f"{part} as part_{i}" for i, part in enumerate(parts, 1))
-    return f"struct({members})"
+        return ()
+    if base.properties.get("sequence_by") != config.sequence:
+        return None
+    return tuple(base.properties.get("max_sequence") or ()) or None
