@@ -41,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer) -
     settings = {
         "spark.master": "local[2]",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     }
     target = {
         "type": "lakemerge",
