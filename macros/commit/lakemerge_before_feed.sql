@@ -5,5 +5,8 @@
     {%- if language == 'sql' and contract and contract.enforced -%}
         {#- the macro gives the text of a column list that a table's own columns stand for here -#}
         {%- set _ = get_assert_columns_equivalent(compiled_code) -%}
+        {#- these warn of the constraints that are not enforced -#}
+        {%- set _ = adapter.render_raw_columns_constraints(raw_columns=model['columns']) -%}
+        {%- set _ = adapter.render_raw_model_constraints(raw_constraints=model['constraints']) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -305,7 +305,11 @@ class NodeTransaction:
         return {**options, "compression": codec.lower()} if codec else options
 
     def _check(self, counts: Mapping[str, int]) -> None:
-        broken = [f"{name} by {counts[name]} rows" for name in self._constraints if counts[name]]
+        broken = [
+            f"{counts[name]} rows with {check} ({name})"
+            for name, check in self._constraints.items()
+            if counts[name]
+        ]
         if broken:
             raise ConstraintViolated(
                 expected=f"rows for {self.table} that keep its constraints",
