@@ -323,6 +323,8 @@ class NodeTransaction:
         # AQE measures shuffled rows, which take about twice the room of the files made of them
         size = 2 * self._config.target_file_size
         self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
+        # without it Hive's own reader cannot read decimals in Parquet
+        self._spark.conf.set("spark.sql.parquet.writeLegacyFormat", "true")
         writer = frame.write.format(file_format).mode("append")
         options = {**WRITER_OPTIONS[file_format], **self._configured_options(file_format)}
         for name, value in options.items():

@@ -149,6 +149,11 @@ class WriteConfig:
         return f"({self.sequence_by[0]})" if self.sequence_by else ""
 
     @property
+    def reads_a_feed(self) -> bool:
+        """Whether the model's rows are changes, of which a key may have several, and not just rows."""
+        return bool(self.sequence_by or self.apply_as_deletes or self.sync == "full")
+
+    @property
     def null_sequence(self) -> str:
         """SQL that is true where any part of the sequence is null."""
         return " or ".join(f"({part}) is null" for part in self.sequence_by) or "false"
