@@ -107,6 +107,11 @@ class LakemergeAdapter(PublishingMethods, SparkAdapter):
         search = super()._make_match_kwargs(database, schema, identifier)
         return {part: name.lower() for part, name in search.items()}
 
+    @classmethod
+    def quote(cls, identifier: str) -> str:
+        """The name as Spark reads any name; dbt calls this on the class, which dbt-spark's does not allow."""
+        return f"`{identifier}`"
+
     @available.parse_none
     def drop_relation(self, relation: BaseRelation) -> None:
         """Drop a table or a view, whichever is there; nothing where there is none.

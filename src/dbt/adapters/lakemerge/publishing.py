@@ -330,11 +330,11 @@ class PublishingMethods(metaclass=AdapterMeta):
                 if constraint["type"] == "not_null":
                     checks[f"not_null_{column['name']}"] = f"`{column['name']}` is null"
                 elif constraint["type"] == "check":
-                    label = constraint.get("name") or f"check_{column['name']}"
+                    label = constraint.get("name") or f"check_{column['name']}_{len(checks) + 1}"
                     checks[label] = f"not ({constraint['expression']})"
         for number, constraint in enumerate(model.get("constraints") or (), 1):
             if constraint["type"] == "check":
-                label = constraint.get("name") or f"check_{number}"
+                label = constraint.get("name") or f"check_model_{number}"
                 checks[label] = f"not ({constraint['expression']})"
             elif constraint["type"] == "not_null":
                 for name in constraint.get("columns") or ():
