@@ -3,7 +3,9 @@
     {%- if language == 'python' -%}
         {{ compiled_code }}
     {%- else -%}
+        {%- set contract = config.get('contract') -%}
         create or replace temporary view lakemerge_feed as
-        {{ compiled_code }}
+        {# the columns of a contract have the contract's order #}
+        {{ get_select_subquery(compiled_code) if contract and contract.enforced else compiled_code }}
     {%- endif -%}
 {%- endmacro -%}
