@@ -38,7 +38,7 @@ class DbtProject:
     folder: Path
     profiles: Path
     state: Path
-    _runner: dbtRunner | None = field(default=None, init=False)
+    _manifest: Manifest | None = field(default=None, init=False)
     _lines: list[str] = field(default_factory=list, init=False)
 
     def build(self, *arguments: str, variables: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
@@ -70,13 +70,15 @@ class DbtProject:
         return list(self._lines)
 
     def _run(self, command: Sequence[str]) -> Sequence[RunResult]:
-        if self._runner is None:
+        if self._manifest is None:
             # Parsed once, for all commands to come: no variable that they pass alters a node.
             manifest = self._invoke(dbtRunner(), ["parse"]).result
             if not isinstance(manifest, Manifest):
                 raise CommandFailed("dbt parse: expected a manifest; found none")
-            self._runner = dbtRunner(manifest=manifest, callbacks=[self._collect])
-        result = self._invoke(self._runner, command).result
+            self._manifest = manifest
+        # Commands compile the nodes of the manifest that they get in place: each has its own.
+        runner = dbtRunner(manifest=self._manifest.deepcopy(), callbacks=[self._collect])
+        result = self._invoke(runner, command).result
         return result.results if isinstance(result, RunExecutionResult) else []
 
     def _collect(self, event: EventMsg) -> None:
