@@ -258,9 +258,12 @@ class NodeTransaction:
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.ledger_directory
+        directory = self._transaction.sidecar_directory("ledger")
         self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
-        self._transaction.add_sidecar("ledger", directory, replace=replace)
+        if replace:
+            self._transaction.set_sidecars("ledger", [directory])
+        else:
+            self._transaction.add_sidecar("ledger", directory)
 
     @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
