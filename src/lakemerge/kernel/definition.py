@@ -19,6 +19,10 @@ TRANSACTION = "lakemerge.txn"
 ROOT = "lakemerge.root"
 #: Made at creation or adoption; a table dropped and made again gets another.
 TABLE_ID = "lakemerge.id"
+#: Of a table of the append kind: the last partition column, whose value is the version that added the partition.
+COMMIT_COLUMN = "lakemerge.commit_column"
+#: The type of that column.
+COMMIT_COLUMN_TYPE = "bigint"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class TableDefinition:
         columns: without the partition columns.
         root: URI of its directory; ``None`` is the database's directory and the table's name.
         external: whether dropping the table elsewhere (``DROP TABLE`` in Hive) keeps the files.
+        commit_column: makes a table of the append kind: the name of the last partition column, a bigint.
         parameters: further table parameters, such as ``comment``.
     """
 
@@ -67,6 +72,7 @@ class TableDefinition:
     root: str | None = None
     external: bool = False
     owner: str = ""
+    commit_column: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -143,6 +149,8 @@ def new_table(jvm: Jvm, definition: TableDefinition, root: str, location: str) -
     raw.setPartitionKeys(fields(jvm, definition.partition_columns))
     set_storage(raw.getSd(), fields(jvm, definition.columns), definition.file_format)
     parameters = {**definition.parameters, ROOT: root}
+    if definition.commit_column:
+        parameters[COMMIT_COLUMN] = definition.commit_column
     if definition.external:
         parameters["EXTERNAL"] = "TRUE"
     raw.setParameters(parameters)

@@ -6,13 +6,15 @@ anywhere after its claim is finished by whoever comes next.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
+    COMMIT_COLUMN,
     FORMATS,
     TABLE_ID,
     TRANSACTION,
@@ -33,8 +35,11 @@ from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refu
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
+from lakemerge.kernel.staging import only_adds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import Versions
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
 # How often an idempotent write is sent again when its reply is lost.
@@ -80,7 +85,9 @@ class RollForward:
             if table is None:
                 return
         self._publish_sidecars(name, layout, manifest, parent)
-        if table.partitioned and not self._swap(table, layout, manifest, parent):
+        adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
+        added = adds and self._add(table, layout, manifest)
+        if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
             return
         if rebuilds:
             self.rebuilds.end(name, manifest.txn)
@@ -101,6 +108,23 @@ class RollForward:
 
         if self.publisher.publish(name, layout, manifest, parent, mine):
             self._step("side data published")
+    def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+        """The one call that registers new partitions where their files are: an append's whole swap.
+
+        Returns:
+            False when not all of them were new: somebody else has registered some, or the claim was lost.
+        """
+        raws = []
+        for partition in manifest.written:
+            state = manifest.partitions[partition]
+            raw = self._new_partition(table, partition, layout.absolute(state.location))
+            set_statistics(raw, (), files=state.files, size=state.bytes)
+            raws.append(raw)
+        if not self._still_holds_claim(table.name, manifest):
+            return False
+        added = self._send(lambda: self._metastore.add_partitions(raws))
+        self._step("swapped")
+        return added == len(raws)
 
     def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
         """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
@@ -272,7 +296,7 @@ class RollForward:
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
 
-        Those that it does not have and that point to an empty directory of ours are dropped.
+        Those that it does not have and that a writer registered who came too late are dropped.
 
         Does nothing when the table has moved on from ``state``; the caller looks again in any case.
 
@@ -296,7 +320,7 @@ class RollForward:
             ):
                 move(row.raw.getSd(), state.layout.absolute(known.location))
                 astray.append(row.raw)
-            elif not known and location.startswith(f"{normal(state.layout.empty)}/"):
+            elif not known and state.is_stray(location):
                 strays.append(row.values)
         missing = [
             self._new_partition(
@@ -343,15 +367,12 @@ class RollForward:
         raw.getSd().setLocation(location)
         return raw
 
-    def _send(self, write: Callable[[], None]) -> None:
+    def _send(self, write: Callable[[], T]) -> T:
         """Send an idempotent write again until an answer comes."""
-        for attempt in range(1, _SENDS + 1):
-            try:
+        for _ in range(1, _SENDS):
+            with contextlib.suppress(ReplyLost):
                 return write()
-            except ReplyLost:
-                if attempt == _SENDS:
-                    raise
-        return None
+        return write()
 
 
 def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:

@@ -20,6 +20,7 @@ from lakemerge.errors import (
     StorageError,
 )
 from lakemerge.kernel.definition import (
+    COMMIT_COLUMN,
     ROOT,
     TABLE_ID,
     TRANSACTION,
@@ -38,6 +39,7 @@ from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import united_properties
 from lakemerge.kernel.rollforward import makes_row_anew
+from lakemerge.kernel.staging import partitions_of_version, staged_partitions
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import LostRace, lost_race
 
@@ -54,6 +56,7 @@ class Transaction:
         base: the manifest of the version that this transaction builds on; ``None`` when it makes the table.
         metrics: counts to record, such as ``inserted``.
         properties: what later commits need to know; lists are united when another commit came between.
+        commit_column: of a table of the append kind, the last partition column; else empty.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Transaction:
         self._columns = base.columns if base else definition.columns if definition else ()
         self._keys = base.partition_columns if base else definition.partition_columns if definition else ()
         self._format = base.file_format if base else definition.file_format if definition else "orc"
+        self.commit_column = state.commit_column if state else definition.commit_column if definition else ""
         self._pins: dict[str, PartitionState] = {}
         self._reads: set[str] = set()
         self._reads_all = False
@@ -149,29 +153,18 @@ class Transaction:
             self._beating = True
 
     def add_staged(self) -> list[str]:
-        """Take what lies in the stage directory as the new content of its partitions; returns their names."""
+        """Take what lies in the stage directory as the new content of its partitions; returns their names.
+
+        In a table of the append kind, a null in the commit column stands for the version that will be made.
+        """
         self._require_open()
         directory = self.layout.data_of(self.txn)
         if not self._keys:
             self._kernel.files.make_directory(directory)
-            self._written[WHOLE_TABLE] = self._kernel.foreign.examine(self.layout, directory)
-            return [WHOLE_TABLE]
-        names = self._partition_paths(directory, "", len(self._keys))
-        for name in names:
-            self._written[name] = self._kernel.foreign.examine(self.layout, f"{directory}/{name}")
-        return names
-
-    def _partition_paths(self, directory: str, prefix: str, depth: int) -> list[str]:
-        if depth == 0:
-            return [prefix]
-        return [
-            path
-            for entry in self._kernel.files.list(directory)
-            if entry.is_directory and "=" in entry.name
-            for path in self._partition_paths(
-                entry.path, f"{prefix}/{entry.name}" if prefix else entry.name, depth - 1
-            )
-        ]
+        staged = staged_partitions(self._kernel.files, directory, [key.name for key in self._keys])
+        for name, path in staged.items():
+            self._written[name] = self._kernel.foreign.examine(self.layout, path)
+        return list(staged)
 
     def remove(self, names: Iterable[str]) -> None:
         """Drop partitions."""
@@ -189,9 +182,12 @@ class Transaction:
         columns: Sequence[HiveColumn],
         partition_columns: Sequence[HiveColumn] | None = None,
         file_format: str | None = None,
+        commit_column: str | None = None,
     ) -> None:
-        """Give the table other columns; partition columns and format only together with :meth:`replace_all`."""
+        """Give the table other columns; all but these only together with :meth:`replace_all`."""
         self._require_open()
+        if commit_column is not None and commit_column != self.commit_column:
+            self.commit_column = self._parameters[COMMIT_COLUMN] = commit_column
         self._columns = tuple(columns)
         self._keys = self._keys if partition_columns is None else tuple(partition_columns)
         self._format = file_format or self._format
@@ -437,23 +433,25 @@ class Transaction:
     # -- the manifest --------------------------------------------------------------------------
 
     def _manifest(self, state: TableState | None, parent: Manifest | None) -> Manifest:
+        version = parent.version + 1 if parent else 1
+        written = partitions_of_version(self._written, self.commit_column, version)
         partitions = dict(parent.partitions) if parent else {}
         removed = set(self._removed)
         if self._replaces_all and state is not None:
             removed |= set(partitions)
             if state.table.partitioned:
                 removed |= set(self._kernel.metastore.partition_names(self.name))
-        removed -= set(self._written)
+        removed -= set(written)
         for name in removed:
             partitions.pop(name, None)
-        partitions.update(self._written)
+        partitions.update(written)
         if not self._keys and WHOLE_TABLE not in partitions:
             partitions = {
                 WHOLE_TABLE: self._kernel.foreign.examine(self.layout, self.layout.data_of(self.txn))
             }
         return Manifest(
             txn=self.txn,
-            version=parent.version + 1 if parent else 1,
+            version=version,
             parent=parent.txn if parent else None,
             table_id=parent.table_id if parent else self._table_id,
             operation=self.operation,
@@ -461,7 +459,7 @@ class Transaction:
             partition_columns=self._keys,
             file_format=self._format,
             partitions=partitions,
-            written=tuple(sorted(self._written)),
+            written=tuple(sorted(written)),
             removed=tuple(sorted(removed - {WHOLE_TABLE})),
             committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             metrics=dict(self.metrics),

@@ -9,6 +9,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
+from lakemerge.kernel.definition import COMMIT_COLUMN_TYPE
 from lakemerge.kernel.metastore import HiveColumn
 
 # Spark's schemas show char and varchar as string, and keep the type here.
@@ -212,19 +213,24 @@ class SchemaPlan:
         return tuple(HiveColumn(c.name, c.type) for c in self.columns if c.is_partition)
 
 
-def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] | None = None) -> SchemaPlan:
+def plan_new(
+    feed: StructType,
+    partition_by: Sequence[str],
+    keep: Iterable[str] | None = None,
+    commit_column: str = "",
+) -> SchemaPlan:
     """The columns of a table that is made (or replaced) from a feed.
 
     Args:
         partition_by: names in the order of the partition's path; they become the last columns.
         keep: the feed's columns that reach the table; all if ``None``.
+        commit_column: the last partition column of a table of the append kind; the feed must not have it.
 
     Raises:
         UnsupportedColumnType: see :func:`hive_columns`.
         IncompatibleColumn: a partition column is missing, or nothing is left beside the partition columns.
     """
-    kept = None if keep is None else {name.lower() for name in keep}
-    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    wanted = _wanted(feed, keep, commit_column)
     types = {column.name: column.type for column in hive_columns(wanted)}
     keys = [name.lower() for name in partition_by]
     missing = [name for name in keys if name not in types]
@@ -242,7 +248,10 @@ def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] 
             action="Partition by another column.",
         )
     ordered = [name for name in types if name not in keys] + keys
-    return SchemaPlan(tuple(ColumnPlan(name, types[name], True, False, name in keys) for name in ordered))
+    plans = [ColumnPlan(name, types[name], True, False, name in keys) for name in ordered]
+    if commit_column:
+        plans.append(ColumnPlan(commit_column, COMMIT_COLUMN_TYPE, False, False, True))
+    return SchemaPlan(tuple(plans))
 
 
 def plan_change(
@@ -251,6 +260,7 @@ def plan_change(
     partitions: Sequence[HiveColumn],
     on_schema_change: str,
     keep: Iterable[str] | None = None,
+    commit_column: str = "",
 ) -> SchemaPlan:
     """The columns of an existing table after a feed has met it, by dbt's ``on_schema_change``.
 
@@ -261,8 +271,7 @@ def plan_change(
         SchemaChanged: the policy is ``fail`` and the columns differ.
         IncompatibleColumn: a column of the feed cannot be stored in the table's without loss.
     """
-    kept = None if keep is None else {name.lower() for name in keep}
-    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    wanted = _wanted(feed, keep, commit_column)
     kinds = {field.name.lower(): field.dataType for field in wanted.fields}
     keys = {column.name for column in partitions}
     stored = {column.name: column.type for column in (*data, *partitions)}
@@ -296,6 +305,26 @@ def plan_change(
         for name in (*names, *(column.name for column in partitions))
     ]
     return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+
+
+def plan_same(data: Sequence[HiveColumn], partitions: Sequence[HiveColumn]) -> SchemaPlan:
+    """The columns of a table whose own rows are written again."""
+    plans = [ColumnPlan(column.name, column.type, False, True) for column in data]
+    plans += [ColumnPlan(column.name, column.type, False, True, True) for column in partitions]
+    return SchemaPlan(tuple(plans))
+
+
+def _wanted(feed: StructType, keep: Iterable[str] | None, commit_column: str) -> StructType:
+    """The feed's columns that reach the table."""
+    kept = None if keep is None else {name.lower() for name in keep}
+    wanted = [field for field in feed.fields if kept is None or field.name.lower() in kept]
+    if commit_column and commit_column in [field.name.lower() for field in wanted]:
+        raise IncompatibleColumn(
+            expected=f"a model without the column {commit_column}, which gets the version of each commit",
+            found="that its query gives one",
+            action=f"Add except_column_list: ['{commit_column}'] to the model, or choose another commit_column.",
+        )
+    return StructType(wanted)
 
 
 def spark_type(text: str) -> DataType:

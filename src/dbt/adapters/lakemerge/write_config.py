@@ -18,6 +18,7 @@ _CHOICES = {
     "on_sequence_tie": ("error", "any"),
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
+    "append_layout": ("rewrite", "commit_partitioned"),
 }
 _MERGE_ONLY = (
     "sequence_by",
@@ -31,6 +32,7 @@ _MERGE_ONLY = (
     "on_sequence_tie",
     "allow_empty_sync",
 )
+_COMMIT_PARTITIONED_ONLY = ("commit_column", "compact_after", "compact_below")
 _NEED_SEQUENCE = ("apply_as_truncates",)
 _UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 _SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
@@ -45,6 +47,9 @@ class WriteConfig:
         sequence_by: expressions that order the changes of a key; empty for none.
         target_file_size: bytes that data files should have, about.
         max_attempts: how often the work is redone after other commits.
+        append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
+        compact_after: so many small partitions of commits are merged into one; 0 for never.
+        compact_below: bytes from which on a partition is not small any more.
     """
 
     unique_key: tuple[str, ...] = ()
@@ -69,6 +74,10 @@ class WriteConfig:
     location_root: str = ""
     target_file_size: int = 128 * 2**20
     max_attempts: int = 10
+    append_layout: str = "rewrite"
+    commit_column: str = "_commit"
+    compact_after: int = 20
+    compact_below: int = 128 * 2**20
     tblproperties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -84,6 +93,7 @@ class WriteConfig:
         problems: list[str] = []
         reader = _Reader(config, problems)
         merges = strategy == "merge"
+        file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
             unique_key=_distinct(reader.names("unique_key")),
             sequence_by=reader.names("sequence_by"),
@@ -105,13 +115,19 @@ class WriteConfig:
             on_schema_change=reader.choice("on_schema_change", "ignore"),
             on_foreign_write=reader.choice("on_foreign_write", "adopt"),
             location_root=reader.text("location_root"),
-            target_file_size=reader.size("target_file_size", 128 * 2**20),
+            target_file_size=file_size,
             max_attempts=reader.count("max_attempts", 10),
+            append_layout=reader.choice("append_layout", "rewrite"),
+            commit_column=reader.text("commit_column").lower() or "_commit",
+            compact_after=reader.count("compact_after", 20, least=0),
+            compact_below=reader.size("compact_below", file_size),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
         )
         problems += result._contradictions(
             merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
         )
+        given = [name for name in _COMMIT_PARTITIONED_ONLY if config.get(name) is not None]
+        problems += result._layout_contradictions(strategy, given)
         if problems:
             raise InvalidConfig(
                 expected="a valid configuration",
@@ -139,6 +155,35 @@ class WriteConfig:
         if self.sync == "full" and (self.apply_as_truncates or self.incremental_predicates):
             problems.append("sync 'full' goes with neither apply_as_truncates nor incremental_predicates")
         return problems
+
+    def _layout_contradictions(self, strategy: str | None, given: list[str]) -> list[str]:
+        if self.append_layout == "rewrite":
+            told = ", ".join(given)
+            return [f"{told} only have a meaning with append_layout 'commit_partitioned'"] if given else []
+        problems = []
+        if strategy not in ("append", None):
+            problems.append("append_layout 'commit_partitioned' goes with incremental_strategy 'append' only")
+        if self.compact_after == 1:
+            problems.append("compact_after must be at least 2, or 0 for never")
+        return problems
+
+    @property
+    def new_commit_column(self) -> str:
+        """The commit column of a table that is made of this model; empty if it is not of the append kind."""
+        return self.commit_column if self.append_layout == "commit_partitioned" else ""
+
+    def require_layout(self, table: object, commit_column: str) -> None:
+        """Check that an existing table has the layout that the model asks for.
+
+        Raises:
+            InvalidConfig: it was made without a commit column, or with another one.
+        """
+        if self.new_commit_column not in ("", commit_column):
+            raise InvalidConfig(
+                expected=f"{table} to be partitioned by {self.new_commit_column} (append_layout 'commit_partitioned')",
+                found=f"the commit column {commit_column}" if commit_column else "a table without one",
+                action="Run the model with --full-refresh to make the table anew, or correct the option.",
+            )
 
     @property
     def sequence(self) -> str:
@@ -244,12 +289,12 @@ class _Reader:
             return default
         return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
-    def count(self, name: str, default: int) -> int:
+    def count(self, name: str, default: int, least: int = 1) -> int:
         value = self._get(name)
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            self._problems.append(f"{name} must be a whole number above 0, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            self._problems.append(f"{name} must be a whole number of at least {least}, not {value!r}")
             return default
         return int(value)
 
