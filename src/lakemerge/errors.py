@@ -146,3 +146,24 @@ class AmbiguousChange(LakemergeError):
 
 class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
+
+
+# -- landed files and their records ------------------------------------------------------------
+
+
+class LandingNotFound(StorageError):
+    """A landing folder that an ingest is to read does not exist."""
+
+
+class UnreadableFile(StorageError):
+    """A landed file cannot be read to its end: truncated, damaged, or not of the declared format."""
+
+
+class FileChanged(StorageError):
+    """A landed file was changed while it was read, or since, and the model's policy is to stop."""
+
+    retriable = True
+
+
+class BadRecords(LakemergeError):
+    """More records break the declared format or schema than the model allows."""

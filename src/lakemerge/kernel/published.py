@@ -60,7 +60,7 @@ PUBLISHED = {
             HiveColumn("problems", f"array<{_PROBLEM}>", "all problems"),
             HiveColumn("fields", "array<string>", "names of the record's fields, where the file names them"),
             HiveColumn("file_modified", "timestamp", "when the file was last changed"),
-            HiveColumn("batch", "string", "the transaction that read the record"),
+            HiveColumn("batch", "bigint", "number of the batch that read the record, from 1"),
             HiveColumn("quarantined_at", "timestamp", "when that was"),
             HiveColumn("replays", "int", "how often it was read again since"),
         ),

@@ -108,6 +108,7 @@ class RollForward:
 
         if self.publisher.publish(name, layout, manifest, parent, mine):
             self._step("side data published")
+
     def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
         """The one call that registers new partitions where their files are: an append's whole swap.
 

@@ -20,6 +20,7 @@ from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
 from dbt.adapters.lakemerge.diagnostics import run_checks
 from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.ingesting import IngestMethods
 from dbt.adapters.lakemerge.publishing import PublishingMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -56,7 +57,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(PublishingMethods, SparkAdapter):
+class LakemergeAdapter(IngestMethods, PublishingMethods, SparkAdapter):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.

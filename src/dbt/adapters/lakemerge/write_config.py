@@ -19,6 +19,12 @@ _CHOICES = {
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
     "append_layout": ("rewrite", "commit_partitioned"),
+    "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
+    "extra_fields": ("reject", "drop"),
+    "missing_fields": ("reject", "null"),
+    "unterminated_last_record": ("reject", "accept"),
+    "on_bad_record": ("quarantine", "fail", "drop"),
+    "on_changed_file": ("report", "reread", "fail"),
 }
 _MERGE_ONLY = (
     "sequence_by",
@@ -91,7 +97,7 @@ class WriteConfig:
             InvalidConfig: some options are wrong; the message names them all.
         """
         problems: list[str] = []
-        reader = _Reader(config, problems)
+        reader = OptionReader(config, problems)
         merges = strategy == "merge"
         file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
@@ -236,7 +242,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() for name in names))
 
 
-class _Reader:
+class OptionReader:
     """Reads single options and collects what is wrong with them."""
 
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
