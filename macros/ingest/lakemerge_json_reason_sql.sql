@@ -7,6 +7,12 @@
         'wrong_type'
     {%- elif type.kind in ('char', 'date', 'timestamp', 'binary') -%}
         if({{ found }} = 'STRING', {{ lakemerge_text_reason_sql(type, text, value) }}, 'wrong_type')
+    {%- elif type.kind == 'integer' -%}
+        case
+            when {{ found }} = 'BIGINT' or abs(try_variant_get({{ variant }}, '$', 'decimal(38,0)')) > 9223372036854775807 then 'overflow'
+            when {{ found }} = 'DOUBLE' or {{ found }} like 'DECIMAL%' then 'malformed_value'
+            else 'wrong_type'
+        end
     {%- else -%}
         case
             when {{ found }} in ('BIGINT', 'DOUBLE') or {{ found }} like 'DECIMAL%' {{ "or " ~ found ~ " = 'STRING'" if type.kind == 'decimal' }}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ class Ingester:
     def __init__(self, project: Any, folder: Path, config: dict[str, Any], columns: dict[str, Any]) -> None:
         self._project = project
         self.folder = folder
+        self._settings: dict[str, str] = {}
         self.name = f"ingested_{next(_numbers)}"
         self.relation = project.adapter.Relation.create(
             schema=project.test_schema, identifier=self.name, type="table"
@@ -62,11 +65,20 @@ class Ingester:
 
     def replay(self, where: str = "true") -> Any:
         """Read what is in quarantine again."""
-        return self._call("lakemerge_replay_quarantine", where=where)
+        return self._call("lakemerge_replay_quarantine", node=self.model, where=where)
+
+    @contextlib.contextmanager
+    def settings(self, settings: dict[str, str]) -> Iterator[None]:
+        """Run with settings of Spark's."""
+        self._settings = settings
+        yield
+        self._settings = {}
 
     def _call(self, macro: str, **arguments: Any) -> Any:
         adapter = self._project.adapter
         with adapter.connection_named(self.name):
+            for name, value in self._settings.items():
+                adapter.handle.spark.conf.set(name, value)
             return adapter.execute_macro(
                 macro,
                 kwargs={"target": self.relation, "config": adapter.ingest_config(self.model), **arguments},
@@ -83,7 +95,7 @@ class Ingester:
         name = f"{self._project.test_schema}.{self.name}__quarantine"
         try:
             return self.sql(f"select {columns} from {name} order by file, line")
-        except Exception as error:  # noqa: BLE001 - Spark's own type differs between versions
+        except Exception as error:
             if "TABLE_OR_VIEW_NOT_FOUND" in str(error):
                 return []
             raise

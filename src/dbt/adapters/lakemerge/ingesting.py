@@ -102,13 +102,13 @@ class IngestMethods(metaclass=AdapterMeta):
                 "Expected an ingest model without a query, for its rows are the records of landed files; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
-        try:
-            options = IngestOptions.of(model["config"])
-            with self.connections.exception_handler("read the types of the columns"):
+        with self.connections.exception_handler("read the types of the columns"):
+            try:
+                options = IngestOptions.of(model["config"])
                 columns = record_columns(model, options)
                 self._check_pattern(options, columns)
-        except LakemergeError as error:
-            raise CompilationError(str(error)) from error
+            except LakemergeError as error:
+                raise CompilationError(str(error)) from error
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])

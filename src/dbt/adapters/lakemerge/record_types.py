@@ -33,6 +33,16 @@ _CHARACTERS = re.compile(r"(?:var)?char\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 
+# Names in the queries that read records.
+_OWN = frozenset(
+    f"__{name}"
+    for name in (
+        *("raw", "row", "file", "file_modified", "line", "batch", "ingested_at", "replays", "unterminated"),
+        *("tokens", "plain", "well_formed", "objects", "fields", "ok", "bad_file"),
+    )
+)
+
+
 @dataclass(frozen=True)
 class ValueType:
     """A type as a tree.
@@ -138,7 +148,9 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
         f"partition_values names {n}, which is no column" for n in options.partition_values if n not in names
     ]
     problems += [
-        f"{name} begins with two underscores, which is lakemerge's own" for name in names if name[:2] == "__"
+        f"{name} is a name of lakemerge's own; call the column otherwise, and give its field in meta"
+        for name in names
+        if name in _OWN
     ]
     problems += [
         f"{name} is both a column and one of record_columns"
