@@ -27,6 +27,6 @@ end
 {%- endmacro -%}
 
 {# One problem. #}
-{%- macro _lakemerge_problem_sql(reason, column, text) -%}
-    named_struct('reason', {{ reason }}, 'column_name', cast({{ column }} as string), 'reason_text', {{ text }})
+{%- macro _lakemerge_problem_sql(reason, about, text) -%}
+    named_struct('reason', {{ reason }}, 'column_name', cast({{ about }} as string), 'reason_text', {{ text }})
 {%- endmacro -%}

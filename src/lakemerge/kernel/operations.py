@@ -244,11 +244,11 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     if state is not None:
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
         doomed = state.layout.control if external else state.layout.root
-        kernel.roll_forward.publisher.drop(name, state.table_id)
     elif not external:
         doomed = table.location
     if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
         kernel.metastore.drop_table(name)
+        kernel.roll_forward.publisher.drop(name)
         return
     kernel.files.write_text(kernel.doom_of(name), doomed)
     kernel.metastore.drop_table(name)

@@ -166,11 +166,11 @@ class Publisher:
             if error.kind != "AlreadyExistsException":
                 raise
 
-    def drop(self, main: TableName, table_id: str) -> None:
-        """Drop the published tables of a table; their files are the main table's and go with it."""
+    def drop(self, main: TableName) -> None:
+        """Drop the published tables of a table that is dropped; their files are the main table's and go with it."""
         for published in PUBLISHED.values():
             table = self._metastore.get_table(published.name_of(main))
-            if table is not None and table.parameters.get(PUBLISHED_OF) == table_id:
+            if table is not None and PUBLISHED_OF in table.parameters:
                 self._metastore.drop_table(table.name)
 
     def check(self, main: TableName, table_id: str | None) -> None:
