@@ -86,3 +86,7 @@ test-all: lint types  ## Everything, the slow tests included
 .PHONY: bench-merge
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
+
+.PHONY: bench-ingest
+bench-ingest: env  ## CPU seconds of strict ingest against a plain Spark read and write
+	@$(PY) benchmarks/ingest.py

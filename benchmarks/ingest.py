@@ -1,11 +1,12 @@
 """What strict ingest costs, against a plain Spark CSV read and ORC write of the same files, in one run.
 
 A million delimited records of 11 columns in 4 files, one field in twenty quoted, none of them bad; and again with one
-in a thousand bad. Each is landed and ingested anew by `dbt run`, parsing left out. The plain read has the schema, so that
-Spark infers nothing, and checks nothing: what does not parse is null there. It writes once with Spark's own settings and
-once with those of lakemerge's writer (zstd level 1), and the ratios are to the latter, which is the faster.
+in a thousand bad. Each is landed and ingested anew by `dbt run`, parsing left out. The plain read has the schema, so
+that Spark infers nothing, and checks nothing: what does not parse is null there. It writes once with Spark's own
+settings and once with those of lakemerge's writer (zstd level 1), and the ratios are to the latter, the faster.
 
-Figures are medians; CPU seconds are those of Python and Java together, which a busy machine disturbs less than wall time.
+Figures are medians; CPU seconds are those of Python and Java together, which a busy machine disturbs less than wall
+time.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def record_sql(bad: int) -> str:
         "concat('product ', id % 977, ' of line ', id % 5000)",
         price,
         "cast(pmod(xxhash64(id, 1), 5000) as string)",
-        """if(id % 20 = 0, concat('"brand, ""', id % 800, '"""'), concat('brand-', id % 800))""",
+        "if(id % 20 = 0, concat(chr(34), 'brand, ', repeat(chr(34), 2), id % 800, repeat(chr(34), 3)), concat('brand-', id % 800))",
         "cast(id % 2 = 0 as string)",
         "cast(pmod(xxhash64(id, 3), 1000000) / 7.0 as string)",
         "cast(date'2020-01-01' + cast(id % 2000 as int) as string)",
@@ -80,7 +81,9 @@ class Bench:
         (root / "dbt_project.yml").write_text(PROJECT)
         (root / "profiles.yml").write_text(PROFILE.format(root=root))
         (root / "models" / "products.sql").write_text(MODEL)
-        columns = "\n".join(f"      - {{name: {name}, data_type: '{kind}'}}" for name, kind in COLUMNS.items())
+        columns = "\n".join(
+            f"      - {{name: {name}, data_type: '{kind}'}}" for name, kind in COLUMNS.items()
+        )
         (root / "models" / "products.yml").write_text(
             textwrap.dedent("models:\n  - name: products\n    columns:\n") + columns + "\n"
         )
