@@ -56,12 +56,13 @@ def record_sql(bad: int) -> str:
     price = "cast(cast(pmod(xxhash64(id), 100000) / 100.0 as decimal(12, 2)) as string)"
     if bad:
         price = f"if(id % {bad} = 7, '1.999', {price})"
+    quoted = "concat(chr(34), 'brand, ', repeat(chr(34), 2), id % 800, repeat(chr(34), 3))"
     fields = [
         "cast(id as string)",
         "concat('product ', id % 977, ' of line ', id % 5000)",
         price,
         "cast(pmod(xxhash64(id, 1), 5000) as string)",
-        "if(id % 20 = 0, concat(chr(34), 'brand, ', repeat(chr(34), 2), id % 800, repeat(chr(34), 3)), concat('brand-', id % 800))",
+        f"if(id % 20 = 0, {quoted}, concat('brand-', id % 800))",
         "cast(id % 2 = 0 as string)",
         "cast(pmod(xxhash64(id, 3), 1000000) / 7.0 as string)",
         "cast(date'2020-01-01' + cast(id % 2000 as int) as string)",
