@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tenacity
+
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, java_exception
 from lakemerge.kernel.names import TableName
