@@ -192,3 +192,22 @@ class FileChanged(StorageError):
 
 class BadRecords(LakemergeError):
     """More records break the declared format or schema than the model allows."""
+
+
+# -- consumers ---------------------------------------------------------------------------------
+
+
+class ConsumerFenced(LakemergeError):
+    """Another run has taken or committed what this one was to consume; nothing of this one was published."""
+
+
+class ConsumerExpired(LakemergeError):
+    """Versions that the consumer has not got past are gone: vacuumed after its pin expired, or of another table."""
+
+
+class SourceRewritten(LakemergeError):
+    """A partition was changed after it was consumed, and the policy is ``append_only``."""
+
+
+class SourceChanged(LakemergeError):
+    """Files of a source changed while they were being consumed."""

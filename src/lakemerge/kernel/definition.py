@@ -47,6 +47,14 @@ FORMATS: Mapping[str, FileFormat] = {
     ),
 }
 
+#: Of tables that lakemerge makes for itself and writes without Spark: a line a row, fields between ``\\x01``.
+TEXT = "text"
+_TEXT_FORMAT = FileFormat(
+    "org.apache.hadoop.mapred.TextInputFormat",
+    "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+)
+
 # Statistics that describe the files of the version before, by Hive's and Spark's names.
 _STATISTICS = ("numRows", "rawDataSize", "numFiles", "totalSize", "COLUMN_STATS_ACCURATE")
 _SPARK_STATISTICS = "spark.sql.statistics."
@@ -76,8 +84,13 @@ class TableDefinition:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
+def storage_of(file_format: str) -> FileFormat:
+    """The classes of a format by its name."""
+    return _TEXT_FORMAT if file_format == TEXT else FORMATS[file_format]
+
+
 def file_format_of(table: HiveTable) -> str:
-    """``orc`` or ``parquet``.
+    """``orc`` or ``parquet``; ``text`` of a table of lakemerge's own.
 
     Raises:
         UnsupportedTable: the table has another format.
@@ -85,6 +98,8 @@ def file_format_of(table: HiveTable) -> str:
     for name, known in FORMATS.items():
         if table.serde == known.serde:
             return name
+    if table.serde == _TEXT_FORMAT.serde and VERSION in table.parameters:
+        return TEXT
     raise UnsupportedTable(
         expected=f"{table.name} to be a plain ORC or Parquet table",
         found=f"a table read by {table.serde or 'no serde'}",
@@ -167,7 +182,7 @@ def fields(jvm: Jvm, columns: Sequence[HiveColumn]) -> Any:
 
 def set_storage(storage: Any, columns: Any, file_format: str) -> None:
     """Give a table's or a partition's ``StorageDescriptor`` columns (made by :func:`fields`) and a format."""
-    chosen = FORMATS[file_format]
+    chosen = storage_of(file_format)
     storage.setCols(columns)
     storage.setInputFormat(chosen.input_format)
     storage.setOutputFormat(chosen.output_format)

@@ -7,6 +7,8 @@
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
     <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
     <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
+    <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
+    <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
     <root>/_lakemerge/dropping               what a drop has still to delete
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
 #: The kinds of side data, each with a folder of its name.
-SIDECARS = ("ledger", "files", "quarantine")
+SIDECARS = ("ledger", "consumed", "files", "quarantine")
 
 
 def new_transaction_id() -> str:
@@ -50,6 +52,10 @@ class Layout:
     def sidecars(self, kind: str) -> str:
         """The folder of side data of a kind, one of :data:`SIDECARS`."""
         return f"{self.control}/{kind}"
+
+    @property
+    def pins(self) -> str:
+        return f"{self.control}/pins"
 
     @property
     def commits(self) -> str:

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
     COMMIT_COLUMN,
-    FORMATS,
     TABLE_ID,
     TRANSACTION,
     VERSION,
@@ -27,6 +26,7 @@ from lakemerge.kernel.definition import (
     same_keys,
     set_statistics,
     set_storage,
+    storage_of,
 )
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
@@ -187,7 +187,7 @@ class RollForward:
             names = sorted(set(manifest.partitions) | set(locations))
         found = self._metastore.partitions(name, names)
         columns = fields(self._metastore.jvm, manifest.columns)
-        serde = FORMATS[manifest.file_format].serde
+        serde = storage_of(manifest.file_format).serde
         for row in found:
             partition = _partition_of(row, manifest)
             if row.serde != serde or not same_keys(row.columns, manifest.columns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tenacity
@@ -37,7 +37,7 @@ from lakemerge.kernel.layout import SIDECARS, Layout, new_transaction_id
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.properties import united_properties
+from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.staging import partitions_of_version, staged_partitions
 from lakemerge.kernel.state import TableState, read_manifest, state_of
@@ -56,6 +56,7 @@ class Transaction:
         base: the manifest of the version that this transaction builds on; ``None`` when it makes the table.
         metrics: counts to record, such as ``inserted``.
         properties: what later commits need to know; lists are united when another commit came between.
+        replaces_all: whether nothing of the version before stays.
         commit_column: of a table of the append kind, the last partition column; else empty.
     """
 
@@ -88,10 +89,11 @@ class Transaction:
         self._reads_all = False
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
-        self._replaces_all = False
+        self.replaces_all = False
         self._sidecars: dict[str, tuple[list[str], bool]] = {}
         self._parameters: dict[str, str] = {}
         self._beating = False
+        self._requirements: list[Callable[[Manifest | None], None]] = []
         # whether a claim was sent whose outcome is not known
         self._in_doubt = False
         self.layout = state.layout if state else Layout(self._root())
@@ -174,7 +176,7 @@ class Transaction:
     def replace_all(self) -> None:
         """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""
         self._require_open()
-        self._replaces_all = True
+        self.replaces_all = True
         self.properties.clear()
 
     def set_schema(
@@ -207,12 +209,14 @@ class Transaction:
         self._require_open()
         self._sidecars[kind] = ([self.layout.relative(directory) for directory in directories], True)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether a commit would change nothing."""
-        same_schema = self.base is not None and self._columns == self.base.columns
-        nothing = not (self._written or self._removed or self._sidecars or self._parameters)
-        return nothing and same_schema and not self._replaces_all
+    def require(self, check: Callable[[Manifest | None], None]) -> None:
+        """Have a check made right before the claim, on the manifest that this commit will follow.
+
+        The claim succeeds only while that manifest is the newest, so what the check found still holds then. It
+        raises where the commit must not be; ``None`` is what it gets where the table is yet to be made.
+        """
+        self._require_open()
+        self._requirements.append(check)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -297,6 +301,8 @@ class Transaction:
         parent = self._kernel.manifest(state)
         self._check(state, parent)
         self._check_pins(state, parent)
+        for check in self._requirements:
+            check(parent)
         manifest = self._manifest(state, parent)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
@@ -338,6 +344,8 @@ class Transaction:
     def _create(self) -> Manifest:
         """One attempt to make the table; an unpartitioned one is complete with it."""
         assert self._definition is not None
+        for check in self._requirements:
+            check(None)
         manifest = self._manifest(None, None)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
@@ -395,7 +403,7 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self._replaces_all and not (self._reads or self._reads_all):
+        if self.replaces_all and not (self._reads or self._reads_all):
             return
         step = parent
         while True:
@@ -437,7 +445,7 @@ class Transaction:
         written = partitions_of_version(self._written, self.commit_column, version)
         partitions = dict(parent.partitions) if parent else {}
         removed = set(self._removed)
-        if self._replaces_all and state is not None:
+        if self.replaces_all and state is not None:
             removed |= set(partitions)
             if state.table.partitioned:
                 removed |= set(self._kernel.metastore.partition_names(self.name))
@@ -463,24 +471,18 @@ class Transaction:
             removed=tuple(sorted(removed - {WHOLE_TABLE})),
             committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             metrics=dict(self.metrics),
-            properties=united_properties(self.properties, self.base, None if self._replaces_all else parent),
+            properties=united_properties(self.properties, self.base, None if self.replaces_all else parent),
             sidecars=self._united_sidecars(parent),
             writer=self._kernel.writer,
             lease_seconds=self._kernel.settings.lease_seconds,
         )
 
     def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
-        sidecars = dict(parent.sidecars) if parent and not self._replaces_all else {}
-        for kind, (paths, replaces) in self._sidecars.items():
-            if (
-                replaces
-                and parent
-                and self.base
-                and parent.sidecars.get(kind) != self.base.sidecars.get(kind)
-            ):
-                raise self._conflict(f"another commit's {kind}")
-            sidecars[kind] = tuple(paths) if replaces else (*sidecars.get(kind, ()), *paths)
-        return sidecars
+        parent = None if self.replaces_all else parent
+        replaced = replaced_meanwhile(self._sidecars, self.base, parent)
+        if replaced:
+            raise self._conflict(f"another commit's {replaced}")
+        return united_sidecars(self._sidecars, parent)
 
     def _require_open(self) -> None:
         if self.state != "open":

@@ -18,6 +18,7 @@ _CHOICES = {
     "on_sequence_tie": ("error", "any"),
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
+    "on_rewrite": ("reprocess", "append_only", "ignore"),
     "append_layout": ("rewrite", "commit_partitioned"),
     "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
     "extra_fields": ("reject", "drop"),
