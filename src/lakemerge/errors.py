@@ -200,6 +200,8 @@ class BadRecords(LakemergeError):
 class ConsumerFenced(LakemergeError):
     """Another run has taken or committed what this one was to consume; nothing of this one was published."""
 
+    retriable = True
+
 
 class ConsumerExpired(LakemergeError):
     """Versions that the consumer has not got past are gone: vacuumed after its pin expired, or of another table."""
@@ -211,3 +213,5 @@ class SourceRewritten(LakemergeError):
 
 class SourceChanged(LakemergeError):
     """Files of a source changed while they were being consumed."""
+
+    retriable = True
