@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakemerge.kernel import Kernel
+from lakemerge.kernel import Kernel, lease
 
 COLUMNS = {"id": "int", "amount": "decimal(6,2)", "text": "string"}
 STEPS = ("staged", "manifest written", "claimed", "side data published", "swapped", "settled")
@@ -50,6 +50,8 @@ def dying_at(step: str) -> Iterator[None]:
 
     def die(done: str) -> None:
         if done == step:
+            # what tells the transactions of a process that is alive
+            lease._OPEN_HERE.clear()
             raise Killed(step)
 
     defaults = Kernel.__init__.__kwdefaults__
@@ -70,7 +72,8 @@ def play(table: Any, actions: list[tuple[Any, ...]]) -> tuple[list[str], list[st
         if kind == "land":
             bodies, ends = details
             lines = [(f"{next(numbers)}{body}", fine) for body, fine in bodies]
-            text = "\n".join(line for line, _ in lines) + ("\n" if ends else "")
+            text = "".join(f"{line}\n" for line, _ in lines)
+            text = text if ends else text.removesuffix("\n")
             table.land(f"{position}.csv", text.encode(errors="surrogateescape"))
             for number, (line, fine) in enumerate(lines, 1):
                 cut = number == len(lines) and not ends
