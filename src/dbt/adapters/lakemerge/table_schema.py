@@ -212,12 +212,18 @@ class SchemaPlan:
         return tuple(HiveColumn(c.name, c.type) for c in self.columns if c.is_partition)
 
 
-def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] | None = None) -> SchemaPlan:
+def plan_new(
+    feed: StructType,
+    partition_by: Sequence[str],
+    keep: Iterable[str] | None = None,
+    generated: Sequence[HiveColumn] = (),
+) -> SchemaPlan:
     """The columns of a table that is made (or replaced) from a feed.
 
     Args:
         partition_by: names in the order of the partition's path; they become the last columns.
         keep: the feed's columns that reach the table; all if ``None``.
+        generated: columns that the write itself fills, whatever the feed has of that name.
 
     Raises:
         UnsupportedColumnType: see :func:`hive_columns`.
@@ -226,6 +232,8 @@ def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] 
     kept = None if keep is None else {name.lower() for name in keep}
     wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
     types = {column.name: column.type for column in hive_columns(wanted)}
+    filled = {column.name: column.type for column in generated}
+    types = {name: kind for name, kind in types.items() if name not in filled} | filled
     keys = [name.lower() for name in partition_by]
     missing = [name for name in keys if name not in types]
     if missing or len(types) == len(keys):
@@ -242,7 +250,9 @@ def plan_new(feed: StructType, partition_by: Sequence[str], keep: Iterable[str] 
             action="Partition by another column.",
         )
     ordered = [name for name in types if name not in keys] + keys
-    return SchemaPlan(tuple(ColumnPlan(name, types[name], True, False, name in keys) for name in ordered))
+    return SchemaPlan(
+        tuple(ColumnPlan(name, types[name], name not in filled, False, name in keys) for name in ordered)
+    )
 
 
 def plan_change(
@@ -251,23 +261,35 @@ def plan_change(
     partitions: Sequence[HiveColumn],
     on_schema_change: str,
     keep: Iterable[str] | None = None,
+    generated: Sequence[HiveColumn] = (),
 ) -> SchemaPlan:
     """The columns of an existing table after a feed has met it, by dbt's ``on_schema_change``.
 
     ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
     also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
 
+    Args:
+        generated: columns that the write itself fills; the table has them, of types that these fit in.
+
     Raises:
         SchemaChanged: the policy is ``fail`` and the columns differ.
         IncompatibleColumn: a column of the feed cannot be stored in the table's without loss.
     """
-    kept = None if keep is None else {name.lower() for name in keep}
-    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    filled = {column.name for column in generated}
+    _require_generated(generated, (*data, *partitions))
+    wanted = StructType(
+        [
+            field
+            for field in feed.fields
+            if field.name.lower() not in filled
+            and (keep is None or field.name.lower() in {name.lower() for name in keep})
+        ]
+    )
     kinds = {field.name.lower(): field.dataType for field in wanted.fields}
     keys = {column.name for column in partitions}
     stored = {column.name: column.type for column in (*data, *partitions)}
     new = [name for name in kinds if name not in stored]
-    gone = [name for name in stored if name not in kinds and name not in keys]
+    gone = [name for name in stored if name not in kinds and name not in keys and name not in filled]
     offered = {column.name: column.type for column in hive_columns(wanted)}
     other = [name for name in stored if name in offered and offered[name] != stored[name]]
     if on_schema_change == "fail" and (new or gone or other):
@@ -296,6 +318,26 @@ def plan_change(
         for name in (*names, *(column.name for column in partitions))
     ]
     return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+
+
+def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveColumn]) -> None:
+    types = {column.name: column.type for column in stored}
+    unfit = [
+        f"{column.name} {types.get(column.name, 'missing')}"
+        for column in generated
+        if column.name not in types
+        or (
+            types[column.name] != column.type
+            and not stores_losslessly(spark_type(column.type), spark_type(types[column.name]))
+        )
+    ]
+    if unfit:
+        raise IncompatibleColumn(
+            expected="a table with the columns "
+            + ", ".join(f"{column.name} {column.type}" for column in generated),
+            found=", ".join(unfit),
+            action="Give the columns that the table has by the model's options, or run with --full-refresh.",
+        )
 
 
 def spark_type(text: str) -> DataType:
