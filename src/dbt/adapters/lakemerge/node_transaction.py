@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
+from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -125,6 +126,11 @@ class NodeTransaction:
         base = self._transaction.base if self.exists else None
         return MergePlan.make(self._config, self.plan, feed, base, self.table)
 
+    def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
+        """How a merge reads this feed into this history."""
+        base = self._transaction.base if self.exists else None
+        return Scd2Plan.make(self._config, self.plan, feed, base, self.table)
+
     def partition_filter(self, names: Iterable[str] | None) -> str:
         """SQL that is true in the partitions of these names (``None``: in all)."""
         if names is None or not self.partitioned:
@@ -218,17 +224,23 @@ class NodeTransaction:
         self._transaction.abort()
 
     @_translated
-    def open_ledger(self) -> bool:
-        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none."""
+    def open_ledger(self, schema: str | None = None) -> bool:
+        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
+
+        Args:
+            schema: the ledger's columns as DDL; those of its files if ``None``.
+        """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get("ledger", ()) if base else ()
         if not folders:
             return False
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         seconds = int(self._config.tombstone_retention.total_seconds())
-        frame = self._spark.read.format("orc").load(paths)
-        kept = f"__kind <> 'delete' or __recorded_at >= current_timestamp() - interval {seconds} seconds"
-        frame.where(kept).createOrReplaceTempView("lakemerge_ledger")
+        reader = self._spark.read.format("orc")
+        frame = (reader.schema(schema) if schema else reader).load(paths)
+        forgettable = "__kind in ('delete', 'change')"
+        recent = f"__recorded_at >= current_timestamp() - interval {seconds} seconds"
+        frame.where(f"not {forgettable} or {recent}").createOrReplaceTempView("lakemerge_ledger")
         return True
 
     @property
@@ -364,9 +376,11 @@ def _one_of(column: HiveColumn, values: list[str]) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
     quoted = f"`{column.name}`"
     terms = []
+    # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
+    unfit = any("'" in value and '"' in value for value in given)
     if given:
         items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)
-        terms.append(f"{quoted} in ({items})")
+        terms.append(f"{f'concat({quoted})' if unfit else quoted} in ({items})")
     if len(given) < len(set(values)):
         terms.append(f"{quoted} is null")
     return "(" + " or ".join(terms) + ")"

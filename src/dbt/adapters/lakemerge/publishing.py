@@ -361,6 +361,12 @@ class PublishingMethods(metaclass=AdapterMeta):
             return transaction.merge_plan(self.handle.spark.table(TYPED_FEED))
 
     @available.parse_none
+    def scd2_plan(self, transaction: NodeTransaction) -> Any:
+        """How the feed meets the history; see :class:`Scd2Plan`."""
+        with self._schema_errors():
+            return transaction.scd2_plan(self.handle.spark.table(TYPED_FEED))
+
+    @available.parse_none
     def commit_response(
         self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
     ) -> CommitResponse:
