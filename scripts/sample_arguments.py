@@ -12,6 +12,7 @@ from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -106,6 +107,28 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
     return replace(plan, **changes)
 
 
+def _scd2(bitemporal: bool, split: bool, **changes: Any) -> Scd2Plan:
+    merge = _merge(**changes)
+    start_at, end_at, known_from, known_to, closed_in = (
+        ColumnPlan(name, "bigint", False, True, name == "__closed_in")
+        for name in ("__start_at", "__end_at", "__known_from", "__known_to", "__closed_in")
+    )
+    known = (known_from, known_to) if bitemporal else (None, None)
+    own = [start_at, end_at, *(column for column in known if column), *([closed_in] if split else [])]
+    return Scd2Plan(
+        merge=merge,
+        start_at=start_at,
+        end_at=end_at,
+        tracked=tuple(column for column in merge.columns if column not in merge.keys),
+        known_from=known[0],
+        known_to=known[1],
+        layout=HistoryLayout(split=split, version=8),
+        columns=tuple(
+            sorted((*(c.plan for c in merge.columns), *own), key=lambda column: column.is_partition)
+        ),
+    )
+
+
 _SAMPLES: dict[str, list[Any]] = {
     "broadcast": [True, False],
     "column": [_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")],
@@ -129,6 +152,9 @@ _SAMPLES: dict[str, list[Any]] = {
     ],
     "partitions": [_merge().partitions, ()],
     "prefix": ["sample_alias", None],
+    "kind": ["left", "inner"],
+    "met": ["select * from sample_table", None],
+    "scd2": [_scd2(False, True), _scd2(True, True), _scd2(False, False), _scd2(False, True, exists=False)],
     "txn": [
         SampleTransaction(tuple(column.plan for column in _merge_columns("set", partitioned)))
         for partitioned in (True, False)

@@ -3,10 +3,11 @@
 
     Args:
         names: names of partitions that the commit writes or removes, and that no other part of it reads.
+        columns: the columns of the commit's rows; those of the plan if none.
 #}
-{%- macro lakemerge_merged_history_sql(txn, history, names) -%}
+{%- macro lakemerge_merged_history_sql(txn, history, names, columns=none) -%}
 select
-    {%- for column in txn.plan.columns %}
+    {%- for column in columns or txn.plan.columns %}
     {{ history.value('false') if column.name == history.partition else column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ txn.table }}

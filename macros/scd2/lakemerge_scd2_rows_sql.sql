@@ -34,7 +34,7 @@ from (
     {%- endif %}
     {%- if merged %}
     union all
-    {{ lakemerge_merged_history_sql(txn, scd2.layout, merged) | indent(4) }}
+    {{ lakemerge_merged_history_sql(txn, scd2.layout, merged, scd2.columns) | indent(4) }}
     {%- endif %}
 )
 {%- endmacro -%}

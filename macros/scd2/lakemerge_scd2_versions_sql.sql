@@ -91,6 +91,14 @@ versions as (
         count_if(__source < 4 and __told_hash is not null) as __known_changes
     from numbered
     group by {{ keys }}, __version
+),
+
+bounded as (
+    select
+        *,
+        __is_change and coalesce(__start < __end, true) as __is_version,
+        __stored[0] as __old
+    from versions
 )
 
 select
@@ -98,16 +106,17 @@ select
     __start,
     __end,
     __row,
-    __is_change and coalesce(__start < __end, true) as __is_version,
+    __is_version,
     __stored,
     if(__is_forgotten, __told, filter(__told, event -> false)) as __forgotten,
     __contradicts,
     __known_changes,
-    __is_change
-    and coalesce(__start < __end, true)
-    and size(__stored) = 1
-    and __stored[0].__start = __start
-    and __stored[0].__end <=> __end
-    and {{ lakemerge_rows_equal_sql(scd2.merge, '__stored[0].__row', '__row') }} as __is_same
-from versions
+    (
+        __is_version
+        and size(__stored) = 1
+        and __old.__start = __start
+        and __old.__end <=> __end
+        and {{ lakemerge_rows_equal_sql(scd2.merge, '__old.__row', '__row') }}
+    ) as __is_same
+from bounded
 {%- endmacro -%}

@@ -13,6 +13,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.commit_times import version_at
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
@@ -417,6 +418,19 @@ class PublishingMethods(metaclass=AdapterMeta):
             }
             for commit in commits
         ]
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def version_at(self, relation: BaseRelation, at: str) -> int:
+        """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
+
+        Raises:
+            DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
+        """
+        with self._guarded():
+            commits = history(
+                self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)), None
+            )
+            return version_at(commits, at)
 
     @available.parse_list
     def recover_table(self, relation: BaseRelation) -> list[str]:
