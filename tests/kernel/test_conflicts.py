@@ -77,6 +77,24 @@ def test_a_removed_partition_is_a_conflict_for_its_reader(kernel: Kernel, name: 
     assert "p=1" not in rows_of(kernel, name)
 
 
+@pytest.mark.parametrize("also_new", [True, False])
+def test_a_partition_that_another_commit_adds_is_a_conflict_for_a_reader_of_new_ones(
+    also_new: bool, kernel: Kernel, name: TableName
+) -> None:
+    create(kernel, name, ROWS)
+    txn = kernel.begin(name, "snapshot")
+    txn.read(["p=1"], also_new=also_new)
+    stage(kernel, txn, {"p=1": ["mine"], "p=x": ["mine"]})
+    merge(kernel, name, {"p=y": ["theirs"]})
+    if also_new:
+        with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
+            txn.commit()
+        txn.abort()
+        assert rows_of(kernel, name) == {**ROWS, "p=y": ["theirs"]}
+    else:
+        assert txn.commit() == 3
+
+
 def test_reading_after_another_commit_rebases(kernel: Kernel, name: TableName) -> None:
     """Begin, another's commit, then read: what is read is the newest, and nothing of it is moved back."""
     create(kernel, name, ROWS)

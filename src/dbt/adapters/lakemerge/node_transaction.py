@@ -177,8 +177,11 @@ class NodeTransaction:
     # -- reading and writing -------------------------------------------------------------------
 
     @_translated
-    def read(self, names: Iterable[str] | None = None) -> bool:
-        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`.
+    def read(self, names: Iterable[str] | None = None, also_new: bool = False) -> bool:
+        """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
+
+        Args:
+            also_new: whether those that another commit may add count too.
 
         Returns:
             Whether the table is still what this attempt was planned for. If another program has changed it, this
@@ -187,7 +190,11 @@ class NodeTransaction:
         base = self._transaction.base
         if not self.exists or base is None:
             return True
-        self._transaction.read(names)
+        try:
+            self._transaction.read(names, also_new=also_new)
+        except CommitConflict as conflict:
+            self._overtaken(conflict.found)
+            return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
             self._overtaken(f"version {now.version} ({now.operation})")
@@ -289,6 +296,12 @@ class NodeTransaction:
     def is_over(self) -> bool:
         """Whether the transaction was committed or skipped."""
         return self._transaction.state != "open"
+
+    @property
+    def base_properties(self) -> Mapping[str, Any]:
+        """What the commits of the version that this one builds on have told later ones."""
+        base = self._transaction.base if self.exists else None
+        return base.properties if base else {}
 
     @property
     def rows_before(self) -> int | None:
