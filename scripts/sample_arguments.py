@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
@@ -112,6 +113,7 @@ _SAMPLES: dict[str, list[Any]] = {
     "config": [WriteConfig()],
     "filter": ["category = 'shoes'"],
     "has_ledger": [True, False],
+    "history": [HistoryLayout(version=8)],
     "kept": ["select * from sample_table", None],
     "merge": [
         _merge(),

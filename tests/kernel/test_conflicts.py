@@ -43,6 +43,20 @@ def test_disjoint_commits_follow_each_other(kernel: Kernel, name: TableName) -> 
     assert_whole(kernel, name)
 
 
+def test_a_commit_that_has_to_follow_directly_follows_no_disjoint_one(
+    kernel: Kernel, name: TableName
+) -> None:
+    create(kernel, name, ROWS)
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    txn.follow_directly()
+    stage(kernel, txn, {"p=1": ["mine"]})
+    merge(kernel, name, {"p=2": ["theirs"]})
+    with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
+        txn.commit()
+    txn.abort()
+
+
 @pytest.mark.parametrize("read", [["p=1"], ["p=1", "p=2"], ["p=1", "p=new"], None])
 def test_a_commit_that_changed_what_was_read_is_a_conflict(
     read: list[str] | None, kernel: Kernel, name: TableName
@@ -75,24 +89,6 @@ def test_a_removed_partition_is_a_conflict_for_its_reader(kernel: Kernel, name: 
         txn.commit()
     txn.abort()
     assert "p=1" not in rows_of(kernel, name)
-
-
-@pytest.mark.parametrize("also_new", [True, False])
-def test_a_partition_that_another_commit_adds_is_a_conflict_for_a_reader_of_new_ones(
-    also_new: bool, kernel: Kernel, name: TableName
-) -> None:
-    create(kernel, name, ROWS)
-    txn = kernel.begin(name, "snapshot")
-    txn.read(["p=1"], also_new=also_new)
-    stage(kernel, txn, {"p=1": ["mine"], "p=x": ["mine"]})
-    merge(kernel, name, {"p=y": ["theirs"]})
-    if also_new:
-        with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
-            txn.commit()
-        txn.abort()
-        assert rows_of(kernel, name) == {**ROWS, "p=y": ["theirs"]}
-    else:
-        assert txn.commit() == 3
 
 
 def test_reading_after_another_commit_rebases(kernel: Kernel, name: TableName) -> None:

@@ -82,7 +82,7 @@ class Transaction:
         self._pins: dict[str, PartitionState] = {}
         self._reads: set[str] = set()
         self._reads_all = False
-        self._reads_new = False
+        self._follows_directly = False
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
         self._replaces_all = False
@@ -101,15 +101,11 @@ class Transaction:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def read(self, names: Iterable[str] | None = None, *, also_new: bool = False) -> None:
+    def read(self, names: Iterable[str] | None = None) -> None:
         """Declare that partitions (``None``: the whole table) are about to be read.
 
         What other programs changed in them is taken in first, as a version of its own. From here on a change of
         theirs is a conflict.
-
-        Args:
-            also_new: whether partitions that are not there yet count as read, whatever their names: a commit that
-                adds one is a conflict. For work that depends on what the table does not have.
 
         Raises:
             CommitConflict: the table has moved on since an earlier read of this transaction.
@@ -132,7 +128,15 @@ class Transaction:
         self._reads |= set(known) if wanted is None else wanted
         self._pins.update({name: known[name] for name in (known if wanted is None else wanted & set(known))})
         self._reads_all = self._reads_all or wanted is None
-        self._reads_new = self._reads_new or also_new
+
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict, whatever partitions it touches.
+
+        For work that depends on more than the partitions that it reads: on side data, on partitions that are not
+        there, on the number of the version that it makes.
+        """
+        self._require_open()
+        self._follows_directly = True
 
     # -- staging -------------------------------------------------------------------------------
 
@@ -405,8 +409,7 @@ class Transaction:
             return
         step = parent
         while True:
-            meets = step.touched & self._reads or (self._reads_all and step.touched)
-            meets = meets or (self._reads_new and set(step.written) - set(self.base.partitions))
+            meets = self._follows_directly or step.touched & self._reads or (self._reads_all and step.touched)
             if meets or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
@@ -108,6 +109,12 @@ class NodeTransaction:
         return base is not None and self.plan.data != _bare(base.columns)
 
     @property
+    def history(self) -> HistoryLayout:
+        """Where this commit finds and puts open and closed rows of a table that keeps history."""
+        base = self._transaction.base if self.exists else None
+        return (self._config.history or HistoryLayout(split=False)).met(base)
+
+    @property
     def base_partitions(self) -> list[str]:
         """The names of the partitions that the table has now."""
         base = self._transaction.base
@@ -177,11 +184,8 @@ class NodeTransaction:
     # -- reading and writing -------------------------------------------------------------------
 
     @_translated
-    def read(self, names: Iterable[str] | None = None, also_new: bool = False) -> bool:
+    def read(self, names: Iterable[str] | None = None) -> bool:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
-
-        Args:
-            also_new: whether those that another commit may add count too.
 
         Returns:
             Whether the table is still what this attempt was planned for. If another program has changed it, this
@@ -191,14 +195,19 @@ class NodeTransaction:
         if not self.exists or base is None:
             return True
         try:
-            self._transaction.read(names, also_new=also_new)
+            self._transaction.read(names)
         except CommitConflict as conflict:
-            self._overtaken(conflict.found)
+            self.conflict = conflict
+            self._transaction.abort()
             return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
             self._overtaken(f"version {now.version} ({now.operation})")
         return self.conflict is None
+
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
+        self._transaction.follow_directly()
 
     def _overtaken(self, found: str) -> None:
         self.conflict = CommitConflict(

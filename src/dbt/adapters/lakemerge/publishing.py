@@ -244,7 +244,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             before = kernel.metastore.get_table(name)
             view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
             if view or not kernel.exists(name):
-                plan = plan_new(feed.schema, config.partition_by, keep)
+                plan = self._plan_new(feed, config, keep)
                 transaction = kernel.create(self._definition(name, config, plan), operation)
             else:
                 if rebuild:
@@ -253,10 +253,16 @@ class PublishingMethods(metaclass=AdapterMeta):
                 base = transaction.base
                 assert base is not None
                 if rebuild:
-                    plan = plan_new(feed.schema, config.partition_by, keep)
+                    plan = self._plan_new(feed, config, keep)
                 else:
+                    generated = config.generated(feed, base, str(name))
                     plan = plan_change(
-                        feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep
+                        feed.schema,
+                        base.columns,
+                        base.partition_columns,
+                        config.on_schema_change,
+                        keep,
+                        generated,
                     )
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
@@ -272,6 +278,13 @@ class PublishingMethods(metaclass=AdapterMeta):
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
         )
+
+    @staticmethod
+    def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
+        partition_by = (
+            config.history.partition_by(config.partition_by) if config.history else config.partition_by
+        )
+        return plan_new(feed.schema, partition_by, keep, config.generated(feed, None, "the new table"))
 
     def _schema_errors(self) -> Any:
         return _AsCompilationError()

@@ -6,11 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.history_layout import OPTIONS as HISTORY_OPTIONS
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.table_schema import quote
 
 from lakemerge.errors import InvalidConfig
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveColumn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _CHOICES = {
     "file_format": ("orc", "parquet"),
@@ -45,6 +52,7 @@ class WriteConfig:
         sequence_by: expressions that order the changes of a key; empty for none.
         target_file_size: bytes that data files should have, about.
         max_attempts: how often the work is redone after other commits.
+        history: how a table that keeps history lies on disk; ``None`` for any other.
     """
 
     unique_key: tuple[str, ...] = ()
@@ -70,13 +78,14 @@ class WriteConfig:
     target_file_size: int = 128 * 2**20
     max_attempts: int = 10
     tblproperties: Mapping[str, str] = field(default_factory=dict)
+    history: HistoryLayout | None = None
 
     @classmethod
     def of(cls, config: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
         """Read a dbt config.
 
         Args:
-            strategy: the incremental strategy; ``None`` for a table or a seed.
+            strategy: the incremental strategy, or ``snapshot``; ``None`` for a table or a seed.
 
         Raises:
             InvalidConfig: some options are wrong; the message names them all.
@@ -84,6 +93,7 @@ class WriteConfig:
         problems: list[str] = []
         reader = _Reader(config, problems)
         merges = strategy == "merge"
+        keeps_history = strategy == "snapshot"
         result = cls(
             unique_key=_distinct(reader.names("unique_key")),
             sequence_by=reader.names("sequence_by"),
@@ -108,7 +118,10 @@ class WriteConfig:
             target_file_size=reader.size("target_file_size", 128 * 2**20),
             max_attempts=reader.count("max_attempts", 10),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
+            history=HistoryLayout.of(config, problems) if keeps_history else None,
         )
+        if not keeps_history and (given := [name for name in HISTORY_OPTIONS if config.get(name)]):
+            problems.append(f"{', '.join(given)} only have a meaning for tables that keep history")
         problems += result._contradictions(
             merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
         )
@@ -175,6 +188,19 @@ class WriteConfig:
         if self.column_list:
             return [name for name in columns if name.lower() in listed]
         return [name for name in columns if name.lower() not in listed]
+
+    def generated(self, feed: DataFrame, base: Manifest | None, table: str) -> tuple[HiveColumn, ...]:
+        """The table's columns that the write fills itself.
+
+        Args:
+            base: the version that is written to; ``None`` for a new table.
+            table: its name, for messages.
+        """
+        if self.history is None:
+            return ()
+        layout = self.history.met(base)
+        layout.tell_kept(self.history, table)
+        return layout.columns
 
     def updates(self, column: str) -> bool:
         """Whether a matched row takes this column from the change."""
