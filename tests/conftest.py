@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import py4j.java_gateway
+import py4j.protocol
 import pytest
 
 
@@ -14,3 +16,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     versions = [f"{name} {version(name)}" for name in ("dbt-lakemerge", "dbt-core", "dbt-spark", "pyspark")]
     return "versions: " + ", ".join(versions)
+
+
+@pytest.fixture
+def bare_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests with a JVM of their own: the errors of its calls as py4j raises them.
+
+    pyspark puts a function of its own in py4j's place as soon as a Spark session starts in the process. It asks
+    Spark's JVM what a Java exception is, also when the exception is another JVM's.
+    """
+    monkeypatch.setattr(py4j.java_gateway, "get_return_value", py4j.protocol.get_return_value)

@@ -67,3 +67,8 @@ def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def name() -> TableName:
     """The name of a table that no other test has."""
     return TableName("default", f"t{next(_NUMBERS)}")
+
+
+@pytest.fixture(autouse=True)
+def _gateway(bare_gateway: None) -> None:
+    """These tests have a JVM of their own."""

@@ -40,3 +40,8 @@ def kernel(jvm: Jvm) -> Kernel:
 def name() -> TableName:
     """The name of a table that no other test has."""
     return TableName("default", f"t{next(_NUMBERS)}")
+
+
+@pytest.fixture(autouse=True)
+def _gateway(bare_gateway: None) -> None:
+    """These tests have a JVM of their own."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JNetworkError
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, java_exception
 
 T = TypeVar("T")
 
@@ -62,13 +62,13 @@ class FileSystem:
         try:
             java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
             return action(self._of(path, java_path), java_path)
-        except Py4JJavaError as error:
-            cause = error.java_exception
-            if str(cause.getClass().getSimpleName()) == "FileNotFoundException":
+        except JAVA_ERRORS as error:
+            kind, text = java_exception(error)
+            if kind == "FileNotFoundException":
                 raise FileNotFoundError(path) from error
             raise StorageError(
                 expected=f"to {call} {path}",
-                found=f"{cause.getClass().getSimpleName()}: {cause.getMessage()}",
+                found=f"{kind}: {text}",
                 action="Check the path, its permissions and the space left, and run again.",
             ) from error
         except Py4JNetworkError as error:

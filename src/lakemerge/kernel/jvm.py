@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 
 from lakemerge.java import ensure_java
+
+#: What a Java call raises: py4j's error, or what pyspark puts in its place for the exceptions that it knows
+#: (IllegalArgumentException among them) once a Spark session has been started in this process.
+JAVA_ERRORS = (Py4JJavaError, CapturedException)
 
 _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
@@ -81,3 +87,14 @@ class Jvm:
         for key, value in conf.items():
             configuration.set(key, value)
         return cls(gateway, configuration)
+
+
+def java_exception(error: BaseException) -> tuple[str, str]:
+    """The simple class name and the message of the Java exception behind one of :data:`JAVA_ERRORS`."""
+    if isinstance(error, Py4JJavaError):
+        cause = error.java_exception
+    elif isinstance(error, CapturedException) and error._origin is not None:
+        cause = error._origin
+    else:
+        return type(error).__name__, str(error)
+    return str(cause.getClass().getSimpleName()), str(cause.getMessage())

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tenacity
-from py4j.protocol import Py4JJavaError
 
 from lakemerge.errors import MetastoreError
-from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, java_exception
 from lakemerge.kernel.names import TableName
 
 T = TypeVar("T")
@@ -136,7 +135,7 @@ class Metastore:
             conf = java.org.apache.hadoop.hive.conf.HiveConf(self.jvm.hadoop_conf, conf_class)
             try:
                 self._local.client = java.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(conf)
-            except Py4JJavaError as error:
+            except JAVA_ERRORS as error:
                 raise _unreachable(error, str(conf.get("hive.metastore.uris") or "embedded")) from error
             self._local.pid = os.getpid()
         return self._local.client
@@ -148,7 +147,7 @@ class Metastore:
         """Run one call. Tests override this to lose replies and to fail calls."""
         try:
             return action(self._client())
-        except Py4JJavaError as error:
+        except JAVA_ERRORS as error:
             raise self._translate(call, error) from error
 
     def _read(self, call: str, action: Callable[[Any], T]) -> T:
@@ -161,10 +160,8 @@ class Metastore:
         result: T = retrying(self._invoke, call, action)
         return result
 
-    def _translate(self, call: str, error: Py4JJavaError) -> MetastoreError:
-        cause = error.java_exception
-        kind = str(cause.getClass().getSimpleName())
-        text = str(cause.getMessage())
+    def _translate(self, call: str, error: Exception) -> MetastoreError:
+        kind, text = java_exception(error)
         if kind.startswith("TTransport") or kind in ("TApplicationException", "TProtocolException"):
             self._drop_client()
             return ReplyLost(
@@ -403,8 +400,8 @@ def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
     return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
 
 
-def _unreachable(error: Py4JJavaError, uris: str) -> MetastoreError:
-    text = str(error.java_exception.getMessage()).splitlines()[0]
+def _unreachable(error: Exception, uris: str) -> MetastoreError:
+    text = java_exception(error)[1].splitlines()[0]
     return MetastoreError(
         expected=f"a metastore at {uris}",
         found=text,

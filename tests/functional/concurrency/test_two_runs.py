@@ -77,6 +77,7 @@ def responses(project: Path) -> list[dict[str, int]]:
     return found
 
 
+@pytest.mark.usefixtures("bare_gateway")
 def test_two_runs_at_once_give_one_result(project: Path, server: MetastoreServer) -> None:
     kernel = Kernel(Jvm.launch(server.client_conf))
     for day in (1, 2):  # the first day both make the table, the second both merge into it
