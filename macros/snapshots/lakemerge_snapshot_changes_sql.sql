@@ -2,7 +2,7 @@
     What becomes of each key: the source met with the current rows of the table, in one pass over each. Keys that
     nothing becomes of are left out.
 
-    Columns: the key's, __source and __stored (rows of the table's columns; null where there is none), and __action:
+    Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null where there is none), and __action:
 
     insert, update, delete       a key that has no current row, another state of one, and one that the source lacks
     null key, duplicate          what a source must not have
@@ -22,6 +22,7 @@ met as (
         {%- for key in snapshot.keys %}
         coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as {{ key }},
         {%- endfor %}
+        {{ snapshot.run_time }} as __run_time,
         if(source_data.__source_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'source_data', true) | indent(8) }}) as __source,
         if(snapshotted_data.__current_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'snapshotted_data', false) | indent(8) }}) as __stored,
         {{ lakemerge_snapshot_action_sql(snapshot, strategy) | indent(8) }} as __action

@@ -5,5 +5,7 @@
 #}
 {%- macro lakemerge_snapshot_strategy(target_exists) -%}
     {%- set strategy_macro = strategy_dispatch(config.get('strategy')) -%}
-    {{- return(strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_exists)) -}}
+    {%- set strategy = strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_exists) -%}
+    {%- do strategy.update({'scd_id': lakemerge_distinct_scd_id_sql(strategy)}) -%}
+    {{- return(strategy) -}}
 {%- endmacro -%}

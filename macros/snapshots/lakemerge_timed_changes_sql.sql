@@ -15,8 +15,7 @@
 select
     *,
     case
-        when __action = 'delete' then greatest({{ snapshot.run_time }}, __not_before)
-        when __is_displaced then greatest({{ snapshot.run_time }}, __not_before)
+        when __action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
         else __source.{{ valid_from }}
     end as __begins
 from (

@@ -76,5 +76,7 @@ def snapshot(project: Any) -> Any:
     made = Snapshots(project)
     yield made
     with project.adapter.connection_named("snapshots"):
-        relation = project.adapter.Relation.create(schema=project.test_schema, identifier="history", type="table")
+        relation = project.adapter.Relation.create(
+            schema=project.test_schema, identifier="history", type="table"
+        )
         project.adapter.drop_relation(relation)

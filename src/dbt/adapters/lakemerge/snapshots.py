@@ -34,6 +34,7 @@ class SnapshotPlan:
     """Everything that the snapshot's macros need to know.
 
     Attributes:
+        unique_key: the key as the configuration has it, for messages.
         keys: names of the columns that hold the key's parts while the snapshot runs, as dbt names them.
         columns: the table's.
         names: quoted names of dbt's columns in the table, by dbt's own: ``dbt_valid_from``…
@@ -47,6 +48,7 @@ class SnapshotPlan:
 
     table: str
     exists: bool
+    unique_key: str
     keys: tuple[str, ...]
     columns: tuple[ColumnPlan, ...]
     names: Mapping[str, str]
@@ -152,6 +154,7 @@ class SnapshotPlan:
         return cls(
             table=transaction.table,
             exists=transaction.exists,
+            unique_key=", ".join(unique_key) if several else unique_key,
             keys=tuple(keys),
             columns=transaction.plan.columns,
             names=quoted,
