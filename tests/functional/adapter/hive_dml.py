@@ -69,7 +69,9 @@ class HiveProject:
         pairs = [part.split("=", 1) for part in re.split(r",\s*(?=\w+\s*=)", assignments)]
         new = {name.strip().lower(): value.strip() for name, value in pairs}
         columns = [
-            f"case when {where} then {new[name]} else {name} end as {name}" if name in new else name
+            f"case when {where} then {new[name.lower()]} else {name} end as {name}"
+            if name.lower() in new
+            else name
             for name in self._columns(table)
         ]
         self._rewrite(table, f"select {', '.join(columns)} from {table}")

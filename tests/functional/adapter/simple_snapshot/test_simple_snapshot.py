@@ -117,8 +117,10 @@ class TestDbtValidToCurrent(SeedOfTheSchema, test_various_configs.BaseSnapshotDb
         """The suite counts rows in the order that they were inserted in, which a table does not keep."""
 
         def ordered(adapter: Any, sql: str, fetch: str) -> Any:
-            version = "row_number() over (partition by id order by test_valid_from)"
-            return run_sql_with_adapter(adapter, f"{sql} order by {version}, id", fetch)
+            selected, table = sql.split(" from ")
+            version = "row_number() over (partition by id order by test_valid_from) as version"
+            numbered = f"{selected} from (select *, {version} from {table}) order by version, id"
+            return run_sql_with_adapter(adapter, numbered, fetch)
 
         monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", ordered)
 
