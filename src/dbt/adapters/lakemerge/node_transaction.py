@@ -319,6 +319,12 @@ class NodeTransaction:
         return self._transaction.state != "open"
 
     @property
+    def base_properties(self) -> Mapping[str, Any]:
+        """What the commits of the version that this one builds on have told later ones."""
+        base = self._transaction.base if self.exists else None
+        return base.properties if base else {}
+
+    @property
     def rows_before(self) -> int | None:
         """The number of rows of the version that this one builds on, where it is known."""
         base = self._transaction.base if self.exists else None

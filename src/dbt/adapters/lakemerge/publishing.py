@@ -81,6 +81,20 @@ class PublishingMethods(metaclass=AdapterMeta):
         except LakemergeError as error:
             raise CompilationError(str(error)) from error
 
+    @available.parse_none
+    def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
+        """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
+        names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
+        config: WriteConfig = self.write_config(
+            {"config": {name: model["config"].get(name) for name in names}}
+        )
+        with self._guarded():
+            name = TableName(str(source.schema), str(source.identifier))
+            table = self.handle.application.metastore.get_table(name)
+        return dataclasses.replace(
+            config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
+        )
+
     # -- feeds ---------------------------------------------------------------------------------
 
     @available.parse_none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -144,6 +145,11 @@ def stores_losslessly(source: DataType, target: DataType) -> bool:
 
 
 def _widens(source: DataType, target: DataType) -> bool:
+    if isinstance(target, spark_types.VarcharType):
+        return (
+            isinstance(source, spark_types.VarcharType | spark_types.CharType)
+            and source.length < target.length
+        )
     if isinstance(target, spark_types.DecimalType):
         whole = target.precision - target.scale
         if isinstance(source, spark_types.DecimalType):
@@ -267,6 +273,8 @@ def plan_change(
 
     ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
     also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
+    Snapshots have ``append_and_widen``: besides adding columns, it gives a stored one the feed's type where that
+    is wider.
 
     Args:
         generated: columns that the write itself fills; the table has them, of types that these fit in.
@@ -298,6 +306,15 @@ def plan_change(
     types = dict(stored)
     if syncs:
         types.update({name: offered[name] for name in other if name not in keys})
+    widening = on_schema_change == "append_and_widen"
+    if widening:
+        types.update(
+            {
+                name: offered[name]
+                for name in other
+                if name not in keys and _is_wider(offered[name], stored[name])
+            }
+        )
     refused = [
         f"{name}: {offered[name]} into {types[name]}"
         for name in other
@@ -307,12 +324,17 @@ def plan_change(
         raise IncompatibleColumn(
             expected="columns that can be stored in the table's without loss",
             found="; ".join(refused),
-            action="Cast them in the model, or set on_schema_change: sync_all_columns to change the table.",
+            action="Cast them in the model"
+            + ("." if widening else ", or set on_schema_change: sync_all_columns to change the table."),
         )
     names = [column.name for column in data if not (syncs and column.name in gone)]
-    names += new if on_schema_change in ("append_new_columns", "sync_all_columns") else []
+    names += new if on_schema_change not in ("ignore", "fail") else []
     types.update({name: offered[name] for name in names if name not in types})
-    retyped = any(types[name] != stored[name] for name in names if name in stored)
+    retyped = any(
+        types[name] != stored[name] and not (widening and _is_text(types[name]))
+        for name in names
+        if name in stored
+    )
     plans = [
         ColumnPlan(name, types[name], name in kinds, name in stored, name in keys)
         for name in (*names, *(column.name for column in partitions))
@@ -338,6 +360,18 @@ def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveCol
             found=", ".join(unfit),
             action="Give the columns that the table has by the model's options, or run with --full-refresh.",
         )
+
+
+def _is_text(kind: str) -> bool:
+    return kind == "string" or kind.startswith(("varchar(", "char("))
+
+
+def _is_wider(offered: str, stored: str) -> bool:
+    """Whether a type (by its Hive name) holds every value of another of its family, and more."""
+    if _is_text(offered) and _is_text(stored):
+        new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
+        return new > old
+    return _widens(spark_type(stored), spark_type(offered))
 
 
 def spark_type(text: str) -> DataType:
