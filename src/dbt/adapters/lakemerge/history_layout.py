@@ -75,7 +75,7 @@ class HistoryLayout:
         if self.split != asked.split:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it; "
-                f"'{LAYOUTS[not asked.split]}' takes effect with --full-refresh"
+                f"'{LAYOUTS[not asked.split]}' is for a table that is made anew"
             )
 
     def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:
