@@ -89,3 +89,7 @@ test-all: lint types  ## Everything, the slow tests included
 .PHONY: bench-merge
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
+
+.PHONY: bench-history
+bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
+	@$(PY) benchmarks/history.py

@@ -136,6 +136,10 @@ class NullKey(LakemergeError):
     """A change has a null in its key."""
 
 
+class DuplicateKey(LakemergeError):
+    """Several rows have one key where each key may have one."""
+
+
 class NullSequence(LakemergeError):
     """A change has no place in the order of changes."""
 

@@ -82,6 +82,7 @@ class Transaction:
         self._pins: dict[str, PartitionState] = {}
         self._reads: set[str] = set()
         self._reads_all = False
+        self._follows_directly = False
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
         self._replaces_all = False
@@ -127,6 +128,15 @@ class Transaction:
         self._reads |= set(known) if wanted is None else wanted
         self._pins.update({name: known[name] for name in (known if wanted is None else wanted & set(known))})
         self._reads_all = self._reads_all or wanted is None
+
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict, whatever partitions it touches.
+
+        For work that depends on more than the partitions that it reads: on side data, on partitions that are not
+        there, on the number of the version that it makes.
+        """
+        self._require_open()
+        self._follows_directly = True
 
     # -- staging -------------------------------------------------------------------------------
 
@@ -399,7 +409,7 @@ class Transaction:
             return
         step = parent
         while True:
-            meets = step.touched & self._reads or (self._reads_all and step.touched)
+            meets = self._follows_directly or step.touched & self._reads or (self._reads_all and step.touched)
             if meets or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")

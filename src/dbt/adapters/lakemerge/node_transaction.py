@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
+from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -108,6 +110,12 @@ class NodeTransaction:
         return base is not None and self.plan.data != _bare(base.columns)
 
     @property
+    def history(self) -> HistoryLayout:
+        """Where this commit finds and puts open and closed rows of a table that keeps history."""
+        base = self._transaction.base if self.exists else None
+        return (self._config.history or HistoryLayout(split=False)).met(base)
+
+    @property
     def base_partitions(self) -> list[str]:
         """The names of the partitions that the table has now."""
         base = self._transaction.base
@@ -117,6 +125,11 @@ class NodeTransaction:
         """How a merge reads this feed into this table."""
         base = self._transaction.base if self.exists else None
         return MergePlan.make(self._config, self.plan, feed, base, self.table)
+
+    def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
+        """How a merge reads this feed into this history."""
+        base = self._transaction.base if self.exists else None
+        return Scd2Plan.make(self._config, self.plan, feed, base, self.table)
 
     def partition_filter(self, names: Iterable[str] | None) -> str:
         """SQL that is true in the partitions of these names (``None``: in all)."""
@@ -178,7 +191,7 @@ class NodeTransaction:
 
     @_translated
     def read(self, names: Iterable[str] | None = None) -> bool:
-        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`.
+        """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
         Returns:
             Whether the table is still what this attempt was planned for. If another program has changed it, this
@@ -187,11 +200,20 @@ class NodeTransaction:
         base = self._transaction.base
         if not self.exists or base is None:
             return True
-        self._transaction.read(names)
+        try:
+            self._transaction.read(names)
+        except CommitConflict as conflict:
+            self.conflict = conflict
+            self._transaction.abort()
+            return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
             self._overtaken(f"version {now.version} ({now.operation})")
         return self.conflict is None
+
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
+        self._transaction.follow_directly()
 
     def _overtaken(self, found: str) -> None:
         self.conflict = CommitConflict(
@@ -202,17 +224,23 @@ class NodeTransaction:
         self._transaction.abort()
 
     @_translated
-    def open_ledger(self) -> bool:
-        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none."""
+    def open_ledger(self, schema: str | None = None) -> bool:
+        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
+
+        Args:
+            schema: the ledger's columns as DDL; those of its files if ``None``.
+        """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get("ledger", ()) if base else ()
         if not folders:
             return False
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         seconds = int(self._config.tombstone_retention.total_seconds())
-        frame = self._spark.read.format("orc").load(paths)
-        kept = f"__kind <> 'delete' or __recorded_at >= current_timestamp() - interval {seconds} seconds"
-        frame.where(kept).createOrReplaceTempView("lakemerge_ledger")
+        reader = self._spark.read.format("orc")
+        frame = (reader.schema(schema) if schema else reader).load(paths)
+        forgettable = "__kind in ('delete', 'change')"
+        recent = f"__recorded_at >= current_timestamp() - interval {seconds} seconds"
+        frame.where(f"not {forgettable} or {recent}").createOrReplaceTempView("lakemerge_ledger")
         return True
 
     @property
@@ -291,6 +319,12 @@ class NodeTransaction:
         return self._transaction.state != "open"
 
     @property
+    def base_properties(self) -> Mapping[str, Any]:
+        """What the commits of the version that this one builds on have told later ones."""
+        base = self._transaction.base if self.exists else None
+        return base.properties if base else {}
+
+    @property
     def rows_before(self) -> int | None:
         """The number of rows of the version that this one builds on, where it is known."""
         base = self._transaction.base if self.exists else None
@@ -348,9 +382,11 @@ def _one_of(column: HiveColumn, values: list[str]) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
     quoted = f"`{column.name}`"
     terms = []
+    # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
+    unfit = any("'" in value and '"' in value for value in given)
     if given:
         items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)
-        terms.append(f"{quoted} in ({items})")
+        terms.append(f"{f'concat({quoted})' if unfit else quoted} in ({items})")
     if len(given) < len(set(values)):
         terms.append(f"{quoted} is null")
     return "(" + " or ".join(terms) + ")"

@@ -13,6 +13,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.commit_times import version_at
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
@@ -79,6 +80,20 @@ class PublishingMethods(metaclass=AdapterMeta):
             return WriteConfig.of(model["config"], strategy)
         except LakemergeError as error:
             raise CompilationError(str(error)) from error
+
+    @available.parse_none
+    def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
+        """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
+        names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
+        config: WriteConfig = self.write_config(
+            {"config": {name: model["config"].get(name) for name in names}}
+        )
+        with self._guarded():
+            name = TableName(str(source.schema), str(source.identifier))
+            table = self.handle.application.metastore.get_table(name)
+        return dataclasses.replace(
+            config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
+        )
 
     # -- feeds ---------------------------------------------------------------------------------
 
@@ -244,7 +259,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             before = kernel.metastore.get_table(name)
             view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
             if view or not kernel.exists(name):
-                plan = plan_new(feed.schema, config.partition_by, keep)
+                plan = self._plan_new(feed, config, keep)
                 transaction = kernel.create(self._definition(name, config, plan), operation)
             else:
                 if rebuild:
@@ -253,10 +268,16 @@ class PublishingMethods(metaclass=AdapterMeta):
                 base = transaction.base
                 assert base is not None
                 if rebuild:
-                    plan = plan_new(feed.schema, config.partition_by, keep)
+                    plan = self._plan_new(feed, config, keep)
                 else:
+                    generated = config.generated(feed, base, str(name))
                     plan = plan_change(
-                        feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep
+                        feed.schema,
+                        base.columns,
+                        base.partition_columns,
+                        config.on_schema_change,
+                        keep,
+                        generated,
                     )
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
@@ -272,6 +293,13 @@ class PublishingMethods(metaclass=AdapterMeta):
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
         )
+
+    @staticmethod
+    def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
+        partition_by = (
+            config.history.partition_by(config.partition_by) if config.history else config.partition_by
+        )
+        return plan_new(feed.schema, partition_by, keep, config.generated(feed, None, "the new table"))
 
     def _schema_errors(self) -> Any:
         return _AsCompilationError()
@@ -348,6 +376,12 @@ class PublishingMethods(metaclass=AdapterMeta):
             return transaction.merge_plan(self.handle.spark.table(TYPED_FEED))
 
     @available.parse_none
+    def scd2_plan(self, transaction: NodeTransaction) -> Any:
+        """How the feed meets the history; see :class:`Scd2Plan`."""
+        with self._schema_errors():
+            return transaction.scd2_plan(self.handle.spark.table(TYPED_FEED))
+
+    @available.parse_none
     def commit_response(
         self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
     ) -> CommitResponse:
@@ -398,6 +432,19 @@ class PublishingMethods(metaclass=AdapterMeta):
             }
             for commit in commits
         ]
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def version_at(self, relation: BaseRelation, at: str) -> int:
+        """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
+
+        Raises:
+            DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
+        """
+        with self._guarded():
+            commits = history(
+                self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)), None
+            )
+            return version_at(commits, at)
 
     @available.parse_list
     def recover_table(self, relation: BaseRelation) -> list[str]:
