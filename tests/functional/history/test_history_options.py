@@ -164,6 +164,10 @@ class TestBitemporal:
         assert [believed(known_in, 25) for known_in in (0, 1, 2, 3)] == [[], ["a"], ["a"], ["b"]]
         assert believed(1, 35) == ["a"]
         assert believed(2, 35) == ["c"]
+        table.merge([change(1, "new", 40)], rebuild=True)
+        assert versions(table, known) == [("new", 40, None, 4, None)], (
+            "a new table does not speak of versions before"
+        )
 
 
 class TestRefusals:
