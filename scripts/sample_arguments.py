@@ -192,6 +192,14 @@ _SAMPLES: dict[str, list[Any]] = {
     "prefix": ["sample_alias", None],
     "kind": ["left", "inner"],
     "met": ["select * from sample_table", None],
+    "scan": [
+        {
+            "open_partitions": ["category=shoes/__closed_in=0"],
+            "closed_partitions": ["category=shoes/__closed_in=3"],
+            "open_filter": "category = 'shoes'",
+            "closed_filter": "category <> 'shoes'",
+        }
+    ],
     "scd2": [_scd2(False, True), _scd2(True, True), _scd2(False, False), _scd2(False, True, exists=False)],
     "names": [["product_id", "colour"]],
     "snapshot": [

@@ -405,7 +405,7 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self._replaces_all and not (self._reads or self._reads_all):
+        if self._replaces_all and not (self._reads or self._reads_all or self._follows_directly):
             return
         step = parent
         while True:

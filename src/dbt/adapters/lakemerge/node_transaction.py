@@ -128,8 +128,11 @@ class NodeTransaction:
 
     def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
         """How a merge reads this feed into this history."""
-        base = self._transaction.base if self.exists else None
-        return Scd2Plan.make(self._config, self.plan, feed, base, self.table)
+        base = self._transaction.base
+        version = base.version + 1 if base else 1
+        return Scd2Plan.make(
+            self._config, self.plan, feed, base if self.exists else None, self.table, version
+        )
 
     def partition_filter(self, names: Iterable[str] | None) -> str:
         """SQL that is true in the partitions of these names (``None``: in all)."""
