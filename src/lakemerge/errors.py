@@ -165,3 +165,14 @@ class SourceRewritten(LakemergeError):
 
 class SourceChanged(LakemergeError):
     """Files of a source changed while they were being consumed."""
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+class InvalidRecord(LakemergeError):
+    """A record does not match the table's columns."""
+
+
+class StreamFenced(LakemergeError):
+    """Another stream was opened by this writer's name, so that this one cannot commit any more."""

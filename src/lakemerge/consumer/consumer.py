@@ -167,6 +167,13 @@ class Consumer:
             self.kernel.heartbeats.stop(layout, run)
         return taken[0]
 
+    def preview(self) -> Batch:
+        """What a run would take now; nothing is taken, and the batch cannot be committed."""
+        self._alive.clear()
+        contents = self.working_set.read()
+        progress, sight = self._begin(contents, False)
+        return self._take(contents.rows.get(self.key, {}), progress, sight, "", False)[0]
+
     def _take(
         self, known: Rows, progress: Progress, sight: Sight, run: str, rebuild: bool
     ) -> tuple[Batch, Rows]:

@@ -149,7 +149,7 @@ def _others(name: str) -> str:
 
 
 def _plain(kernel: Kernel, table: HiveTable) -> Sight:
-    places = {WHOLE_TABLE: table.location}
+    places = {WHOLE_TABLE: _location(table)}
     if table.partitioned:
         columns = [column.name for column in table.partition_columns]
         names = kernel.metastore.partition_names(table.name)
@@ -179,6 +179,13 @@ def _plain(kernel: Kernel, table: HiveTable) -> Sight:
         partition_columns=table.partition_columns,
         file_format=_readable_format(table),
     )
+
+
+def _location(table: HiveTable) -> str:
+    """Where an unpartitioned table's files are: of one made with USING, Spark keeps that among the serde's."""
+    parameters = table.raw.getSd().getSerdeInfo().getParameters()
+    path = parameters.get("path") if parameters else None
+    return str(path) if path else table.location
 
 
 def _readable_format(table: HiveTable) -> str:

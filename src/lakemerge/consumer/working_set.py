@@ -106,7 +106,14 @@ class Contents:
 
 
 def begun_key(key: Key) -> str:
+    """A consumer's name among ``begun``."""
     return " ".join(key)
+
+
+def begun_consumer(text: str) -> Key:
+    """The inverse of :func:`begun_key`; the names of tables have no blanks."""
+    source, _, name = text.partition(" ")
+    return source, name
 
 
 class WorkingSet:
@@ -127,6 +134,11 @@ class WorkingSet:
             return Contents({}, {})
         transaction = self._kernel.begin(self.name, "read")
         return self._contents(transaction)
+
+    def consumers(self) -> set[Key]:
+        """The consumers that have ever taken anything for this output."""
+        contents = self.read()
+        return {*contents.rows, *(begun_consumer(text) for text in contents.begun)}
 
     def update(self, change: Callable[[Contents], Contents]) -> Contents:
         """Change it in one commit; ``change`` is called again where another run was first.

@@ -20,6 +20,7 @@ from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
 
 if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.consumption import Consumption
     from pyspark.sql import DataFrame, SparkSession
 
 # Above this many partitions a filter costs the planner more than reading the rest saves.
@@ -67,12 +68,14 @@ class NodeTransaction:
         guard: Callable[[str], AbstractContextManager[None]],
         before_commit: Callable[[], None] | None = None,
         groups: Sequence[Group] = (),
+        consumption: Consumption | None = None,
     ) -> None:
         """
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
             groups: of a compaction, what it merges.
+            consumption: partitions of sources whose processing is part of the commit.
         """
         self._spark = spark
         self._transaction = transaction
@@ -81,6 +84,7 @@ class NodeTransaction:
         self._guard = guard
         self._before_commit = before_commit
         self.groups = groups
+        self._consumption = consumption
         self.plan = plan
         self.table = table
         self.rebuilds = rebuilds
@@ -287,12 +291,17 @@ class NodeTransaction:
             key: value for key, value in (properties or {}).items() if value is not None
         }
         try:
+            if self._consumption:
+                self._consumption.record(self._transaction)
             if self._before_commit:
                 self._before_commit()
             self.version = self._transaction.commit()
         except CommitConflict as conflict:
             self.conflict = conflict
             self._transaction.abort()
+        else:
+            if self._consumption:
+                self._consumption.succeed()
 
     @_translated
     def compact(self, sql: str) -> None:
@@ -307,7 +316,10 @@ class NodeTransaction:
 
     @_translated
     def skip(self) -> None:
-        """End without a commit, for there is nothing to publish."""
+        """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""
+        base = self._transaction.base
+        if self.conflict is None and base is not None and self._consumption and self._consumption.has_items:
+            return self.commit({}, base.properties)
         self._transaction.abort()
 
     @property

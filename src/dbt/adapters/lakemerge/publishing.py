@@ -331,6 +331,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             constraints=self.enforced_checks(model),
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
+            consumption=self.handle.consumption,
         )
 
     def _schema_errors(self) -> Any:

@@ -18,6 +18,7 @@ _CHOICES = {
     "on_sequence_tie": ("error", "any"),
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
+    "on_rewrite": ("reprocess", "append_only", "ignore"),
     "append_layout": ("rewrite", "commit_partitioned"),
 }
 _MERGE_ONLY = (
@@ -91,7 +92,7 @@ class WriteConfig:
             InvalidConfig: some options are wrong; the message names them all.
         """
         problems: list[str] = []
-        reader = _Reader(config, problems)
+        reader = OptionReader(config, problems)
         merges = strategy == "merge"
         file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
@@ -236,7 +237,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() for name in names))
 
 
-class _Reader:
+class OptionReader:
     """Reads single options and collects what is wrong with them."""
 
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
