@@ -86,3 +86,7 @@ test-all: lint types  ## Everything, the slow tests included
 .PHONY: bench-merge
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
+
+.PHONY: soak-ingest
+soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
+	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest
