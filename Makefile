@@ -93,3 +93,7 @@ bench-merge: env  ## CPU seconds of a merge against the least that any engine mu
 .PHONY: bench-history
 bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
 	@$(PY) benchmarks/history.py
+
+.PHONY: soak-ingest
+soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
+	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest

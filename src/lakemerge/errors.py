@@ -150,3 +150,33 @@ class AmbiguousChange(LakemergeError):
 
 class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
+
+
+# -- consumers ---------------------------------------------------------------------------------
+
+
+class ConsumerFenced(LakemergeError):
+    """Another run has taken or committed what this one was to consume; nothing of this one was published."""
+
+
+class ConsumerExpired(LakemergeError):
+    """Versions that the consumer has not got past are gone: vacuumed after its pin expired, or of another table."""
+
+
+class SourceRewritten(LakemergeError):
+    """A partition was changed after it was consumed, and the policy is ``append_only``."""
+
+
+class SourceChanged(LakemergeError):
+    """Files of a source changed while they were being consumed."""
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+class InvalidRecord(LakemergeError):
+    """A record does not match the table's columns."""
+
+
+class StreamFenced(LakemergeError):
+    """Another stream was opened by this writer's name, so that this one cannot commit any more."""

@@ -12,7 +12,10 @@ from kernel.support import (
     OTHER_KEYS,
     WIDER_COLUMNS,
     add_plain_partition,
+    append,
+    compact,
     create,
+    create_appendable,
     locations,
     make_plain,
     merge,
@@ -109,6 +112,26 @@ def _widen_whole(kernel: Kernel, name: TableName) -> None:
     txn.commit()
 
 
+def _appendable(kernel: Kernel, name: TableName) -> None:
+    create_appendable(kernel, name, {"p=1": ["a1"], "p=a%2Fb": ["a2"]})
+    append(kernel, name, {"p=1": ["b1", "b2"]})
+
+
+def _append(kernel: Kernel, name: TableName) -> None:
+    append(kernel, name, {"p=1": ["c1"], "p=new": ["c2"]})
+
+
+def _append_wider(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "append")
+    stage(kernel, txn, {"p=1/c=__HIVE_DEFAULT_PARTITION__": ["wide"]})
+    txn.set_schema(WIDER_COLUMNS)
+    txn.commit()
+
+
+def _compact(kernel: Kernel, name: TableName) -> None:
+    compact(kernel, name)
+
+
 def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel, TableName], None]:
     def run(kernel: Kernel, name: TableName) -> None:
         txn = kernel.begin(name, "replace")
@@ -138,6 +161,9 @@ COMMITS = {
     "swap-adopted": Kind(_plain, _swap, (*_PREFACE, *_SWAP)),
     "swap-whole": Kind(_whole, _swap_whole, _PREFACE),
     "swap-whole-adopted": Kind(_plain_whole, _swap_whole, _PREFACE),
+    "append": Kind(_appendable, _append, (*_PREFACE, "swapped", "settled")),
+    "append-wider": Kind(_appendable, _append_wider, (*_PREFACE, *_SWAP)),
+    "compact": Kind(_appendable, _compact, (*_PREFACE, *_SWAP)),
     "widen": Kind(_partitioned, _widen, (*_PREFACE, *_SWAP)),
     "widen-whole": Kind(_whole, _widen_whole, _PREFACE),
     "replace": Kind(_partitioned, _replace(*KEYS, rows={"p=1": ["n1"], "p=9": ["n9"]}), (*_PREFACE, *_SWAP)),

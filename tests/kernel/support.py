@@ -11,13 +11,15 @@ from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, Tabl
 from lakemerge.kernel.definition import ROOT, new_table
 from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.names import partition_name, partition_values
+from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.operations import vacuum
 from lakemerge.kernel.state import TableState, state_of
 
 COLUMNS = (HiveColumn("line", "string"),)
 WIDER_COLUMNS = (*COLUMNS, HiveColumn("extra", "int"))
 KEYS = (HiveColumn("p", "string"),)
+COMMIT = "_commit"
+COMMIT_KEYS = (*KEYS, HiveColumn(COMMIT, "bigint"))
 OTHER_KEYS = (HiveColumn("q", "int"), HiveColumn("r", "string"))
 
 NO_RETENTION = datetime.timedelta(0)
@@ -51,6 +53,44 @@ def create(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -
     txn = kernel.create(TableDefinition(name, COLUMNS, keys))
     stage(kernel, txn, rows)
     return txn.commit()
+
+
+def create_appendable(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Create a table of the append kind; the partitions' names are those without the commit column."""
+    txn = kernel.create(TableDefinition(name, COLUMNS, COMMIT_KEYS, commit_column=COMMIT))
+    stage(kernel, txn, _of_this_commit(rows))
+    return txn.commit()
+
+
+def append(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Add rows to a table of the append kind."""
+    txn = kernel.begin(name, "append")
+    stage(kernel, txn, _of_this_commit(rows))
+    return txn.commit()
+
+
+def compact(kernel: Kernel, name: TableName) -> int:
+    """Write the rows of each partition of a table of the append kind to one, that of its newest commit."""
+    txn = kernel.begin(name, "compact")
+    assert txn.base is not None
+    names = list(txn.base.partitions)
+    txn.read(names)
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for partition in names:
+        group, _, commit = partition.rpartition("/")
+        groups.setdefault(group, []).append((int(commit.partition("=")[2]), partition))
+    rows: Rows = {}
+    for group, members in groups.items():
+        found = [txn.base.partitions[partition] for _, partition in sorted(members)]
+        files = [file for state in found for file in kernel.files.list(txn.layout.absolute(state.location))]
+        rows[f"{group}/c={max(members)[0]}"] = [kernel.files.read_text(file.path) for file in files]
+    stage(kernel, txn, rows)
+    txn.remove({part for members in groups.values() for _, part in sorted(members)[:-1]})
+    return txn.commit()
+
+
+def _of_this_commit(rows: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    return {f"{partition}/c={DEFAULT_PARTITION}": list(texts) for partition, texts in rows.items()}
 
 
 def merge(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:

@@ -134,12 +134,17 @@ class FileSystem:
 
     def fingerprint(self, path: str) -> Fingerprint:
         """What a directory holds, its folders included, as readers see it: Spark and Hive skip hidden names."""
+        return self.snapshot(path)[0]
+
+    def snapshot(self, path: str) -> tuple[Fingerprint, builtins.list[FileEntry]]:
+        """A directory's fingerprint and the very files that it is of."""
         digest = hashlib.sha256()
-        files = size = 0
+        entries = []
         for relative, entry in sorted(self._visible(path), key=lambda pair: pair[0]):
             digest.update(f"{relative}\0{entry.size}\0{entry.modified}\n".encode())
-            files, size = files + 1, size + entry.size
-        return Fingerprint(files, size, digest.hexdigest()[:16])
+            entries.append(entry)
+        size = sum(entry.size for entry in entries)
+        return Fingerprint(len(entries), size, digest.hexdigest()[:16]), entries
 
     def _visible(self, path: str, prefix: str = "") -> Iterator[tuple[str, FileEntry]]:
         for entry in self.list(path):

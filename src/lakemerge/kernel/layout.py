@@ -5,6 +5,8 @@
     <root>/_lakemerge/commits/<txn>.json     manifests
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
+    <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
+    <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
     <root>/_lakemerge/dropping               what a drop has still to delete
@@ -48,6 +50,14 @@ class Layout:
         return f"{self.control}/ledger"
 
     @property
+    def consumed(self) -> str:
+        return f"{self.control}/consumed"
+
+    @property
+    def pins(self) -> str:
+        return f"{self.control}/pins"
+
+    @property
     def commits(self) -> str:
         return f"{self.control}/commits"
 
@@ -74,6 +84,9 @@ class Layout:
 
     def ledger_of(self, txn: str) -> str:
         return f"{self.ledger}/{txn}"
+
+    def consumed_of(self, txn: str) -> str:
+        return f"{self.consumed}/{txn}"
 
     def manifest_of(self, txn: str) -> str:
         return f"{self.commits}/{txn}.json"

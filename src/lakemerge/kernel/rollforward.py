@@ -6,14 +6,15 @@ anywhere after its claim is finished by whoever comes next.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
-    FORMATS,
+    COMMIT_COLUMN,
     TABLE_ID,
     TRANSACTION,
     VERSION,
@@ -25,6 +26,7 @@ from lakemerge.kernel.definition import (
     same_keys,
     set_statistics,
     set_storage,
+    storage_of,
 )
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
@@ -32,8 +34,11 @@ from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
+from lakemerge.kernel.staging import only_adds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import Versions
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
 # How often an idempotent write is sent again when its reply is lost.
@@ -77,7 +82,9 @@ class RollForward:
             table = self._recreate(name, table, rebuild, layout, manifest)
             if table is None:
                 return
-        if table.partitioned and not self._swap(table, layout, manifest, parent):
+        adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
+        added = adds and self._add(table, layout, manifest)
+        if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
             return
         if rebuilds:
             self.rebuilds.end(name, manifest.txn)
@@ -87,6 +94,24 @@ class RollForward:
             self._mend(name, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
+
+    def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+        """The one call that registers new partitions where their files are: an append's whole swap.
+
+        Returns:
+            False when not all of them were new: somebody else has registered some, or the claim was lost.
+        """
+        raws = []
+        for partition in manifest.written:
+            state = manifest.partitions[partition]
+            raw = self._new_partition(table, partition, layout.absolute(state.location))
+            set_statistics(raw, (), files=state.files, size=state.bytes)
+            raws.append(raw)
+        if not self._still_holds_claim(table.name, manifest):
+            return False
+        added = self._send(lambda: self._metastore.add_partitions(raws))
+        self._step("swapped")
+        return added == len(raws)
 
     def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
         """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
@@ -148,7 +173,7 @@ class RollForward:
             names = sorted(set(manifest.partitions) | set(locations))
         found = self._metastore.partitions(name, names)
         columns = fields(self._metastore.jvm, manifest.columns)
-        serde = FORMATS[manifest.file_format].serde
+        serde = storage_of(manifest.file_format).serde
         for row in found:
             partition = _partition_of(row, manifest)
             if row.serde != serde or not same_keys(row.columns, manifest.columns):
@@ -256,7 +281,7 @@ class RollForward:
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
 
-        Those that it does not have and that point to an empty directory of ours are dropped.
+        Those that it does not have and that a writer registered who came too late are dropped.
 
         Does nothing when the table has moved on from ``state``; the caller looks again in any case.
 
@@ -280,7 +305,7 @@ class RollForward:
             ):
                 move(row.raw.getSd(), state.layout.absolute(known.location))
                 astray.append(row.raw)
-            elif not known and location.startswith(f"{normal(state.layout.empty)}/"):
+            elif not known and state.is_stray(location):
                 strays.append(row.values)
         missing = [
             self._new_partition(
@@ -323,15 +348,12 @@ class RollForward:
         raw.getSd().setLocation(location)
         return raw
 
-    def _send(self, write: Callable[[], None]) -> None:
+    def _send(self, write: Callable[[], T]) -> T:
         """Send an idempotent write again until an answer comes."""
-        for attempt in range(1, _SENDS + 1):
-            try:
+        for _ in range(1, _SENDS):
+            with contextlib.suppress(ReplyLost):
                 return write()
-            except ReplyLost:
-                if attempt == _SENDS:
-                    raise
-        return None
+        return write()
 
 
 def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
