@@ -97,3 +97,7 @@ bench-history: env  ## CPU seconds of a merge into a history, and into one ten t
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
 	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest
+
+.PHONY: bench-ingest
+bench-ingest: env  ## CPU seconds of strict ingest against a plain Spark read and write
+	@$(PY) benchmarks/ingest.py

@@ -33,7 +33,7 @@ from lakemerge.kernel.definition import (
     set_statistics,
     set_storage,
 )
-from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.layout import SIDECARS, Layout, new_transaction_id
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
@@ -153,19 +153,11 @@ class Transaction:
         self._beat()
         return self.layout.data_of(self.txn)
 
-    @property
-    def ledger_directory(self) -> str:
-        """The URI to write this commit's ledger to."""
+    def sidecar_directory(self, kind: str) -> str:
+        """The URI to write this commit's side data of a kind to."""
         self._require_open()
         self._beat()
-        return self.layout.ledger_of(self.txn)
-
-    @property
-    def consumed_directory(self) -> str:
-        """The URI to write to which partitions of its sources this commit consumes."""
-        self._require_open()
-        self._beat()
-        return self.layout.consumed_of(self.txn)
+        return self.layout.sidecar_of(kind, self.txn)
 
     def _beat(self) -> None:
         if not self._beating:
@@ -217,10 +209,15 @@ class Transaction:
         self._require_open()
         self._parameters.update(parameters)
 
-    def add_sidecar(self, kind: str, directory: str, *, replace: bool = False) -> None:
-        """Record a folder of side data, beside those of the version before or in their place."""
+    def add_sidecar(self, kind: str, directory: str) -> None:
+        """Record a folder of side data beside those of the version before."""
         self._require_open()
-        self._sidecars[kind] = ([self.layout.relative(directory)], replace)
+        self._sidecars[kind] = ([self.layout.relative(directory)], False)
+
+    def set_sidecars(self, kind: str, directories: Iterable[str]) -> None:
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict."""
+        self._require_open()
+        self._sidecars[kind] = ([self.layout.relative(directory) for directory in directories], True)
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.
@@ -295,8 +292,7 @@ class Transaction:
         self.state = "aborted"
         for path in (
             self.layout.data_of(self.txn),
-            self.layout.ledger_of(self.txn),
-            self.layout.consumed_of(self.txn),
+            *(self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS),
             self.layout.manifest_of(self.txn),
         ):
             self._kernel.files.delete(path)

@@ -20,6 +20,7 @@ from lakemerge.kernel.compaction import Group
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
+from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # Above this many partitions a filter costs the planner more than reading the rest saves.
 _LONGEST_FILTER = 1000
+# So many folders of rejected records are written into one.
+_MOST_FOLDERS = 20
+QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
 
@@ -229,14 +233,15 @@ class NodeTransaction:
             return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
-            self._overtaken(f"version {now.version} ({now.operation})")
+            self.overtaken(f"version {now.version} ({now.operation})")
         return self.conflict is None
 
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
         self._transaction.follow_directly()
 
-    def _overtaken(self, found: str) -> None:
+    def overtaken(self, found: str) -> None:
+        """End this attempt, for what it was planned for has changed; the next one begins with that."""
         self.conflict = CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
@@ -271,12 +276,20 @@ class NodeTransaction:
         return base is not None and len(base.sidecars.get("ledger", ())) >= 10
 
     @_translated
-    def stage(self, sql: str, touched: Iterable[str] | None = None, *, count: bool = True) -> int:
+    def stage(
+        self,
+        sql: str,
+        touched: Iterable[str] | None = None,
+        *,
+        count: bool = True,
+        check: bool = True,
+    ) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
+            check: whether to enforce constraints; not where the query lets only such rows through.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -290,7 +303,8 @@ class NodeTransaction:
             return 0
         observation = Observation()
         checks = {"rows": "count(*)"} if count else {}
-        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
+        if check:
+            checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
         frame = self._spark.sql(sql)
         if checks:
             frame = frame.observe(
@@ -298,7 +312,8 @@ class NodeTransaction:
             )
         self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
         counts = observation.get if checks else {}
-        self._check(counts)
+        if check:
+            self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
             self._transaction.remove(set(touched) - written)
@@ -307,9 +322,52 @@ class NodeTransaction:
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.ledger_directory
+        directory = self._transaction.sidecar_directory("ledger")
         self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
-        self._transaction.add_sidecar("ledger", directory, replace=replace)
+        if replace:
+            self._transaction.set_sidecars("ledger", [directory])
+        else:
+            self._transaction.add_sidecar("ledger", directory)
+
+    @_translated
+    def stage_quarantine(self, sql: str, *, replace: bool = False) -> None:
+        """Write rejected records beside those of earlier commits or in their place; the query has them all then."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        frame = self._spark.sql(sql)
+        folds = len(folders) >= _MOST_FOLDERS and not replace
+        if folds:
+            frame = self.quarantined().unionByName(frame)
+        directory = self._transaction.sidecar_directory(QUARANTINE)
+        self._write(frame.coalesce(1), directory, "orc", ())
+        if replace or folds:
+            self._transaction.set_sidecars(QUARANTINE, [directory])
+        else:
+            self._transaction.add_sidecar(QUARANTINE, directory)
+
+    def clear_quarantine(self) -> None:
+        """Leave no rejected record."""
+        self._transaction.set_sidecars(QUARANTINE, [])
+
+    def quarantined(self) -> DataFrame:
+        """The rejected records of the version that this one builds on."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        columns = ", ".join(f"{column.name} {column.type}" for column in PUBLISHED[QUARANTINE].columns)
+        paths = [self._transaction.layout.absolute(folder) for folder in folders]
+        if not paths:
+            return self._spark.createDataFrame([], columns)
+        return self._spark.read.schema(columns).format("orc").load(paths)
+
+    @property
+    def kernel_transaction(self) -> Transaction:
+        """The transaction itself, for side data of other kinds."""
+        return self._transaction
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self._transaction.commit_column
 
     @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:

@@ -31,6 +31,12 @@ _CHOICES = {
     "stored_as_scd_type": ("1", "2"),
     "on_rewrite": ("reprocess", "append_only", "ignore"),
     "append_layout": ("rewrite", "commit_partitioned"),
+    "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
+    "extra_fields": ("reject", "drop"),
+    "missing_fields": ("reject", "null"),
+    "unterminated_last_record": ("reject", "accept"),
+    "on_bad_record": ("quarantine", "fail", "drop"),
+    "on_changed_file": ("report", "reread", "fail"),
 }
 _MERGE_ONLY = (
     "sequence_by",
