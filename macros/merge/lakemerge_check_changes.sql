@@ -28,7 +28,7 @@
         {%- endif -%}
         {%- do adapter.raise_typed(
             'AmbiguousChange',
-            'one latest change for each key (' ~ keys ~ ')',
+            ('one latest change for each key (' if changes == 'lakemerge_latest' else 'one change for each sequence and key (') ~ keys ~ ')',
             counts['ties'] ~ ' keys with several different ones',
             mend ~ lakemerge_sample_changes(merge, '__is_tie', changes)
         ) -%}

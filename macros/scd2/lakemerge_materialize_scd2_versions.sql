@@ -1,8 +1,8 @@
 {# Compute `lakemerge_versions` once; returns what becomes of the stored versions, and the partitions that it touches. #}
-{%- macro lakemerge_materialize_scd2_versions(txn, scd2, feed, late, has_ledger) -%}
+{%- macro lakemerge_materialize_scd2_versions(txn, scd2, feed, scan, late, has_ledger) -%}
     {%- set broadcast = adapter.may_broadcast(feed['keys']) -%}
     {%- set truncates = has_ledger or feed['truncates'] > 0 -%}
-    {%- set met = lakemerge_scd2_met_sql(scd2, broadcast, late, feed['truncates'] > 0) if scd2.exists else none -%}
+    {%- set met = lakemerge_scd2_met_sql(scd2, scan, broadcast, late, feed['truncates'] > 0) if scd2.exists else none -%}
     {%- set kept = 'exists(__stored, old -> old.__start = __start)' -%}
     {%- set counts = adapter.materialize(
         'lakemerge_versions',

@@ -1,6 +1,7 @@
 {#
     What the history of the keys in question comes to. Changes that follow on each other and agree in the tracked
-    columns are one version, with the values of the last; it ends where anything else happens to the key.
+    columns are one version, with the values of the last; it ends where anything else happens to the key. A truncate comes
+    after the changes of its place in the order, which are void with it.
 
     Columns: __key_1…, __start, __end, __row (of the version that the table will hold), __is_version (false of a delete,
     and of a version that a truncate leaves no room), __stored (the stored versions that these changes began),
@@ -62,6 +63,7 @@ followed as (
     select
         *,
         __before is null or __before.__is_delete or coalesce(__before.__truncated < __sequence, false) as __is_first,
+        coalesce(__truncated = __sequence, false) as __is_void,
         least(__next, __truncated) as __until
     from linked
 ),
@@ -70,7 +72,12 @@ numbered as (
     select
         *,
         sum(
-            if(not __is_delete and not __is_first and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked, 0, 1)
+            if(
+                not (__is_delete or __is_first or __is_void)
+                and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked,
+                0,
+                1
+            )
         ) over (partition by {{ keys }} order by __sequence) as __version
     from followed
 ),
@@ -86,7 +93,7 @@ versions as (
         collect_list(
             if(__source = 1, null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
         ) as __told,
-        count(*) > 1 or bool_and(__is_delete and __is_first) as __is_forgotten,
+        count(*) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
         bool_or(__source < 4 and __told_hash <> __hash) as __contradicts,
         count_if(__source < 4 and __told_hash is not null) as __known_changes
     from numbered

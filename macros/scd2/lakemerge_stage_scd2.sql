@@ -8,16 +8,17 @@
     `metrics`, and the number of `rows` after it if known.
 #}
 {%- macro lakemerge_stage_scd2(txn, scd2, config, feed) -%}
-    {%- if not txn.read(scd2.layout.open_partitions) -%}
+    {%- set scan = lakemerge_scd2_scan(txn, scd2, feed) -%}
+    {%- if not txn.read(scan['open_partitions']) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- do txn.follow_directly() -%}
-    {%- set late = lakemerge_meets_closed_versions(scd2, feed) -%}
-    {%- if (late or feed['truncates']) and not txn.read(scd2.layout.closed_partitions) -%}
+    {%- set late = lakemerge_meets_closed_versions(scd2, feed, scan) -%}
+    {%- if (late or feed['truncates']) and not txn.read(scan['closed_partitions']) -%}
         {{- return(none) -}}
     {%- endif -%}
     {%- set has_ledger = txn.open_ledger(scd2.ledger_type) -%}
-    {%- set versions = lakemerge_materialize_scd2_versions(txn, scd2, feed, late, has_ledger) -%}
+    {%- set versions = lakemerge_materialize_scd2_versions(txn, scd2, feed, scan, late, has_ledger) -%}
     {%- if versions['contradictions'] and config.on_sequence_tie == 'error' -%}
         {%- do lakemerge_refuse_contradictions(scd2) -%}
     {%- endif -%}

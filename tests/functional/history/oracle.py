@@ -18,12 +18,10 @@ def history(changes: Iterable[Change], tracked: Sequence[str]) -> list[Change]:
     truncates = sorted(change["ts"] for change in delivered if change["op"] == "T")
     rows = []
     for key in sorted({change["id"] for change in delivered if change["op"] != "T"}):
-        # a truncate comes after the changes of its place in the order
+        # a truncate comes after the changes of its place in the order, which are void with it
         ends = [{"id": key, "ts": ts, "op": "T"} for ts in truncates]
-        own = [change for change in delivered if change["id"] == key and change["op"] != "T"]
-        rows += _versions(
-            sorted([*own, *ends], key=lambda change: (change["ts"], change["op"] == "T")), tracked
-        )
+        own = [change for change in delivered if change["id"] == key and change["ts"] not in truncates]
+        rows += _versions(sorted([*own, *ends], key=lambda change: change["ts"]), tracked)
     return rows
 
 
@@ -41,4 +39,4 @@ def _versions(events: list[Change], tracked: Sequence[str]) -> list[Change]:
             current = {**event, "__start_at": event["ts"], "__end_at": None}
             del current["op"]
             versions.append(current)
-    return [version for version in versions if version["__start_at"] != version["__end_at"]]
+    return versions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge import history_layout
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 SCHEMA = "id bigint, name string, note string, ts bigint, op string"
@@ -22,10 +23,13 @@ def change(key: int, name: str | None, ts: int, note: str | None = None, op: str
 
 
 def versions(
-    table: Any, columns: str = "name, note, __start_at, __end_at", where: str = "true"
+    table: Any,
+    columns: str = "name, note, __start_at, __end_at",
+    where: str = "true",
+    order: str = "__start_at",
 ) -> list[tuple[Any, ...]]:
     """The table's rows in the order of their beginnings."""
-    sql = f"select {columns} from {table.relation.render()} where {where} order by id, __start_at, __end_at"
+    sql = f"select {columns} from {table.relation.render()} where {where} order by id, {order}"
     return [tuple(row) for row in table.sql(sql)]
 
 
@@ -77,15 +81,16 @@ class TestVersions:
         assert after[2] == before[2], "rows closed before are not written again"
         assert after[0] != before[0]
 
-    def test_many_closed_partitions_become_few(self, merger: Any) -> None:
+    def test_many_closed_partitions_become_few(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(history_layout, "_MOST_CLOSED", 3)
         table = merger(FEED, SCHEMA)
-        rows = [change(1, f"n{number}", number) for number in range(1, 38)]
-        for row in rows:
-            table.merge([row])
-        assert len(files(table)) < 10
+        for ts in range(1, 9):
+            table.merge([change(1, f"n{ts}", ts)])
+            assert len(files(table)) <= 5
         assert versions(table, "__start_at, __end_at") == [
-            (row["ts"], row["ts"] + 1 if row["ts"] < 37 else None) for row in rows
+            (ts, ts + 1 if ts < 8 else None) for ts in range(1, 9)
         ]
+        assert table.merge([change(1, "n2", 2)]).version == 0, "a version is found wherever it lies now"
 
     def test_a_tie_with_what_is_known(self, merger: Any) -> None:
         for policy, expected in (("error", "AmbiguousChange"), ("any", None)):
@@ -159,6 +164,10 @@ class TestBitemporal:
         assert [believed(known_in, 25) for known_in in (0, 1, 2, 3)] == [[], ["a"], ["a"], ["b"]]
         assert believed(1, 35) == ["a"]
         assert believed(2, 35) == ["c"]
+        table.merge([change(1, "new", 40)], rebuild=True)
+        assert versions(table, known) == [("new", 40, None, 4, None)], (
+            "a new table does not speak of versions before"
+        )
 
 
 class TestRefusals:
@@ -195,3 +204,22 @@ class TestRefusals:
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*__start_at missing"):
             table.merge([change(1, "b", 2)])
         assert [row["name"] for row in table.rows()] == ["a"]
+
+
+class TestAdoption:
+    def test_a_hand_written_history_is_kept_as_it_is(self, merger: Any) -> None:
+        table = merger(
+            {**FEED, "history_column_names": {"start_at": "valid_from", "end_at": "valid_to"}}, SCHEMA
+        )
+        name = table.relation.render()
+        columns = "id bigint, name string, note string, valid_from bigint, valid_to bigint"
+        table.sql(f"create table {name} ({columns}) stored as orc")
+        rows = "(1, 'a', null, 1, 5), (1, 'b', 'x', 5, null), (2, 'z', null, 3, 9)"
+        table.sql(f"insert into {name} values {rows}")
+        table.merge([change(1, "c", 7), change(1, "a", 2, note="late"), change(2, "z", 5)])
+        assert versions(table, "name, note, valid_from, valid_to", "id = 1", "valid_from") == [
+            ("a", "late", 1, 5),
+            ("b", "x", 5, 7),
+            ("c", None, 7, None),
+        ]
+        assert versions(table, "name, valid_from, valid_to", "id = 2", "valid_from") == [("z", 3, 9)]

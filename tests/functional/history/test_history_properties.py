@@ -28,6 +28,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "all tracked": {"partition_by": "region"},
     "one tracked": {"track_history_column_list": ["region"]},
     "partition not tracked": {"partition_by": "region", "track_history_except_column_list": ["region"]},
+    "key in the partition": {"partition_by": "id", "track_history_column_list": ["name"]},
     "plain layout": {"history_layout": "plain", "track_history_column_list": ["name"]},
     "truncates": {"apply_as_truncates": "op = 'T'", "track_history_column_list": ["name"]},
     "bitemporal": {"bitemporal": True, "track_history_column_list": ["name"]},

@@ -100,6 +100,8 @@ def test_open_and_closed_partitions() -> None:
     assert found.closed_partitions == ["r=0/__closed_in=3"]
     assert found.open_filter == "`__closed_in` = 0"
     assert found.closes_into("r=a%2Fb/__closed_in=0") == "r=a%2Fb/__closed_in=8"
+    assert found.closed_beside(["r=0/__closed_in=0", "r=2/__closed_in=0"]) == ["r=0/__closed_in=3"]
+    assert found.closed_beside(["r=a%2Fb/__closed_in=0"]) == []
 
 
 def test_in_a_plain_table_every_partition_is_open() -> None:

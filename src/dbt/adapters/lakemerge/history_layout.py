@@ -123,6 +123,11 @@ class HistoryLayout:
         """The names of the stored partitions that hold none but closed rows."""
         return [name for name in self.stored if self._is_closed(name)]
 
+    def closed_beside(self, open_partitions: Iterable[str]) -> list[str]:
+        """The closed partitions that belong to the same of the user's partitions as these."""
+        users = {self._user_part(name) for name in open_partitions}
+        return [name for name in self.closed_partitions if self._user_part(name) in users]
+
     def closes_into(self, open_partition: str) -> str:
         """The name of the partition for the rows that this commit closes in the one of that name.
 

@@ -1,38 +1,34 @@
-"""The adapter's methods for materializations: feeds, transactions, operations on versions."""
+"""The adapter's methods for materializations: transactions, and operations on versions."""
 
 from __future__ import annotations
 
 import dataclasses
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
-from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.commit_times import version_at
+from dbt.adapters.lakemerge.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
-from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.observations import observed
 from dbt.adapters.lakemerge.retries import attempts
-from dbt.adapters.lakemerge.seeds import frame_of_agate
-from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new
+from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import LakemergeError, SchemaChanged
 from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction
+from lakemerge.kernel.compaction import OPERATION as COMPACTION
+from lakemerge.kernel.compaction import groups_to_merge
 from lakemerge.kernel.definition import check_supported, same_keys
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.operations import drop, history, vacuum
 
 if TYPE_CHECKING:
-    import agate
-    from dbt.adapters.lakemerge.handle import SessionHandle
     from pyspark.sql import DataFrame
 
 logger = AdapterLogger("Lakemerge")
@@ -40,7 +36,6 @@ logger = AdapterLogger("Lakemerge")
 # For the programs that write to the table without lakemerge; its own files are compressed so too.
 _COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
 
-FEED = "lakemerge_feed"
 #: The feed with the columns that reach the table in the table's types.
 TYPED_FEED = "lakemerge_typed_feed"
 
@@ -62,14 +57,8 @@ class CommitResponse(AdapterResponse):
     ignored: int = 0
 
 
-class PublishingMethods(metaclass=AdapterMeta):
+class PublishingMethods(FeedMethods):
     """A mixin of the adapter; see the materializations for its use."""
-
-    if TYPE_CHECKING:
-        connections: Any
-
-        @property
-        def handle(self) -> SessionHandle: ...
 
     # -- configuration -------------------------------------------------------------------------
 
@@ -94,95 +83,6 @@ class PublishingMethods(metaclass=AdapterMeta):
         return dataclasses.replace(
             config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
         )
-
-    # -- feeds ---------------------------------------------------------------------------------
-
-    @available.parse_none
-    def open_python_feed(self) -> None:
-        """Make the frame that a Python model returned readable as ``lakemerge_feed``.
-
-        It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
-        """
-        frame = self.handle.python_result
-        if frame is None:
-            raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")
-        name = f"lakemerge_{uuid.uuid4().hex}"
-        frame.createGlobalTempView(name)
-        spark = self.handle.spark
-        database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
-        self.handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
-
-    @available.parse_none
-    def open_seed_feed(self, table: agate.Table, column_types: Mapping[str, str]) -> None:
-        """Make a seed's rows readable as ``lakemerge_feed``."""
-        frame_of_agate(self.handle.spark, table, column_types).createOrReplaceTempView(FEED)
-
-    @available.parse_none
-    def feed_columns(self) -> list[str]:
-        """The names of the feed's columns."""
-        return list(self.handle.spark.table(FEED).columns)
-
-    @available.parse_none
-    def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
-        """Compute a query once, keep its rows for the rest of the node, and count as it runs.
-
-        Rows are kept in memory, on local disk where that is full. They are never computed twice: a second run
-        of a feed that is not deterministic would give other rows.
-
-        Args:
-            view: the temporary view to read them by.
-            metrics: aggregate expressions by name.
-
-        Returns:
-            The aggregates' values by name.
-        """
-        from pyspark.sql import Observation, functions
-
-        with self.connections.exception_handler(sql):
-            self.handle.raise_if_cancelled()
-            observation = Observation()
-            expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-            frame = self.handle.spark.sql(sql).observe(observation, *expressions).localCheckpoint()
-            frame.createOrReplaceTempView(view)
-            return observed(observation)
-
-    @available.parse_none
-    def define_view(self, view: str, sql: str) -> None:
-        """Make a temporary view of a query, computed whenever it is read."""
-        with self.connections.exception_handler(sql):
-            self.handle.spark.sql(sql).createOrReplaceTempView(view)
-
-    @available.parse_none
-    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Any:
-        """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
-        from pyspark.sql import Observation, functions
-
-        observation = Observation()
-        expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-        with self.connections.exception_handler(sql):
-            self.handle.spark.sql(sql).observe(observation, *expressions).createOrReplaceTempView(view)
-        return observation
-
-    @available.parse_none
-    def rows_of(self, sql: str) -> list[Any]:
-        """The rows of a small query."""
-        with self.connections.exception_handler(sql):
-            self.handle.raise_if_cancelled()
-            return list(self.handle.spark.sql(sql).collect())
-
-    @available.parse_none
-    def may_broadcast(self, rows: int) -> bool:
-        """Whether so many keys are few enough to be sent to every task."""
-        return rows <= BROADCAST_KEYS
-
-    @available.parse_none
-    def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
-        """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
-        from lakemerge import errors
-
-        error: type[LakemergeError] = getattr(errors, kind)
-        raise DbtRuntimeError(f"{kind}: {error(expected=expected, found=found, action=action)}")
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -217,6 +117,58 @@ class PublishingMethods(metaclass=AdapterMeta):
                 yield transaction
         if transaction.version is not None:
             self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+
+    @available.parse_none
+    def compact_commits(
+        self,
+        relation: BaseRelation,
+        model: Mapping[str, Any],
+        config: WriteConfig,
+        rows_sql: Callable[[NodeTransaction], str],
+    ) -> None:
+        """Merge small partitions of commits where there are enough of them.
+
+        The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the
+        work redone after another commit: that was another compaction, or the next one will do.
+
+        Args:
+            rows_sql: gives the rows of the merged partitions in their new places.
+        """
+        name = TableName(str(relation.schema), str(relation.identifier))
+        kernel = self._kernel(model, config)
+        try:
+            with self._guarded():
+                compaction = self._compaction(kernel, name, config)
+                if compaction is not None:
+                    compaction.compact(rows_sql(compaction))
+        except DbtRuntimeError as error:
+            logger.warning(
+                f"{name}: its small partitions were not merged; the next append tries again: {error}"
+            )
+        self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+
+    def _compaction(self, kernel: Kernel, name: TableName, config: WriteConfig) -> NodeTransaction | None:
+        state = kernel.open(name)
+        after, below = config.compact_after, config.compact_below
+        if not state.commit_column or not groups_to_merge(
+            kernel.manifest(state), state.commit_column, after=after, below=below
+        ):
+            return None
+        transaction = kernel.begin(name, COMPACTION)
+        self.handle.on_release(transaction.abort)
+        base = transaction.base
+        assert base is not None
+        return NodeTransaction(
+            self.handle.spark,
+            transaction,
+            config,
+            plan_same(base.columns, base.partition_columns),
+            table=f"`{name.schema}`.`{name.name}`",
+            rebuilds=False,
+            constraints={},
+            guard=self.connections.exception_handler,
+            groups=groups_to_merge(base, state.commit_column, after=after, below=below),
+        )
 
     def _guarded(self) -> Any:
         return self.connections.exception_handler("commit")
@@ -270,14 +222,14 @@ class PublishingMethods(metaclass=AdapterMeta):
                 if rebuild:
                     plan = self._plan_new(feed, config, keep)
                 else:
-                    generated = config.generated(feed, base, str(name))
+                    config.require_layout(name, transaction.commit_column)
                     plan = plan_change(
                         feed.schema,
                         base.columns,
                         base.partition_columns,
                         config.on_schema_change,
                         keep,
-                        generated,
+                        config.generated(feed, base, str(name), transaction.commit_column),
                     )
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
@@ -292,14 +244,13 @@ class PublishingMethods(metaclass=AdapterMeta):
             constraints=self.enforced_checks(model),
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
+            consumption=self.handle.consumption,
         )
 
     @staticmethod
     def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
-        partition_by = (
-            config.history.partition_by(config.partition_by) if config.history else config.partition_by
-        )
-        return plan_new(feed.schema, partition_by, keep, config.generated(feed, None, "the new table"))
+        generated = config.generated(feed, None, "the new table", config.new_commit_column)
+        return plan_new(feed.schema, config.partition_columns, keep, generated)
 
     def _schema_errors(self) -> Any:
         return _AsCompilationError()
@@ -314,6 +265,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             root=root,
             external=root is not None,
             owner=str(self.handle.spark.sparkContext.sparkUser()),
+            commit_column=config.new_commit_column,
             parameters={**_COMPRESSION[config.file_format], **config.tblproperties},
         )
 
@@ -334,7 +286,7 @@ class PublishingMethods(metaclass=AdapterMeta):
         columns = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.data]
         if rebuild:
             keys = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.partitions]
-            transaction.set_schema(columns, keys, config.file_format)
+            transaction.set_schema(columns, keys, config.file_format, config.new_commit_column)
         elif not same_keys(columns, base.columns):
             transaction.set_schema(columns)
         known = table.parameters if table else {}

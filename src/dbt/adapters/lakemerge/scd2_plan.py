@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,16 +69,25 @@ class Scd2Plan:
 
     @classmethod
     def make(
-        cls, config: WriteConfig, plan: SchemaPlan, feed: DataFrame, base: Manifest | None, table: str
+        cls,
+        config: WriteConfig,
+        plan: SchemaPlan,
+        feed: DataFrame,
+        base: Manifest | None,
+        table: str,
+        version: int,
     ) -> Scd2Plan:
         """Plan a merge into a history; see :meth:`MergePlan.make`.
+
+        Args:
+            version: the version that the commit will make.
 
         Raises:
             InvalidConfig: an option names a column that is not there.
         """
         assert config.scd2 is not None
         assert config.history is not None
-        layout = config.history.met(base)
+        layout = dataclasses.replace(config.history.met(base), version=version)
         by_name = {column.name: column for column in plan.columns}
         own = {*config.scd2.columns, *(column.name for column in layout.columns)}
         of_feed = tuple(column for column in plan.columns if column.name not in own)
