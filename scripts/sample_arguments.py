@@ -10,12 +10,17 @@ from typing import Any
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.ingest_options import IngestOptions
+from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
+from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField, ValueType
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
 from dbt.adapters.lakemerge.write_config import WriteConfig
+
+from lakemerge.ingest import LandingRules
 
 # Arguments that, by their names, are queries.
 QUERY_ARGUMENTS = r"(.*_)?(sql|query|compiled_code)"
@@ -166,7 +171,57 @@ _STRATEGY = {
     "hard_deletes": "new_record",
 }
 
+_INTEGER, _STRING = ValueType("integer", "int"), ValueType("string", "string")
+_TYPES = [
+    _STRING,
+    ValueType("char", "string", length=3),
+    _INTEGER,
+    ValueType("decimal", "decimal(8,2)", scale=2),
+    *(ValueType(kind, kind) for kind in ("float", "boolean", "date", "timestamp", "binary")),
+    ValueType("array", "array<int>", element=_INTEGER),
+    ValueType("map", "map<string,int>", key=_STRING, element=_INTEGER),
+    ValueType("struct", "struct<a:int,b:string>", members=(("a", _INTEGER), ("b", _STRING))),
+]
+_RECORD_COLUMNS = [
+    RecordColumn(f"column_{kind.kind}", kind.sql, kind, f"field_{kind.kind}") for kind in _TYPES
+]
+_RECORD_COLUMNS.append(RecordColumn("_line", "bigint", ValueType("integer", "bigint"), "_line", "__line"))
+
+
+def _options(form: str, **changes: Any) -> IngestOptions:
+    return IngestOptions(LandingRules(("/landing",)), form, **changes)
+
+
+def _ingest(form: str, **changes: Any) -> IngestPlan:
+    options = _options(form, **changes)
+    fields = tuple(column.field for column in _RECORD_COLUMNS if not column.constant)
+    typed = {
+        column.name: TypedField(f"__row.{column.field}", f"__row.{column.field}", "true")
+        for column in _RECORD_COLUMNS
+        if form == "orc" and not column.constant
+    }
+    problems = (("extra_field", "not declared: other"),) if form == "orc" else ()
+    group = RecordGroup(
+        "sample_lines", form, fields, options, form == "orc", typed, problems, form == "delimited"
+    )
+    constraints = {"not_null_column_string": "column_string is null"}
+    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group])
+
+
+_PLANS = [
+    _ingest("delimited"),
+    _ingest("delimited", quote="", missing_fields="null", extra_fields="drop", encoding="ISO-8859-1"),
+    _ingest("delimited", escape="!", date_format="dd.MM.yyyy", timestamp_format="dd.MM.yyyy HH:mm"),
+    _ingest("json"),
+    _ingest("regex", pattern="(a)(b)"),
+    _ingest("orc"),
+]
 _SAMPLES: dict[str, list[Any]] = {
+    "group": [_PLANS[number].groups[0] for number in (0, 3)],
+    "options": [_PLANS[number].options for number in (0, 2)],
+    "plan": _PLANS,
+    "record_column": [column for column in _RECORD_COLUMNS if column.type.kind in ("decimal", "map")],
+    "type": _TYPES,
     "broadcast": [True, False],
     "column": [_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")],
     "column_plan": list(_snapshot().columns),

@@ -1,26 +1,10 @@
-{#
-    dbt's append: the feed's rows are added, all at once.
-
-    A partition has one directory, so those that rows are added to are written anew with them: partition by a
-    column that new rows share (a date) to keep that small.
-#}
+{# dbt's append: the feed's rows are added, all at once. A table of the append kind then merges its small partitions. #}
 {%- macro lakemerge_append(target, config) -%}
     {%- set outcome = namespace(response=none) -%}
     {%- for txn in adapter.transactions(target, model, config, 'append') -%}
-        {%- set feed = lakemerge_materialize_feed(txn) -%}
-        {%- if not feed['rows'] and not txn.changes_schema and txn.exists -%}
-            {%- do txn.skip() -%}
-        {%- else -%}
-            {%- set touched = txn.base_partitions if txn.rewrites_all else feed['partitions'] -%}
-            {%- do txn.read(touched) -%}
-            {%- set kept = lakemerge_kept_rows_sql(txn, touched) if txn.exists else none -%}
-            {%- if feed['rows'] or txn.rewrites_all or not txn.exists -%}
-                {%- do txn.stage(lakemerge_new_rows_sql(txn, kept, 'lakemerge_kept_feed')) -%}
-            {%- endif -%}
-            {%- set before = txn.rows_before -%}
-            {%- do txn.commit({'inserted': feed['rows']}, {'rows': none if before is none else before + feed['rows']}) -%}
-        {%- endif -%}
-        {%- set outcome.response = adapter.commit_response('append', txn, {'inserted': feed['rows']}) -%}
+        {%- set inserted = lakemerge_append_commit(txn) if txn.adds_commits else lakemerge_append_rewrite(txn) -%}
+        {%- set outcome.response = adapter.commit_response('append', txn, {'inserted': inserted}) -%}
     {%- endfor -%}
+    {%- do adapter.compact_commits(target, model, config, lakemerge_compacted_rows_sql) -%}
     {{- return(outcome.response) -}}
 {%- endmacro -%}

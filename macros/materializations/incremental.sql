@@ -13,6 +13,7 @@
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
+    {%- do adapter.open_consumed(target, model, strategy, rebuild) -%}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
     {%- call statement('main', language=model['language']) -%}
         {{ lakemerge_feed_statement(compiled_code, model['language']) }}

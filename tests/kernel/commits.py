@@ -12,10 +12,15 @@ from kernel.support import (
     OTHER_KEYS,
     WIDER_COLUMNS,
     add_plain_partition,
+    append,
+    compact,
     create,
+    create_appendable,
+    ingest,
     locations,
     make_plain,
     merge,
+    replay,
     stage,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableName
@@ -24,6 +29,7 @@ from lakemerge.kernel.operations import drop, vacuum
 _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")
 _SWAP = ("registered", "swapped", "dropped", "settled")
+_SIDE = "side data published"
 _REBUILD = ("row dropped", "recreated")
 
 
@@ -109,6 +115,48 @@ def _widen_whole(kernel: Kernel, name: TableName) -> None:
     txn.commit()
 
 
+def _appendable(kernel: Kernel, name: TableName) -> None:
+    create_appendable(kernel, name, {"p=1": ["a1"], "p=a%2Fb": ["a2"]})
+    append(kernel, name, {"p=1": ["b1", "b2"]})
+
+
+def _append(kernel: Kernel, name: TableName) -> None:
+    append(kernel, name, {"p=1": ["c1"], "p=new": ["c2"]})
+
+
+def _append_wider(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "append")
+    stage(kernel, txn, {"p=1/c=__HIVE_DEFAULT_PARTITION__": ["wide"]})
+    txn.set_schema(WIDER_COLUMNS)
+    txn.commit()
+
+
+def _compact(kernel: Kernel, name: TableName) -> None:
+    compact(kernel, name)
+
+
+def _ingested(kernel: Kernel, name: TableName) -> None:
+    create_appendable(kernel, name, {"p=1": ["a1"]})
+    ingest(kernel, name, {"p=1": ["b1"]}, "bad 1")
+    ingest(kernel, name, {"p=1": ["c1"]}, "bad 2")
+
+
+def _ingest_first(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {"p=1": ["c1"], "p=new": ["c2"]}, "bad 1")
+
+
+def _ingest(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {"p=1": ["d1"], "p=new": ["d2"]}, "bad 3")
+
+
+def _ingest_rejected(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {}, "bad 3")
+
+
+def _replay(kernel: Kernel, name: TableName) -> None:
+    replay(kernel, name, {"p=1": ["bad 1, mended"]}, "bad 2")
+
+
 def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel, TableName], None]:
     def run(kernel: Kernel, name: TableName) -> None:
         txn = kernel.begin(name, "replace")
@@ -138,6 +186,13 @@ COMMITS = {
     "swap-adopted": Kind(_plain, _swap, (*_PREFACE, *_SWAP)),
     "swap-whole": Kind(_whole, _swap_whole, _PREFACE),
     "swap-whole-adopted": Kind(_plain_whole, _swap_whole, _PREFACE),
+    "append": Kind(_appendable, _append, (*_PREFACE, "swapped", "settled")),
+    "append-wider": Kind(_appendable, _append_wider, (*_PREFACE, *_SWAP)),
+    "compact": Kind(_appendable, _compact, (*_PREFACE, *_SWAP)),
+    "ingest-first": Kind(_appendable, _ingest_first, (*_PREFACE, _SIDE, "swapped", "settled")),
+    "ingest": Kind(_ingested, _ingest, (*_PREFACE, _SIDE, "swapped", "settled")),
+    "ingest-rejected": Kind(_ingested, _ingest_rejected, (*_PREFACE, _SIDE, *_SWAP)),
+    "replay": Kind(_ingested, _replay, (*_PREFACE, _SIDE, "swapped", "settled")),
     "widen": Kind(_partitioned, _widen, (*_PREFACE, *_SWAP)),
     "widen-whole": Kind(_whole, _widen_whole, _PREFACE),
     "replace": Kind(_partitioned, _replace(*KEYS, rows={"p=1": ["n1"], "p=9": ["n9"]}), (*_PREFACE, *_SWAP)),
@@ -156,6 +211,7 @@ OPERATIONS = {
     "take-in": Kind(_written_by_others, _read, ()),
     "vacuum": Kind(_partitioned, _vacuum, ()),
     "drop": Kind(_partitioned, drop, ()),
+    "drop-ingested": Kind(_ingested, drop, ()),
     "drop-adopted": Kind(_plain, lambda kernel, name: (_read(kernel, name), drop(kernel, name))[1], ()),
 }
 EVERY = {**COMMITS, **OPERATIONS}

@@ -11,13 +11,16 @@ from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, Tabl
 from lakemerge.kernel.definition import ROOT, new_table
 from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.names import partition_name, partition_values
+from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.operations import vacuum
+from lakemerge.kernel.published import PUBLISHED
 from lakemerge.kernel.state import TableState, state_of
 
 COLUMNS = (HiveColumn("line", "string"),)
 WIDER_COLUMNS = (*COLUMNS, HiveColumn("extra", "int"))
 KEYS = (HiveColumn("p", "string"),)
+COMMIT = "_commit"
+COMMIT_KEYS = (*KEYS, HiveColumn(COMMIT, "bigint"))
 OTHER_KEYS = (HiveColumn("q", "int"), HiveColumn("r", "string"))
 
 NO_RETENTION = datetime.timedelta(0)
@@ -33,6 +36,7 @@ class Picture:
     columns: tuple[HiveColumn, ...]
     keys: tuple[HiveColumn, ...]
     rows: Rows
+    rejected: tuple[str, ...] = ()
 
 
 def stage(kernel: Kernel, txn: Transaction, rows: Mapping[str, Iterable[str]]) -> None:
@@ -51,6 +55,44 @@ def create(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -
     txn = kernel.create(TableDefinition(name, COLUMNS, keys))
     stage(kernel, txn, rows)
     return txn.commit()
+
+
+def create_appendable(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Create a table of the append kind; the partitions' names are those without the commit column."""
+    txn = kernel.create(TableDefinition(name, COLUMNS, COMMIT_KEYS, commit_column=COMMIT))
+    stage(kernel, txn, _of_this_commit(rows))
+    return txn.commit()
+
+
+def append(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Add rows to a table of the append kind."""
+    txn = kernel.begin(name, "append")
+    stage(kernel, txn, _of_this_commit(rows))
+    return txn.commit()
+
+
+def compact(kernel: Kernel, name: TableName) -> int:
+    """Write the rows of each partition of a table of the append kind to one, that of its newest commit."""
+    txn = kernel.begin(name, "compact")
+    assert txn.base is not None
+    names = list(txn.base.partitions)
+    txn.read(names)
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for partition in names:
+        group, _, commit = partition.rpartition("/")
+        groups.setdefault(group, []).append((int(commit.partition("=")[2]), partition))
+    rows: Rows = {}
+    for group, members in groups.items():
+        found = [txn.base.partitions[partition] for _, partition in sorted(members)]
+        files = [file for state in found for file in kernel.files.list(txn.layout.absolute(state.location))]
+        rows[f"{group}/c={max(members)[0]}"] = [kernel.files.read_text(file.path) for file in files]
+    stage(kernel, txn, rows)
+    txn.remove({part for members in groups.values() for _, part in sorted(members)[:-1]})
+    return txn.commit()
+
+
+def _of_this_commit(rows: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    return {f"{partition}/c={DEFAULT_PARTITION}": list(texts) for partition, texts in rows.items()}
 
 
 def merge(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
@@ -122,7 +164,39 @@ def picture(kernel: Kernel, name: TableName) -> Picture | None:
     table = kernel.metastore.get_table(name)
     if table is None:
         return None
-    return Picture(table.columns, table.partition_columns, rows_of(kernel, name))
+    return Picture(table.columns, table.partition_columns, rows_of(kernel, name), rejected(kernel, name))
+
+
+def rejected(kernel: Kernel, name: TableName) -> tuple[str, ...]:
+    """The texts in the table's quarantine, as a reader of that table finds them; none where there is none."""
+    quarantine = PUBLISHED["quarantine"].name_of(name)
+    if kernel.metastore.get_table(quarantine) is None:
+        return ()
+    places = locations(kernel, quarantine).values()
+    return tuple(
+        sorted(kernel.files.read_text(file.path) for place in places for file in kernel.files.walk(place))
+    )
+
+
+def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:
+    """Add rows, and a rejected record and a list of files with them."""
+    txn = kernel.begin(name, "ingest")
+    stage(kernel, txn, _of_this_commit(rows))
+    kernel.files.write_text(f"{txn.sidecar_directory('quarantine')}/part-0.orc", text)
+    txn.add_sidecar("quarantine", txn.sidecar_directory("quarantine"))
+    kernel.files.write_text(f"{txn.sidecar_directory('files')}/files.jsonl", text)
+    known = txn.base.sidecars.get("files", ()) if txn.base else ()
+    txn.set_sidecars("files", [*known, txn.sidecar_directory("files")])
+    return txn.commit()
+
+
+def replay(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:
+    """Add rows, and put one text in the place of the quarantine."""
+    txn = kernel.begin(name, "replay")
+    stage(kernel, txn, _of_this_commit(rows))
+    kernel.files.write_text(f"{txn.sidecar_directory('quarantine')}/part-0.orc", text)
+    txn.set_sidecars("quarantine", [txn.sidecar_directory("quarantine")])
+    return txn.commit()
 
 
 def settled(kernel: Kernel, name: TableName) -> TableState:
@@ -153,6 +227,11 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
             assert columns == [(column.name, column.type) for column in manifest.columns]
     assert kernel.files.list(state.layout.open) == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
+    quarantine = PUBLISHED["quarantine"].name_of(name)
+    if kernel.metastore.get_table(quarantine) is not None:
+        folders = manifest.sidecars.get("quarantine", ())
+        wanted = {normal(state.layout.absolute(folder)) for folder in folders}
+        assert {normal(place) for place in locations(kernel, quarantine).values()} == wanted
     return manifest
 
 
@@ -169,6 +248,8 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
     needed = {normal(state.layout.manifest_of(state.txn))}
     for entry in manifest.partitions.values():
         needed |= files_below(kernel, state.layout.absolute(entry.location))
+    for folder in (folder for folders in manifest.sidecars.values() for folder in folders):
+        needed |= files_below(kernel, state.layout.absolute(folder))
     assert files_below(kernel, state.layout.root) == needed
 
 

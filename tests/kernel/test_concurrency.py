@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from kernel.servers import MetastoreServer
-from kernel.support import assert_nothing_orphaned, assert_whole, create, picture, settled
+from kernel.support import (
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    create_appendable,
+    picture,
+    settled,
+)
 from lakemerge.kernel import Kernel, TableName
 
 _TESTS = Path(__file__).parents[1]
@@ -72,7 +79,10 @@ def check_writers(
     compare_and_swap: bool | None = None,
 ) -> None:
     """Run writers and check that the table holds just what they were told that it holds."""
-    create(kernel, name, {"": [""]} if mode == "whole" else {"p=0": [""], "p=1": [""]})
+    if mode == "append":
+        create_appendable(kernel, name, {"p=0": [""]})
+    else:
+        create(kernel, name, {"": [""]} if mode == "whole" else {"p=0": [""], "p=1": [""]})
     start = time.monotonic()
     done = run_writers(
         server, name, mode, writers=writers, commits=commits, compare_and_swap=compare_and_swap
@@ -96,23 +106,27 @@ def check_writers(
     table = picture(kernel, name)
     assert table is not None
     found = Counter(
-        (partition, mark)
+        (partition.partition("/")[0], mark)
         for partition, texts in table.rows.items()
         for text in texts
         for mark in text.splitlines()
     )
     assert found == expected
+    if mode == "append":
+        assert conflicts == 0, "appends have no partition in common"
     assert_whole(kernel, name)
     assert_nothing_orphaned(kernel, name)
 
 
-@pytest.mark.parametrize("mode", ["disjoint", "same", pytest.param("whole", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "mode", ["disjoint", "same", "append", pytest.param("whole", marks=pytest.mark.slow)]
+)
 def test_few_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
     check_writers(server, kernel, name, mode, writers=4, commits=5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["disjoint", "same", "whole"])
+@pytest.mark.parametrize("mode", ["disjoint", "same", "whole", "append"])
 def test_many_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
     check_writers(server, kernel, name, mode, writers=8, commits=25)
 

@@ -26,6 +26,11 @@ _FAST = {
     "swap-adopted": ("swapped",),
     "swap-whole": ("manifest written", "claimed"),
     "swap-whole-adopted": ("claimed",),
+    "append-wider": ("swapped",),
+    "compact": ("claimed", "swapped"),
+    "ingest-first": ("claimed", "side data published"),
+    "ingest-rejected": ("side data published",),
+    "replay": ("claimed", "side data published"),
     "widen": ("registered", "swapped"),
     "widen-whole": ("claimed",),
     "replace": ("swapped",),
@@ -134,11 +139,12 @@ def check_recovery(kernel: Kernel, name: TableName, pictures: Pictures, *, claim
         # what a creation that died has left goes with the next table of that name
         COMMITS["create"].run(kernel, name)
         kernel.recover(name)
-    kernel.open(name)
+    state = kernel.open(name)
     assert_whole(kernel, name)
     assert_nothing_orphaned(kernel, name)
     version = settled(kernel, name).version
-    EVERY["swap" if kernel.table(name).partitioned else "swap-whole"].run(kernel, name)
+    following = "append" if state.commit_column else "swap" if state.table.partitioned else "swap-whole"
+    EVERY[following].run(kernel, name)
     assert settled(kernel, name).version == version + 1
 
 

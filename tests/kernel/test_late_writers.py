@@ -16,9 +16,12 @@ from kernel.faults import HookedFileSystem, HookedMetastore
 from kernel.support import (
     NO_RETENTION,
     Rows,
+    append,
     assert_nothing_orphaned,
     assert_whole,
+    compact,
     create,
+    create_appendable,
     merge,
     rows_of,
     settled,
@@ -138,6 +141,54 @@ def test_a_late_writer_changes_nothing(
     assert settled(kernel, name).version == 3
     assert_whole(kernel, name)
     assert_nothing_orphaned(kernel, name)
+
+
+@pytest.mark.parametrize("point", ["claimed", "swapped", "before add_partitions"])
+def test_a_late_append_does_not_bring_back_what_was_compacted(
+    point: str, jvm: Jvm, kernel: Kernel, name: TableName
+) -> None:
+    create_appendable(kernel, name, {"p=1": ["first"]})
+    step, _, call = point.partition("before ")
+
+    def late_append(writer: Kernel, table: TableName) -> int:
+        return append(writer, table, {"p=1": ["late"], "p=2": ["late"]})
+
+    with paused(jvm, name, Pause(step=step or None, call=call or None), late_append) as late:
+        append(kernel, name, {"p=1": ["newest"], "p=2": ["newest"]})
+        compact(kernel, name)
+        expected = {"p=1/_commit=3": ["first", "late", "newest"], "p=2/_commit=3": ["late", "newest"]}
+        assert rows_of(kernel, name) == expected
+    assert late.result() == 2
+    assert rows_of(kernel, name) == expected
+    kernel.recover(name)
+    assert_whole(kernel, name)
+    assert_nothing_orphaned(kernel, name)
+
+
+def test_a_late_append_whose_writer_dies_is_put_right_by_recover(
+    jvm: Jvm, kernel: Kernel, name: TableName
+) -> None:
+    create_appendable(kernel, name, {"p=1": ["first"]})
+    pause = Pause(call="add_partitions")
+
+    def die(call: str) -> None:
+        if call == "add_partitions":
+            raise Died
+
+    def commit(_: Kernel, table: TableName) -> int:
+        doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
+        return append(Kernel(jvm, metastore=doomed), table, {"p=1": ["late"]})
+
+    with paused(jvm, name, pause, commit) as late:
+        append(kernel, name, {"p=1": ["newest"]})
+        compact(kernel, name)
+    with pytest.raises(Died):
+        late.result()
+    assert rows_of(kernel, name)["p=1/_commit=2"] == ["late"], "twice, until somebody looks"
+    kernel.recover(name)
+    assert rows_of(kernel, name) == {"p=1/_commit=3": ["first", "late", "newest"]}
+    assert settled(kernel, name).version == 4
+    assert_whole(kernel, name)
 
 
 def test_a_late_writer_that_had_not_claimed_conflicts(jvm: Jvm, kernel: Kernel, name: TableName) -> None:

@@ -1,7 +1,7 @@
 """A process with several writers that commit to one table as fast as they can, redoing what conflicts.
 
 Usage: python -m kernel.writer '{"conf": {…}, "table": "t", "writers": [0, 1], "commits": 25,
-"mode": "disjoint" | "same" | "whole", "compare_and_swap": true}'. It prints what it did as JSON.
+"mode": "disjoint" | "same" | "whole" | "append", "compare_and_swap": true}'. It prints what it did as JSON.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from kernel.support import stage
+from kernel.support import append, stage
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, Transaction
 
@@ -23,12 +23,12 @@ def partitions_of(writer: int, mode: str, dice: random.Random) -> list[str]:
     """The partitions that a commit of a writer rewrites."""
     if mode == "whole":
         return [""]
-    if mode == "disjoint":
+    if mode in ("disjoint", "append"):
         return [f"p={writer}"]
     return dice.choice(([SHARED[0]], [SHARED[1]], list(SHARED)))
 
 
-def append(kernel: Kernel, name: TableName, partitions: list[str], mark: str) -> int:
+def rewrite(kernel: Kernel, name: TableName, partitions: list[str], mark: str) -> int:
     """Read partitions as a merge does, and commit them with one line more."""
     txn: Transaction = kernel.begin(name, "merge")
     try:
@@ -59,7 +59,10 @@ def write(kernel: Kernel, job: dict[str, Any], writer: int) -> dict[str, Any]:
         partitions = partitions_of(writer, job["mode"], dice)
         while True:
             try:
-                versions.append(append(kernel, name, partitions, mark))
+                if job["mode"] == "append":
+                    versions.append(append(kernel, name, {partition: [mark] for partition in partitions}))
+                else:
+                    versions.append(rewrite(kernel, name, partitions, mark))
                 break
             except CommitConflict:
                 conflicts += 1

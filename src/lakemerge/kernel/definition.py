@@ -19,6 +19,10 @@ TRANSACTION = "lakemerge.txn"
 ROOT = "lakemerge.root"
 #: Made at creation or adoption; a table dropped and made again gets another.
 TABLE_ID = "lakemerge.id"
+#: Of a table of the append kind: the last partition column, whose value is the version that added the partition.
+COMMIT_COLUMN = "lakemerge.commit_column"
+#: The type of that column.
+COMMIT_COLUMN_TYPE = "bigint"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,14 @@ FORMATS: Mapping[str, FileFormat] = {
     ),
 }
 
+#: Of tables that lakemerge makes for itself and writes without Spark: a line a row, fields between ``\\x01``.
+TEXT = "text"
+_TEXT_FORMAT = FileFormat(
+    "org.apache.hadoop.mapred.TextInputFormat",
+    "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+)
+
 # Statistics that describe the files of the version before, by Hive's and Spark's names.
 _STATISTICS = ("numRows", "rawDataSize", "numFiles", "totalSize", "COLUMN_STATS_ACCURATE")
 _SPARK_STATISTICS = "spark.sql.statistics."
@@ -57,6 +69,7 @@ class TableDefinition:
         columns: without the partition columns.
         root: URI of its directory; ``None`` is the database's directory and the table's name.
         external: whether dropping the table elsewhere (``DROP TABLE`` in Hive) keeps the files.
+        commit_column: makes a table of the append kind: the name of the last partition column, a bigint.
         parameters: further table parameters, such as ``comment``.
     """
 
@@ -67,11 +80,17 @@ class TableDefinition:
     root: str | None = None
     external: bool = False
     owner: str = ""
+    commit_column: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
+def storage_of(file_format: str) -> FileFormat:
+    """The classes of a format by its name."""
+    return _TEXT_FORMAT if file_format == TEXT else FORMATS[file_format]
+
+
 def file_format_of(table: HiveTable) -> str:
-    """``orc`` or ``parquet``.
+    """``orc`` or ``parquet``; ``text`` of a table of lakemerge's own.
 
     Raises:
         UnsupportedTable: the table has another format.
@@ -79,6 +98,8 @@ def file_format_of(table: HiveTable) -> str:
     for name, known in FORMATS.items():
         if table.serde == known.serde:
             return name
+    if table.serde == _TEXT_FORMAT.serde and VERSION in table.parameters:
+        return TEXT
     raise UnsupportedTable(
         expected=f"{table.name} to be a plain ORC or Parquet table",
         found=f"a table read by {table.serde or 'no serde'}",
@@ -143,6 +164,8 @@ def new_table(jvm: Jvm, definition: TableDefinition, root: str, location: str) -
     raw.setPartitionKeys(fields(jvm, definition.partition_columns))
     set_storage(raw.getSd(), fields(jvm, definition.columns), definition.file_format)
     parameters = {**definition.parameters, ROOT: root}
+    if definition.commit_column:
+        parameters[COMMIT_COLUMN] = definition.commit_column
     if definition.external:
         parameters["EXTERNAL"] = "TRUE"
     raw.setParameters(parameters)
@@ -159,7 +182,7 @@ def fields(jvm: Jvm, columns: Sequence[HiveColumn]) -> Any:
 
 def set_storage(storage: Any, columns: Any, file_format: str) -> None:
     """Give a table's or a partition's ``StorageDescriptor`` columns (made by :func:`fields`) and a format."""
-    chosen = FORMATS[file_format]
+    chosen = storage_of(file_format)
     storage.setCols(columns)
     storage.setInputFormat(chosen.input_format)
     storage.setOutputFormat(chosen.output_format)

@@ -119,12 +119,10 @@ class Foreign:
         known = self._metastore.partition_names(state.table.name)
         wanted = set(known) if names is None else set(known) & set(names)
         present = self._look(state.table, state.layout, sorted(wanted))
-        empty = state.layout.relative(state.layout.empty)
-        # of a partition that a version has, an empty directory is the work of a writer that came too late
         strays = {
             name
             for name, entry in present.items()
-            if entry.location.startswith(f"{empty}/") and name not in manifest.partitions
+            if name not in manifest.partitions and state.is_stray(state.layout.absolute(entry.location))
         }
         missing = set(manifest.partitions) - set(known)
         return Found(

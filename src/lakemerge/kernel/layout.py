@@ -5,6 +5,10 @@
     <root>/_lakemerge/commits/<txn>.json     manifests
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
+    <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
+    <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
+    <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
+    <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
     <root>/_lakemerge/dropping               what a drop has still to delete
@@ -18,6 +22,8 @@ import uuid
 from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
+#: The kinds of side data, each with a folder of its name.
+SIDECARS = ("ledger", "consumed", "files", "quarantine")
 
 
 def new_transaction_id() -> str:
@@ -43,9 +49,13 @@ class Layout:
     def data(self) -> str:
         return f"{self.control}/data"
 
+    def sidecars(self, kind: str) -> str:
+        """The folder of side data of a kind, one of :data:`SIDECARS`."""
+        return f"{self.control}/{kind}"
+
     @property
-    def ledger(self) -> str:
-        return f"{self.control}/ledger"
+    def pins(self) -> str:
+        return f"{self.control}/pins"
 
     @property
     def commits(self) -> str:
@@ -72,8 +82,8 @@ class Layout:
     def data_of(self, txn: str) -> str:
         return f"{self.data}/{txn}"
 
-    def ledger_of(self, txn: str) -> str:
-        return f"{self.ledger}/{txn}"
+    def sidecar_of(self, kind: str, txn: str) -> str:
+        return f"{self.sidecars(kind)}/{txn}"
 
     def manifest_of(self, txn: str) -> str:
         return f"{self.commits}/{txn}.json"

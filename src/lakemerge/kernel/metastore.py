@@ -31,6 +31,8 @@ _SEPARATOR = "\x01"
 class ReplyLost(MetastoreError):
     """A write was sent and no answer came: it may have succeeded."""
 
+    retriable = True
+
 
 class Refused(MetastoreError):
     """The metastore answered with an error: the write did not happen.
@@ -50,6 +52,8 @@ class Refused(MetastoreError):
 
 class ValueChanged(Refused):
     """A compare-and-swap found another value than the expected one."""
+
+    retriable = True
 
 
 @dataclass(frozen=True)
@@ -286,11 +290,13 @@ class Metastore:
         bodies = self._json(together)["partitions"]
         return [_partition(raw, body) for raw, body in zip(rows, bodies, strict=True)]
 
-    def add_partitions(self, raws: Sequence[Any]) -> None:
-        """Register partitions, skipping those that exist."""
-        if raws:
-            rows = self._java_list(raws)
-            self._invoke("add_partitions", lambda client: client.add_partitions(rows, True, False))
+    def add_partitions(self, raws: Sequence[Any]) -> int:
+        """Register partitions in one metastore transaction, skipping those that exist; returns how many were new."""
+        if not raws:
+            return 0
+        rows = self._java_list(raws)
+        added = self._invoke("add_partitions", lambda client: client.add_partitions(rows, True, True))
+        return len(added)
 
     def alter_partitions(self, name: TableName, raws: Sequence[Any]) -> None:
         """Replace the rows of partitions in one metastore transaction: all or none."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from lakemerge.errors import CorruptTable
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.layout import Layout, normal
+from lakemerge.kernel.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.names import TableName
+from lakemerge.kernel.pins import oldest_pinned
 from lakemerge.kernel.state import TableState, read_manifest
 
 _LOG = logging.getLogger("lakemerge")
@@ -64,10 +65,11 @@ def vacuum(
 ) -> list[Garbage]:
     """Free the files that no kept version needs.
 
-    The newest version is always kept, and every one that was still the newest at some moment of the retention
-    time, which must outlive the longest query. Open transactions are left alone, and so is all that lies outside
-    the table's root, and every superseded directory that another program has written into since: an INSERT that was
-    planned before a commit may end after it, and nobody but its author can say where its rows belong.
+    The newest version is always kept, every one that was still the newest at some moment of the retention
+    time, which must outlive the longest query, and every one that a consumer has not got past yet. Open transactions
+    are left alone, and so is all that lies outside the table's root, and every superseded directory that another
+    program has written into since: an INSERT that was planned before a commit may end after it, and nobody but its
+    author can say where its rows belong.
 
     Args:
         dry_run: only tell what would be deleted.
@@ -83,8 +85,10 @@ def vacuum(
     kept: list[Manifest] = []
     expired: list[Manifest] = []
     superseded = now
+    pinned = oldest_pinned(kernel.files, state.layout, now)
     for manifest in _lineage(kernel, state):
-        (kept if not kept or superseded > now - retention else expired).append(manifest)
+        needed = not kept or superseded > now - retention or manifest.version >= pinned
+        (kept if needed else expired).append(manifest)
         superseded = datetime.datetime.fromisoformat(manifest.committed_at)
     garbage = list(_garbage(kernel, state, idle, kept, expired, retention))
     if not dry_run:
@@ -122,7 +126,7 @@ def _garbage(
         yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
     in_chain = committed | {manifest.txn for manifest in expired}
-    for entry in (*idle[layout.data], *idle[layout.ledger]):
+    for entry in (entry for folder in _content(layout) for entry in idle[folder]):
         # not in the chain and young: a transaction that died lately, or one whose claim is on its way
         if not entry.is_directory or (entry.name not in in_chain and entry.modified > oldest):
             continue
@@ -141,7 +145,7 @@ def _garbage(
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
     """What lies in the folders of transactions and belongs to none that is at work, by folder."""
-    folders = (layout.data, layout.ledger, layout.empty, layout.commits)
+    folders = (*_content(layout), layout.empty, layout.commits)
     found = {folder: kernel.files.list(folder) for folder in folders}
     # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
     lease = kernel.settings.lease_seconds
@@ -154,6 +158,11 @@ def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
         folder: [entry for entry in entries if _txn_of(entry) not in at_work]
         for folder, entries in found.items()
     }
+
+
+def _content(layout: Layout) -> list[str]:
+    """The folders that hold what commits wrote: data and side data."""
+    return [layout.data, *(layout.sidecars(kind) for kind in SIDECARS)]
 
 
 def _txn_of(entry: FileEntry) -> str:
@@ -243,6 +252,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         doomed = table.location
     if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
         kernel.metastore.drop_table(name)
+        kernel.roll_forward.publisher.drop(name)
         return
     kernel.files.write_text(kernel.doom_of(name), doomed)
     kernel.metastore.drop_table(name)

@@ -1,8 +1,8 @@
-"""What commits tell later ones, such as the highest sequence, when another commit came between."""
+"""What commits tell later ones, such as the highest sequence or side data, when another commit came between."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lakemerge.kernel.manifest import Manifest
@@ -29,3 +29,23 @@ def united_properties(
     for key in set(properties) - set(parent.properties):
         del properties[key]
     return properties
+
+
+#: Folders of side data by kind, each with whether they take the place of those that there are.
+Sidecars = Mapping[str, tuple[Sequence[str], bool]]
+
+
+def replaced_meanwhile(mine: Sidecars, base: Manifest | None, parent: Manifest | None) -> str:
+    """A kind of side data that this commit would replace without having seen all of it; empty if there is none."""
+    for kind, (_, replaces) in mine.items():
+        if replaces and base and parent and parent.sidecars.get(kind) != base.sidecars.get(kind):
+            return kind
+    return ""
+
+
+def united_sidecars(mine: Sidecars, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
+    """The side data of a commit that follows on ``parent``; ``None`` where nothing of before is kept."""
+    sidecars = dict(parent.sidecars) if parent else {}
+    for kind, (paths, replaces) in mine.items():
+        sidecars[kind] = tuple(paths) if replaces else (*sidecars.get(kind, ()), *paths)
+    return sidecars

@@ -6,14 +6,15 @@ anywhere after its claim is finished by whoever comes next.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
-    FORMATS,
+    COMMIT_COLUMN,
     TABLE_ID,
     TRANSACTION,
     VERSION,
@@ -25,15 +26,20 @@ from lakemerge.kernel.definition import (
     same_keys,
     set_statistics,
     set_storage,
+    storage_of,
 )
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
+from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
+from lakemerge.kernel.staging import only_adds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import Versions
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
 # How often an idempotent write is sent again when its reply is lost.
@@ -55,6 +61,7 @@ class RollForward:
         self._versions = versions
         self._step = step
         self.rebuilds = Rebuilds(metastore, files)
+        self.publisher = Publisher(metastore, files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -77,7 +84,10 @@ class RollForward:
             table = self._recreate(name, table, rebuild, layout, manifest)
             if table is None:
                 return
-        if table.partitioned and not self._swap(table, layout, manifest, parent):
+        self._publish_sidecars(name, layout, manifest, parent)
+        adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
+        added = adds and self._add(table, layout, manifest)
+        if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
             return
         if rebuilds:
             self.rebuilds.end(name, manifest.txn)
@@ -87,6 +97,35 @@ class RollForward:
             self._mend(name, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
+
+    def _publish_sidecars(
+        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
+    ) -> None:
+        """Show the side data that people query, before the rows that it belongs to."""
+
+        def mine() -> bool:
+            return self._still_holds_claim(name, manifest)
+
+        if self.publisher.publish(name, layout, manifest, parent, mine):
+            self._step("side data published")
+
+    def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+        """The one call that registers new partitions where their files are: an append's whole swap.
+
+        Returns:
+            False when not all of them were new: somebody else has registered some, or the claim was lost.
+        """
+        raws = []
+        for partition in manifest.written:
+            state = manifest.partitions[partition]
+            raw = self._new_partition(table, partition, layout.absolute(state.location))
+            set_statistics(raw, (), files=state.files, size=state.bytes)
+            raws.append(raw)
+        if not self._still_holds_claim(table.name, manifest):
+            return False
+        added = self._send(lambda: self._metastore.add_partitions(raws))
+        self._step("swapped")
+        return added == len(raws)
 
     def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
         """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
@@ -148,7 +187,7 @@ class RollForward:
             names = sorted(set(manifest.partitions) | set(locations))
         found = self._metastore.partitions(name, names)
         columns = fields(self._metastore.jvm, manifest.columns)
-        serde = FORMATS[manifest.file_format].serde
+        serde = storage_of(manifest.file_format).serde
         for row in found:
             partition = _partition_of(row, manifest)
             if row.serde != serde or not same_keys(row.columns, manifest.columns):
@@ -252,11 +291,13 @@ class RollForward:
                 break
             time.sleep(0.1)  # its swap may come before the repair or after it: wait until it is settled
         self.repair(state, manifest.touched, restore=manifest.removed)
+        newest = read_manifest(self._files, state.layout, state.txn)
+        self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
 
-        Those that it does not have and that point to an empty directory of ours are dropped.
+        Those that it does not have and that a writer registered who came too late are dropped.
 
         Does nothing when the table has moved on from ``state``; the caller looks again in any case.
 
@@ -280,7 +321,7 @@ class RollForward:
             ):
                 move(row.raw.getSd(), state.layout.absolute(known.location))
                 astray.append(row.raw)
-            elif not known and location.startswith(f"{normal(state.layout.empty)}/"):
+            elif not known and state.is_stray(location):
                 strays.append(row.values)
         missing = [
             self._new_partition(
@@ -306,6 +347,10 @@ class RollForward:
         table = self._metastore.get_table(name)
         return table is not None and self._holds_claim(table, manifest)
 
+    def _is_settled_at(self, name: TableName, manifest: Manifest) -> bool:
+        table = self._metastore.get_table(name)
+        return table is not None and table.parameters.get(TRANSACTION) == manifest.txn
+
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
         return (
@@ -323,15 +368,12 @@ class RollForward:
         raw.getSd().setLocation(location)
         return raw
 
-    def _send(self, write: Callable[[], None]) -> None:
+    def _send(self, write: Callable[[], T]) -> T:
         """Send an idempotent write again until an answer comes."""
-        for attempt in range(1, _SENDS + 1):
-            try:
+        for _ in range(1, _SENDS):
+            with contextlib.suppress(ReplyLost):
                 return write()
-            except ReplyLost:
-                if attempt == _SENDS:
-                    raise
-        return None
+        return write()
 
 
 def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
-from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION
 from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable
 
@@ -28,6 +28,20 @@ class TableState:
     txn: str
     claim: str | None
     table_id: str
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self.table.parameters.get(COMMIT_COLUMN, "")
+
+    def is_stray(self, location: str) -> bool:
+        """Whether a partition that no version has points here by the work of a writer that came too late.
+
+        That is an empty directory of a commit's. Where appends register partitions at their files, it is those too.
+        """
+        found = normal(location)
+        ours = (self.layout.empty, self.layout.data) if self.commit_column else (self.layout.empty,)
+        return any(found.startswith(f"{normal(folder)}/") for folder in ours)
 
     @property
     def version_value(self) -> str:

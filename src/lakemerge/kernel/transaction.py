@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tenacity
@@ -20,6 +20,7 @@ from lakemerge.errors import (
     StorageError,
 )
 from lakemerge.kernel.definition import (
+    COMMIT_COLUMN,
     ROOT,
     TABLE_ID,
     TRANSACTION,
@@ -32,12 +33,13 @@ from lakemerge.kernel.definition import (
     set_statistics,
     set_storage,
 )
-from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.layout import SIDECARS, Layout, new_transaction_id
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.properties import united_properties
+from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
 from lakemerge.kernel.rollforward import makes_row_anew
+from lakemerge.kernel.staging import partitions_of_version, staged_partitions
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import LostRace, lost_race
 
@@ -54,6 +56,8 @@ class Transaction:
         base: the manifest of the version that this transaction builds on; ``None`` when it makes the table.
         metrics: counts to record, such as ``inserted``.
         properties: what later commits need to know; lists are united when another commit came between.
+        replaces_all: whether nothing of the version before stays.
+        commit_column: of a table of the append kind, the last partition column; else empty.
     """
 
     def __init__(
@@ -79,16 +83,18 @@ class Transaction:
         self._columns = base.columns if base else definition.columns if definition else ()
         self._keys = base.partition_columns if base else definition.partition_columns if definition else ()
         self._format = base.file_format if base else definition.file_format if definition else "orc"
+        self.commit_column = state.commit_column if state else definition.commit_column if definition else ""
         self._pins: dict[str, PartitionState] = {}
         self._reads: set[str] = set()
         self._reads_all = False
         self._follows_directly = False
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
-        self._replaces_all = False
+        self.replaces_all = False
         self._sidecars: dict[str, tuple[list[str], bool]] = {}
         self._parameters: dict[str, str] = {}
         self._beating = False
+        self._requirements: list[Callable[[Manifest | None], None]] = []
         # whether a claim was sent whose outcome is not known
         self._in_doubt = False
         self.layout = state.layout if state else Layout(self._root())
@@ -147,12 +153,11 @@ class Transaction:
         self._beat()
         return self.layout.data_of(self.txn)
 
-    @property
-    def ledger_directory(self) -> str:
-        """The URI to write this commit's ledger to."""
+    def sidecar_directory(self, kind: str) -> str:
+        """The URI to write this commit's side data of a kind to."""
         self._require_open()
         self._beat()
-        return self.layout.ledger_of(self.txn)
+        return self.layout.sidecar_of(kind, self.txn)
 
     def _beat(self) -> None:
         if not self._beating:
@@ -160,29 +165,18 @@ class Transaction:
             self._beating = True
 
     def add_staged(self) -> list[str]:
-        """Take what lies in the stage directory as the new content of its partitions; returns their names."""
+        """Take what lies in the stage directory as the new content of its partitions; returns their names.
+
+        In a table of the append kind, a null in the commit column stands for the version that will be made.
+        """
         self._require_open()
         directory = self.layout.data_of(self.txn)
         if not self._keys:
             self._kernel.files.make_directory(directory)
-            self._written[WHOLE_TABLE] = self._kernel.foreign.examine(self.layout, directory)
-            return [WHOLE_TABLE]
-        names = self._partition_paths(directory, "", len(self._keys))
-        for name in names:
-            self._written[name] = self._kernel.foreign.examine(self.layout, f"{directory}/{name}")
-        return names
-
-    def _partition_paths(self, directory: str, prefix: str, depth: int) -> list[str]:
-        if depth == 0:
-            return [prefix]
-        return [
-            path
-            for entry in self._kernel.files.list(directory)
-            if entry.is_directory and "=" in entry.name
-            for path in self._partition_paths(
-                entry.path, f"{prefix}/{entry.name}" if prefix else entry.name, depth - 1
-            )
-        ]
+        staged = staged_partitions(self._kernel.files, directory, [key.name for key in self._keys])
+        for name, path in staged.items():
+            self._written[name] = self._kernel.foreign.examine(self.layout, path)
+        return list(staged)
 
     def remove(self, names: Iterable[str]) -> None:
         """Drop partitions."""
@@ -192,7 +186,7 @@ class Transaction:
     def replace_all(self) -> None:
         """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""
         self._require_open()
-        self._replaces_all = True
+        self.replaces_all = True
         self.properties.clear()
 
     def set_schema(
@@ -200,9 +194,12 @@ class Transaction:
         columns: Sequence[HiveColumn],
         partition_columns: Sequence[HiveColumn] | None = None,
         file_format: str | None = None,
+        commit_column: str | None = None,
     ) -> None:
-        """Give the table other columns; partition columns and format only together with :meth:`replace_all`."""
+        """Give the table other columns; all but these only together with :meth:`replace_all`."""
         self._require_open()
+        if commit_column is not None and commit_column != self.commit_column:
+            self.commit_column = self._parameters[COMMIT_COLUMN] = commit_column
         self._columns = tuple(columns)
         self._keys = self._keys if partition_columns is None else tuple(partition_columns)
         self._format = file_format or self._format
@@ -212,17 +209,24 @@ class Transaction:
         self._require_open()
         self._parameters.update(parameters)
 
-    def add_sidecar(self, kind: str, directory: str, *, replace: bool = False) -> None:
-        """Record a folder of side data, beside those of the version before or in their place."""
+    def add_sidecar(self, kind: str, directory: str) -> None:
+        """Record a folder of side data beside those of the version before."""
         self._require_open()
-        self._sidecars[kind] = ([self.layout.relative(directory)], replace)
+        self._sidecars[kind] = ([self.layout.relative(directory)], False)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether a commit would change nothing."""
-        same_schema = self.base is not None and self._columns == self.base.columns
-        nothing = not (self._written or self._removed or self._sidecars or self._parameters)
-        return nothing and same_schema and not self._replaces_all
+    def set_sidecars(self, kind: str, directories: Iterable[str]) -> None:
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict."""
+        self._require_open()
+        self._sidecars[kind] = ([self.layout.relative(directory) for directory in directories], True)
+
+    def require(self, check: Callable[[Manifest | None], None]) -> None:
+        """Have a check made right before the claim, on the manifest that this commit will follow.
+
+        The claim succeeds only while that manifest is the newest, so what the check found still holds then. It
+        raises where the commit must not be; ``None`` is what it gets where the table is yet to be made.
+        """
+        self._require_open()
+        self._requirements.append(check)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -288,7 +292,7 @@ class Transaction:
         self.state = "aborted"
         for path in (
             self.layout.data_of(self.txn),
-            self.layout.ledger_of(self.txn),
+            *(self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS),
             self.layout.manifest_of(self.txn),
         ):
             self._kernel.files.delete(path)
@@ -307,6 +311,8 @@ class Transaction:
         parent = self._kernel.manifest(state)
         self._check(state, parent)
         self._check_pins(state, parent)
+        for check in self._requirements:
+            check(parent)
         manifest = self._manifest(state, parent)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
@@ -348,6 +354,8 @@ class Transaction:
     def _create(self) -> Manifest:
         """One attempt to make the table; an unpartitioned one is complete with it."""
         assert self._definition is not None
+        for check in self._requirements:
+            check(None)
         manifest = self._manifest(None, None)
         self._kernel.files.write_text(self.layout.manifest_of(self.txn), manifest.to_json())
         self._kernel.step("manifest written")
@@ -405,7 +413,7 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self._replaces_all and not (self._reads or self._reads_all or self._follows_directly):
+        if self.replaces_all and not (self._reads or self._reads_all or self._follows_directly):
             return
         step = parent
         while True:
@@ -443,23 +451,25 @@ class Transaction:
     # -- the manifest --------------------------------------------------------------------------
 
     def _manifest(self, state: TableState | None, parent: Manifest | None) -> Manifest:
+        version = parent.version + 1 if parent else 1
+        written = partitions_of_version(self._written, self.commit_column, version)
         partitions = dict(parent.partitions) if parent else {}
         removed = set(self._removed)
-        if self._replaces_all and state is not None:
+        if self.replaces_all and state is not None:
             removed |= set(partitions)
             if state.table.partitioned:
                 removed |= set(self._kernel.metastore.partition_names(self.name))
-        removed -= set(self._written)
+        removed -= set(written)
         for name in removed:
             partitions.pop(name, None)
-        partitions.update(self._written)
+        partitions.update(written)
         if not self._keys and WHOLE_TABLE not in partitions:
             partitions = {
                 WHOLE_TABLE: self._kernel.foreign.examine(self.layout, self.layout.data_of(self.txn))
             }
         return Manifest(
             txn=self.txn,
-            version=parent.version + 1 if parent else 1,
+            version=version,
             parent=parent.txn if parent else None,
             table_id=parent.table_id if parent else self._table_id,
             operation=self.operation,
@@ -467,28 +477,22 @@ class Transaction:
             partition_columns=self._keys,
             file_format=self._format,
             partitions=partitions,
-            written=tuple(sorted(self._written)),
+            written=tuple(sorted(written)),
             removed=tuple(sorted(removed - {WHOLE_TABLE})),
             committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             metrics=dict(self.metrics),
-            properties=united_properties(self.properties, self.base, None if self._replaces_all else parent),
+            properties=united_properties(self.properties, self.base, None if self.replaces_all else parent),
             sidecars=self._united_sidecars(parent),
             writer=self._kernel.writer,
             lease_seconds=self._kernel.settings.lease_seconds,
         )
 
     def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
-        sidecars = dict(parent.sidecars) if parent and not self._replaces_all else {}
-        for kind, (paths, replaces) in self._sidecars.items():
-            if (
-                replaces
-                and parent
-                and self.base
-                and parent.sidecars.get(kind) != self.base.sidecars.get(kind)
-            ):
-                raise self._conflict(f"another commit's {kind}")
-            sidecars[kind] = tuple(paths) if replaces else (*sidecars.get(kind, ()), *paths)
-        return sidecars
+        parent = None if self.replaces_all else parent
+        replaced = replaced_meanwhile(self._sidecars, self.base, parent)
+        if replaced:
+            raise self._conflict(f"another commit's {replaced}")
+        return united_sidecars(self._sidecars, parent)
 
     def _require_open(self) -> None:
         if self.state != "open":

@@ -85,19 +85,15 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Turn the errors of Spark, of Java and of the kernel into dbt's."""
-        from pyspark.errors import PySparkException
-
+        """Turn the errors of Spark, of Java and of the kernel into dbt's, and note them on the connection."""
         try:
-            yield
-        except LakemergeError as error:
-            raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
-        except PySparkException as error:
-            logger.debug(f"Error while running:\n{sql}")
-            raise SparkStatementError(str(error).strip(), error.getCondition()) from error
-        except Py4JError as error:
-            logger.debug(f"Error while running:\n{sql}\n{error}")
-            raise SparkStatementError(_java_text(error), None) from error
+            with _translation(sql):
+                yield
+        except Exception as error:
+            connection = self.get_if_exists()
+            if connection is not None and connection.state == ConnectionState.OPEN:
+                connection.handle.last_error = error
+            raise
 
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
@@ -119,6 +115,22 @@ class LakemergeConnectionManager(SparkConnectionManager):
     def get_response(cls, cursor: Any) -> AdapterResponse:
         """Spark tells of no counts; materializations give responses of their own."""
         return AdapterResponse(_message="OK")
+
+
+@contextmanager
+def _translation(sql: str) -> Iterator[None]:
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except LakemergeError as error:
+        raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
+    except PySparkException as error:
+        logger.debug(f"Error while running:\n{sql}")
+        raise SparkStatementError(str(error).strip(), error.getCondition()) from error
+    except Py4JError as error:
+        logger.debug(f"Error while running:\n{sql}\n{error}")
+        raise SparkStatementError(_java_text(error), None) from error
 
 
 def _java_text(error: Py4JError) -> str:

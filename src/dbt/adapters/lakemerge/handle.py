@@ -13,6 +13,7 @@ from dbt.adapters.lakemerge.statements import comment_of, split_statements
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.consumption import Consumption, Request
     from pyspark.sql import DataFrame, Row, SparkSession
 
 logger = AdapterLogger("Lakemerge")
@@ -28,6 +29,9 @@ class SessionHandle:
         application: the shared application, with the kernel's metastore and file system.
         spark: the session of this connection; settings and temporary views end with it.
         job_group: the id under which all Spark jobs of this connection run.
+        requests: what the node's model has asked to consume.
+        consumption: what it has taken of that.
+        last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
     """
 
@@ -37,6 +41,9 @@ class SessionHandle:
         self.name = name
         self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
         self.python_result: DataFrame | None = None
+        self.requests: list[Request] = []
+        self.consumption: Consumption | None = None
+        self.last_error: BaseException | None = None
         self._on_release: list[Callable[[], object]] = []
         self._cancelled = threading.Event()
         self._closed = False

@@ -18,9 +18,10 @@ from dbt.adapters.lakemerge import comments
 from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
+from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.diagnostics import run_checks
 from dbt.adapters.lakemerge.handle import SessionHandle
-from dbt.adapters.lakemerge.publishing import PublishingMethods
+from dbt.adapters.lakemerge.ingesting import IngestMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.seeds import check_columns, inferred_type
@@ -57,7 +58,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(PublishingMethods, SnapshotMethods, SparkAdapter):
+class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAdapter):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,15 +16,21 @@ from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
 from lakemerge.kernel import Transaction
+from lakemerge.kernel.compaction import Group
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
+from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.consumption import Consumption
     from pyspark.sql import DataFrame, SparkSession
 
 # Above this many partitions a filter costs the planner more than reading the rest saves.
 _LONGEST_FILTER = 1000
+# So many folders of rejected records are written into one.
+_MOST_FOLDERS = 20
+QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
 
@@ -50,6 +56,7 @@ class NodeTransaction:
         plan: the columns that the table will have.
         exists: whether the table has rows to keep; false when it is made or replaced.
         rebuilds: whether this commit puts a new table in the place of what was there.
+        groups: the groups of partitions that a compaction merges.
         conflict: set when another commit overtook this one; nothing was published.
         version: the version that was made.
     """
@@ -66,11 +73,15 @@ class NodeTransaction:
         constraints: Mapping[str, str],
         guard: Callable[[str], AbstractContextManager[None]],
         before_commit: Callable[[], None] | None = None,
+        groups: Sequence[Group] = (),
+        consumption: Consumption | None = None,
     ) -> None:
         """
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
+            groups: of a compaction, what it merges.
+            consumption: partitions of sources whose processing is part of the commit.
         """
         self._spark = spark
         self._transaction = transaction
@@ -78,6 +89,8 @@ class NodeTransaction:
         self._constraints = constraints
         self._guard = guard
         self._before_commit = before_commit
+        self.groups = groups
+        self._consumption = consumption
         self.plan = plan
         self.table = table
         self.rebuilds = rebuilds
@@ -98,6 +111,11 @@ class NodeTransaction:
     @property
     def partitioned(self) -> bool:
         return bool(self.plan.partitions)
+
+    @property
+    def adds_commits(self) -> bool:
+        """Whether new rows get partitions of their own: a table of the append kind."""
+        return self.exists and bool(self._transaction.commit_column)
 
     @property
     def rewrites_all(self) -> bool:
@@ -134,15 +152,19 @@ class NodeTransaction:
             self._config, self.plan, feed, base if self.exists else None, self.table, version
         )
 
-    def partition_filter(self, names: Iterable[str] | None) -> str:
-        """SQL that is true in the partitions of these names (``None``: in all)."""
+    def partition_filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
+        """SQL that is true in the partitions of these names (``None``: in all).
+
+        Args:
+            exact: not true in others even where these are all that this attempt knows of, or very many.
+        """
         if names is None or not self.partitioned:
             return "true"
         wanted = sorted(set(names))
         if not wanted:
             return "false"
         known = set(self.base_partitions)
-        if known <= set(wanted) or len(wanted) > _LONGEST_FILTER:
+        if not exact and (known <= set(wanted) or len(wanted) > _LONGEST_FILTER):
             return "true"
         columns = self.plan.partitions
         if len(columns) == 1:
@@ -211,14 +233,15 @@ class NodeTransaction:
             return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
-            self._overtaken(f"version {now.version} ({now.operation})")
+            self.overtaken(f"version {now.version} ({now.operation})")
         return self.conflict is None
 
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
         self._transaction.follow_directly()
 
-    def _overtaken(self, found: str) -> None:
+    def overtaken(self, found: str) -> None:
+        """End this attempt, for what it was planned for has changed; the next one begins with that."""
         self.conflict = CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
@@ -253,12 +276,20 @@ class NodeTransaction:
         return base is not None and len(base.sidecars.get("ledger", ())) >= 10
 
     @_translated
-    def stage(self, sql: str, touched: Iterable[str] | None = None, *, count: bool = True) -> int:
+    def stage(
+        self,
+        sql: str,
+        touched: Iterable[str] | None = None,
+        *,
+        count: bool = True,
+        check: bool = True,
+    ) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
+            check: whether to enforce constraints; not where the query lets only such rows through.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -272,7 +303,8 @@ class NodeTransaction:
             return 0
         observation = Observation()
         checks = {"rows": "count(*)"} if count else {}
-        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
+        if check:
+            checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
         frame = self._spark.sql(sql)
         if checks:
             frame = frame.observe(
@@ -280,7 +312,8 @@ class NodeTransaction:
             )
         self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
         counts = observation.get if checks else {}
-        self._check(counts)
+        if check:
+            self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
             self._transaction.remove(set(touched) - written)
@@ -289,9 +322,52 @@ class NodeTransaction:
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.ledger_directory
+        directory = self._transaction.sidecar_directory("ledger")
         self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
-        self._transaction.add_sidecar("ledger", directory, replace=replace)
+        if replace:
+            self._transaction.set_sidecars("ledger", [directory])
+        else:
+            self._transaction.add_sidecar("ledger", directory)
+
+    @_translated
+    def stage_quarantine(self, sql: str, *, replace: bool = False) -> None:
+        """Write rejected records beside those of earlier commits or in their place; the query has them all then."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        frame = self._spark.sql(sql)
+        folds = len(folders) >= _MOST_FOLDERS and not replace
+        if folds:
+            frame = self.quarantined().unionByName(frame)
+        directory = self._transaction.sidecar_directory(QUARANTINE)
+        self._write(frame.coalesce(1), directory, "orc", ())
+        if replace or folds:
+            self._transaction.set_sidecars(QUARANTINE, [directory])
+        else:
+            self._transaction.add_sidecar(QUARANTINE, directory)
+
+    def clear_quarantine(self) -> None:
+        """Leave no rejected record."""
+        self._transaction.set_sidecars(QUARANTINE, [])
+
+    def quarantined(self) -> DataFrame:
+        """The rejected records of the version that this one builds on."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        columns = ", ".join(f"{column.name} {column.type}" for column in PUBLISHED[QUARANTINE].columns)
+        paths = [self._transaction.layout.absolute(folder) for folder in folders]
+        if not paths:
+            return self._spark.createDataFrame([], columns)
+        return self._spark.read.schema(columns).format("orc").load(paths)
+
+    @property
+    def kernel_transaction(self) -> Transaction:
+        """The transaction itself, for side data of other kinds."""
+        return self._transaction
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self._transaction.commit_column
 
     @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
@@ -304,16 +380,35 @@ class NodeTransaction:
             key: value for key, value in (properties or {}).items() if value is not None
         }
         try:
+            if self._consumption:
+                self._consumption.record(self._transaction)
             if self._before_commit:
                 self._before_commit()
             self.version = self._transaction.commit()
         except CommitConflict as conflict:
             self.conflict = conflict
             self._transaction.abort()
+        else:
+            if self._consumption:
+                self._consumption.succeed()
+
+    @_translated
+    def compact(self, sql: str) -> None:
+        """Write these rows, those of the groups' partitions, in the partitions' place, and publish."""
+        merged = [name for group in self.groups for name in group.members]
+        base = self._transaction.base
+        if not merged or base is None or not self.read(merged):
+            return self.skip()
+        self.stage(sql, merged, count=False)
+        # the rows are the same, so that all that was known of them still holds
+        self.commit({"compacted": len(merged)}, base.properties)
 
     @_translated
     def skip(self) -> None:
-        """End without a commit, for there is nothing to publish."""
+        """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""
+        base = self._transaction.base
+        if self.conflict is None and base is not None and self._consumption and self._consumption.has_items:
+            return self.commit({}, base.properties)
         self._transaction.abort()
 
     @property
@@ -362,12 +457,14 @@ class NodeTransaction:
         self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
         # without it Hive's own reader cannot read decimals in Parquet
         self._spark.conf.set("spark.sql.parquet.writeLegacyFormat", "true")
+        for column in partitions:
+            frame = frame.withColumnRenamed(column.name, _directory_name(column))
         writer = frame.write.format(file_format).mode("append")
         options = {**WRITER_OPTIONS[file_format], **self._configured_options(file_format)}
         for name, value in options.items():
             writer = writer.option(name, value)
         if partitions:
-            writer = writer.partitionBy(*(column.name for column in partitions))
+            writer = writer.partitionBy(*(_directory_name(column) for column in partitions))
         writer.save(directory)
 
 
@@ -379,6 +476,11 @@ WRITER_OPTIONS: dict[str, dict[str, str]] = {
 }
 for _options in WRITER_OPTIONS.values():
     _options["mapreduce.fileoutputcommitter.marksuccessfuljobs"] = "false"
+
+
+def _directory_name(column: HiveColumn) -> str:
+    """What a partition column is called in paths: Hive does not read directories that begin with ``_`` or ``.``."""
+    return f"lakemerge{column.name}" if column.name[:1] in "_." else column.name
 
 
 def _one_of(column: HiveColumn, values: list[str]) -> str:

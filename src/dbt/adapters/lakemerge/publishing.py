@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,14 @@ from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.observations import observed
 from dbt.adapters.lakemerge.retries import attempts
 from dbt.adapters.lakemerge.seeds import frame_of_agate
-from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new
+from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import LakemergeError, SchemaChanged
 from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction
+from lakemerge.kernel.compaction import OPERATION as COMPACTION
+from lakemerge.kernel.compaction import groups_to_merge
 from lakemerge.kernel.definition import check_supported, same_keys
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.operations import drop, history, vacuum
@@ -165,6 +167,11 @@ class PublishingMethods(metaclass=AdapterMeta):
         return observation
 
     @available.parse_none
+    def observed(self, observation: Any) -> dict[str, Any]:
+        """The counts of a view of :meth:`observe_view`, once its rows were read."""
+        return observed(observation)
+
+    @available.parse_none
     def rows_of(self, sql: str) -> list[Any]:
         """The rows of a small query."""
         with self.connections.exception_handler(sql):
@@ -218,6 +225,58 @@ class PublishingMethods(metaclass=AdapterMeta):
         if transaction.version is not None:
             self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
 
+    @available.parse_none
+    def compact_commits(
+        self,
+        relation: BaseRelation,
+        model: Mapping[str, Any],
+        config: WriteConfig,
+        rows_sql: Callable[[NodeTransaction], str],
+    ) -> None:
+        """Merge small partitions of commits where there are enough of them.
+
+        The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the
+        work redone after another commit: that was another compaction, or the next one will do.
+
+        Args:
+            rows_sql: gives the rows of the merged partitions in their new places.
+        """
+        name = TableName(str(relation.schema), str(relation.identifier))
+        kernel = self._kernel(model, config)
+        try:
+            with self._guarded():
+                compaction = self._compaction(kernel, name, config)
+                if compaction is not None:
+                    compaction.compact(rows_sql(compaction))
+        except DbtRuntimeError as error:
+            logger.warning(
+                f"{name}: its small partitions were not merged; the next append tries again: {error}"
+            )
+        self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+
+    def _compaction(self, kernel: Kernel, name: TableName, config: WriteConfig) -> NodeTransaction | None:
+        state = kernel.open(name)
+        after, below = config.compact_after, config.compact_below
+        if not state.commit_column or not groups_to_merge(
+            kernel.manifest(state), state.commit_column, after=after, below=below
+        ):
+            return None
+        transaction = kernel.begin(name, COMPACTION)
+        self.handle.on_release(transaction.abort)
+        base = transaction.base
+        assert base is not None
+        return NodeTransaction(
+            self.handle.spark,
+            transaction,
+            config,
+            plan_same(base.columns, base.partition_columns),
+            table=f"`{name.schema}`.`{name.name}`",
+            rebuilds=False,
+            constraints={},
+            guard=self.connections.exception_handler,
+            groups=groups_to_merge(base, state.commit_column, after=after, below=below),
+        )
+
     def _guarded(self) -> Any:
         return self.connections.exception_handler("commit")
 
@@ -270,14 +329,14 @@ class PublishingMethods(metaclass=AdapterMeta):
                 if rebuild:
                     plan = self._plan_new(feed, config, keep)
                 else:
-                    generated = config.generated(feed, base, str(name))
+                    config.require_layout(name, transaction.commit_column)
                     plan = plan_change(
                         feed.schema,
                         base.columns,
                         base.partition_columns,
                         config.on_schema_change,
                         keep,
-                        generated,
+                        config.generated(feed, base, str(name), transaction.commit_column),
                     )
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
@@ -292,14 +351,13 @@ class PublishingMethods(metaclass=AdapterMeta):
             constraints=self.enforced_checks(model),
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
+            consumption=self.handle.consumption,
         )
 
     @staticmethod
     def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
-        partition_by = (
-            config.history.partition_by(config.partition_by) if config.history else config.partition_by
-        )
-        return plan_new(feed.schema, partition_by, keep, config.generated(feed, None, "the new table"))
+        generated = config.generated(feed, None, "the new table", config.new_commit_column)
+        return plan_new(feed.schema, config.partition_columns, keep, generated)
 
     def _schema_errors(self) -> Any:
         return _AsCompilationError()
@@ -314,6 +372,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             root=root,
             external=root is not None,
             owner=str(self.handle.spark.sparkContext.sparkUser()),
+            commit_column=config.new_commit_column,
             parameters={**_COMPRESSION[config.file_format], **config.tblproperties},
         )
 
@@ -334,7 +393,7 @@ class PublishingMethods(metaclass=AdapterMeta):
         columns = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.data]
         if rebuild:
             keys = [HiveColumn(c.name, c.type, comments.get(c.name, "")) for c in plan.partitions]
-            transaction.set_schema(columns, keys, config.file_format)
+            transaction.set_schema(columns, keys, config.file_format, config.new_commit_column)
         elif not same_keys(columns, base.columns):
             transaction.set_schema(columns)
         known = table.parameters if table else {}

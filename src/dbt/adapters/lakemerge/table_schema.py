@@ -235,8 +235,7 @@ def plan_new(
         UnsupportedColumnType: see :func:`hive_columns`.
         IncompatibleColumn: a partition column is missing, or nothing is left beside the partition columns.
     """
-    kept = None if keep is None else {name.lower() for name in keep}
-    wanted = StructType([field for field in feed.fields if kept is None or field.name.lower() in kept])
+    wanted = StructType(_wanted(feed, keep))
     types = {column.name: column.type for column in hive_columns(wanted)}
     filled = {column.name: column.type for column in generated}
     types = {name: kind for name, kind in types.items() if name not in filled} | filled
@@ -285,14 +284,7 @@ def plan_change(
     """
     filled = {column.name for column in generated}
     _require_generated(generated, (*data, *partitions))
-    wanted = StructType(
-        [
-            field
-            for field in feed.fields
-            if field.name.lower() not in filled
-            and (keep is None or field.name.lower() in {name.lower() for name in keep})
-        ]
-    )
+    wanted = StructType([field for field in _wanted(feed, keep) if field.name.lower() not in filled])
     kinds = {field.name.lower(): field.dataType for field in wanted.fields}
     keys = {column.name for column in partitions}
     stored = {column.name: column.type for column in (*data, *partitions)}
@@ -372,6 +364,19 @@ def _is_wider(offered: str, stored: str) -> bool:
         new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
         return new > old
     return _widens(spark_type(stored), spark_type(offered))
+
+
+def plan_same(data: Sequence[HiveColumn], partitions: Sequence[HiveColumn]) -> SchemaPlan:
+    """The columns of a table whose own rows are written again."""
+    plans = [ColumnPlan(column.name, column.type, False, True) for column in data]
+    plans += [ColumnPlan(column.name, column.type, False, True, True) for column in partitions]
+    return SchemaPlan(tuple(plans))
+
+
+def _wanted(feed: StructType, keep: Iterable[str] | None) -> list[StructField]:
+    """The feed's columns that reach the table."""
+    kept = None if keep is None else {name.lower() for name in keep}
+    return [field for field in feed.fields if kept is None or field.name.lower() in kept]
 
 
 def spark_type(text: str) -> DataType:

@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.scd2_config import Scd2Config
 from dbt.adapters.lakemerge.table_schema import hive_columns, quote
 
 from lakemerge.errors import InvalidConfig
+from lakemerge.kernel.definition import COMMIT_COLUMN_TYPE
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveColumn
 
@@ -28,6 +29,14 @@ _CHOICES = {
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
     "stored_as_scd_type": ("1", "2"),
+    "on_rewrite": ("reprocess", "append_only", "ignore"),
+    "append_layout": ("rewrite", "commit_partitioned"),
+    "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
+    "extra_fields": ("reject", "drop"),
+    "missing_fields": ("reject", "null"),
+    "unterminated_last_record": ("reject", "accept"),
+    "on_bad_record": ("quarantine", "fail", "drop"),
+    "on_changed_file": ("report", "reread", "fail"),
 }
 _MERGE_ONLY = (
     "sequence_by",
@@ -50,6 +59,7 @@ _NOT_WITH_SCD2 = (
     "incremental_predicates",
     "allow_empty_sync",
 )
+_COMMIT_PARTITIONED_ONLY = ("commit_column", "compact_after", "compact_below")
 _NEED_SEQUENCE = ("apply_as_truncates",)
 _UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 _SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
@@ -66,6 +76,9 @@ class WriteConfig:
         max_attempts: how often the work is redone after other commits.
         history: how a table that keeps history lies on disk; ``None`` for any other.
         scd2: what of a feed becomes history; ``None`` where the newest change of a key replaces those before.
+        append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
+        compact_after: so many small partitions of commits are merged into one; 0 for never.
+        compact_below: bytes from which on a partition is not small any more.
     """
 
     unique_key: tuple[str, ...] = ()
@@ -90,6 +103,10 @@ class WriteConfig:
     location_root: str = ""
     target_file_size: int = 128 * 2**20
     max_attempts: int = 10
+    append_layout: str = "rewrite"
+    commit_column: str = "_commit"
+    compact_after: int = 20
+    compact_below: int = 128 * 2**20
     tblproperties: Mapping[str, str] = field(default_factory=dict)
     history: HistoryLayout | None = None
     scd2: Scd2Config | None = None
@@ -105,10 +122,11 @@ class WriteConfig:
             InvalidConfig: some options are wrong; the message names them all.
         """
         problems: list[str] = []
-        reader = _Reader(config, problems)
+        reader = OptionReader(config, problems)
         merges = strategy == "merge"
         scd2 = reader.choice("stored_as_scd_type", "1") == "2"
         keeps_history = scd2 or strategy == "snapshot"
+        file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
             unique_key=_distinct(reader.names("unique_key")),
             sequence_by=reader.names("sequence_by"),
@@ -130,8 +148,12 @@ class WriteConfig:
             on_schema_change=reader.choice("on_schema_change", "ignore"),
             on_foreign_write=reader.choice("on_foreign_write", "adopt"),
             location_root=reader.text("location_root"),
-            target_file_size=reader.size("target_file_size", 128 * 2**20),
+            target_file_size=file_size,
             max_attempts=reader.count("max_attempts", 10),
+            append_layout=reader.choice("append_layout", "rewrite"),
+            commit_column=reader.text("commit_column").lower() or "_commit",
+            compact_after=reader.count("compact_after", 20, least=0),
+            compact_below=reader.size("compact_below", file_size),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
             history=HistoryLayout.of(config, problems) if keeps_history else None,
             scd2=_scd2_of(config, reader, problems) if scd2 else None,
@@ -143,6 +165,8 @@ class WriteConfig:
         problems += result._contradictions(
             merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
         )
+        given = [name for name in _COMMIT_PARTITIONED_ONLY if config.get(name) is not None]
+        problems += result._layout_contradictions(strategy, given)
         if problems:
             raise InvalidConfig(
                 expected="a valid configuration",
@@ -185,6 +209,35 @@ class WriteConfig:
             problems.append("sync 'full' has no meaning with stored_as_scd_type 2: use a snapshot")
         return problems
 
+    def _layout_contradictions(self, strategy: str | None, given: list[str]) -> list[str]:
+        if self.append_layout == "rewrite":
+            told = ", ".join(given)
+            return [f"{told} only have a meaning with append_layout 'commit_partitioned'"] if given else []
+        problems = []
+        if strategy not in ("append", None):
+            problems.append("append_layout 'commit_partitioned' goes with incremental_strategy 'append' only")
+        if self.compact_after == 1:
+            problems.append("compact_after must be at least 2, or 0 for never")
+        return problems
+
+    @property
+    def new_commit_column(self) -> str:
+        """The commit column of a table that is made of this model; empty if it is not of the append kind."""
+        return self.commit_column if self.append_layout == "commit_partitioned" else ""
+
+    def require_layout(self, table: object, commit_column: str) -> None:
+        """Check that an existing table has the layout that the model asks for.
+
+        Raises:
+            InvalidConfig: it was made without a commit column, or with another one.
+        """
+        if self.new_commit_column not in ("", commit_column):
+            raise InvalidConfig(
+                expected=f"{table} to be partitioned by {self.new_commit_column} (append_layout 'commit_partitioned')",
+                found=f"the commit column {commit_column}" if commit_column else "a table without one",
+                action="Run the model with --full-refresh to make the table anew, or correct the option.",
+            )
+
     @property
     def sequence(self) -> str:
         """The sequence as one SQL expression: a struct where there are several; empty for none."""
@@ -221,18 +274,42 @@ class WriteConfig:
             return [name for name in columns if name.lower() in listed]
         return [name for name in columns if name.lower() not in listed]
 
-    def generated(self, feed: DataFrame, base: Manifest | None, table: str) -> tuple[HiveColumn, ...]:
+    def generated(
+        self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
+    ) -> tuple[HiveColumn, ...]:
         """The table's columns that the write fills itself.
 
         Args:
             base: the version that is written to; ``None`` for a new table.
             table: its name, for messages.
+            commit_column: of a table of the append kind, the last partition column.
+
+        Raises:
+            InvalidConfig: the model gives such a column itself.
         """
+        if commit_column:
+            self._require_free(commit_column, feed)
+            return (HiveColumn(commit_column, COMMIT_COLUMN_TYPE),)
         if self.history is None:
             return ()
         layout = self.history.met(base)
         layout.tell_kept(self.history, table)
         return (*self._scd2_columns(feed), *layout.columns)
+
+    def _require_free(self, commit_column: str, feed: DataFrame) -> None:
+        if commit_column in [name.lower() for name in self.keeps(feed.columns)]:
+            raise InvalidConfig(
+                expected=f"a model without the column {commit_column}, which gets the version of each commit",
+                found="that its query gives one",
+                action=f"Add except_column_list: ['{commit_column}'] to the model, or choose another commit_column.",
+            )
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The partition columns of a table that is made of this model, those that the write fills included."""
+        if self.history is not None:
+            return tuple(self.history.partition_by(self.partition_by))
+        return (*self.partition_by, *filter(None, (self.new_commit_column,)))
 
     def _scd2_columns(self, feed: DataFrame) -> tuple[HiveColumn, ...]:
         if self.scd2 is None:
@@ -259,7 +336,7 @@ class WriteConfig:
         return [quote(name.lower()) for name in self.partition_by]
 
 
-def _scd2_of(config: Mapping[str, Any], reader: _Reader, problems: list[str]) -> Scd2Config:
+def _scd2_of(config: Mapping[str, Any], reader: OptionReader, problems: list[str]) -> Scd2Config:
     return Scd2Config.of(
         config.get("history_column_names"),
         reader.names("track_history_column_list"),
@@ -273,7 +350,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() for name in names))
 
 
-class _Reader:
+class OptionReader:
     """Reads single options and collects what is wrong with them."""
 
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
@@ -326,12 +403,12 @@ class _Reader:
             return default
         return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
-    def count(self, name: str, default: int) -> int:
+    def count(self, name: str, default: int, least: int = 1) -> int:
         value = self._get(name)
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            self._problems.append(f"{name} must be a whole number above 0, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            self._problems.append(f"{name} must be a whole number of at least {least}, not {value!r}")
             return default
         return int(value)
 

@@ -1,0 +1,16 @@
+{#
+    Let a consumer begin anew. Runs under way cannot commit any more; what the output holds stays.
+
+        dbt run-operation lakemerge_reset_consumer --args '{table: clean_records, source: raw_records, consumer: clean_records, version: 12}'
+
+    Args:
+        table: the consumer's output: a name, with or without its schema.
+        source: the table that it consumes.
+        consumer: its name, which is the model's unless consume() was given one.
+        version: it takes what came after this version of the source; everything if not given.
+#}
+{%- macro lakemerge_reset_consumer(table, source, consumer, version=none) -%}
+    {%- do adapter.reset_consumer(lakemerge_relation(table), lakemerge_relation(source), consumer, version) -%}
+    {%- set begin = 'all of ' ~ source if version is none else 'what came after version ' ~ version ~ ' of ' ~ source -%}
+    {%- do log(table ~ ': ' ~ consumer ~ ' takes ' ~ begin, info=true) -%}
+{%- endmacro -%}

@@ -1,0 +1,69 @@
+"""What a model says about the partitions it consumes, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from dbt.adapters.lakemerge.write_config import OptionReader
+
+from lakemerge.consumer import Options
+from lakemerge.errors import InvalidConfig
+
+_KNOWN = (
+    "consumer",
+    "limit",
+    "max_bytes",
+    "where",
+    "ready",
+    "timeout",
+    "max_retries",
+    "on_rewrite",
+    "pin",
+)
+
+
+@dataclass(frozen=True)
+class ConsumeConfig:
+    """The arguments of ``consume``.
+
+    Attributes:
+        consumer: its name; the model's if none is given.
+        where: SQL over the partition columns that is true for the partitions to be consumed at all.
+        ready: SQL over the partition columns that is true for those that may be consumed by now.
+    """
+
+    consumer: str
+    where: str
+    ready: str
+    options: Options
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], model_name: str) -> ConsumeConfig:
+        """Read the arguments.
+
+        Raises:
+            InvalidConfig: some are wrong; the message names them all.
+        """
+        problems = [f"{name} is not known" for name in given if name not in _KNOWN]
+        reader = OptionReader({key: value for key, value in given.items() if value is not None}, problems)
+        options = Options(
+            limit=reader.count("limit", 0) or None,
+            max_bytes=reader.size("max_bytes", 0) or None,
+            timeout=reader.duration("timeout", timedelta(hours=12)),
+            max_retries=reader.count("max_retries", 3, least=0),
+            on_rewrite=reader.choice("on_rewrite", "reprocess"),  # type: ignore[arg-type]
+            pin=reader.duration("pin", timedelta(days=7)),
+        )
+        config = cls(
+            reader.text("consumer") or model_name, reader.text("where"), reader.text("ready"), options
+        )
+        if problems:
+            raise InvalidConfig(
+                expected="valid arguments of consume",
+                found="; ".join(problems),
+                action="Correct them in the model.",
+            )
+        return config

@@ -1,0 +1,16 @@
+"""Consumers: each partition of a source reaches a table once.
+
+A consumer reads a source and writes one table, its output. Which partitions it has processed is part of the output's
+own commits, so it holds exactly when the rows are there. Who is at work on which, and what has failed, is kept in a
+table beside the output, for coordination and for people.
+
+It knows neither dbt nor Spark.
+"""
+
+from lakemerge.consumer.batch import Batch
+from lakemerge.consumer.consumer import Consumer, Filter, Options
+from lakemerge.consumer.items import Item, Sight
+from lakemerge.consumer.progress import record
+from lakemerge.consumer.working_set import WorkingSet
+
+__all__ = ["Batch", "Consumer", "Filter", "Item", "Options", "Sight", "WorkingSet", "record"]

@@ -1,0 +1,175 @@
+"""What a run has taken: the fence around its commit, and what becomes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lakemerge.consumer.items import Item, Sight
+from lakemerge.consumer.progress import Key, Progress, read_progress
+from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, now
+from lakemerge.errors import ConsumerFenced, LakemergeError, SourceChanged
+from lakemerge.kernel import Manifest
+
+if TYPE_CHECKING:
+    from lakemerge.consumer.consumer import Consumer
+
+_LOG = logging.getLogger("lakemerge")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The partitions that a run has taken.
+
+    Attributes:
+        items: those; empty when nothing is to be done.
+        sight: the source as it was when they were taken.
+        progress: the consumer's before this run.
+        progress_after: what this run adds to it.
+        waiting: how many more partitions are available.
+    """
+
+    consumer: Consumer
+    run: str
+    items: tuple[Item, ...]
+    sight: Sight
+    progress: Progress
+    progress_after: Progress
+    rebuild: bool = False
+    waiting: int = 0
+
+    @property
+    def key(self) -> Key:
+        return self.consumer.key
+
+    def files(self) -> list[tuple[str, str]]:
+        """The files to read: URI, and the name of the partition.
+
+        Raises:
+            SourceChanged: another program has written into a partition since its commit; run again.
+        """
+        found = []
+        for item in self.items:
+            if item.files:
+                found += [(file.rsplit("|", 2)[0], item.partition) for file in item.files]
+                continue
+            snapshot, entries = self.consumer.kernel.files.snapshot(item.location)
+            if not item.mark.endswith(f"@{snapshot.digest}"):
+                self._take_in(item)
+                raise self._changed(item)
+            found += [(entry.path, item.partition) for entry in entries]
+        return found
+
+    def _take_in(self, item: Item) -> None:
+        """Make what another program wrote into a source of lakemerge's a version, for the next run to take."""
+        kernel = self.consumer.kernel
+        kernel.take_in_foreign(kernel.open(self.consumer.source), [item.partition])
+
+    def _changed(self, item: Item) -> SourceChanged:
+        return SourceChanged(
+            expected=f"the files of {item.partition or self.consumer.source} to stay as they were when they were taken",
+            found=f"others at {item.location}",
+            action="Nothing of this run was published. Run again: it takes them as they are now.",
+        )
+
+    def _check_files(self) -> None:
+        """Files without versions may change while they are read."""
+        for item in self.items:
+            if item.files:
+                _, entries = self.consumer.kernel.files.snapshot(item.location)
+                present = {f"{entry.path}|{entry.size}|{entry.modified}" for entry in entries}
+                if not present >= set(item.files):
+                    raise self._changed(item)
+
+    def check(self, parent: Manifest | None) -> None:
+        """Refuse the commit if another run has, or may have, these partitions.
+
+        Args:
+            parent: the version of the output that the commit is to follow.
+
+        Raises:
+            ConsumerFenced, SourceChanged: see there.
+        """
+        self._check_files()
+        if parent is not None and not self.rebuild:
+            self._check_progress(parent)
+        rows = self.consumer.working_set.read().rows.get(self.key, {})
+        lost = [
+            item.partition
+            for item in self.items
+            if item.partition not in rows
+            or (rows[item.partition].run, rows[item.partition].state) != (self.run, IN_PROGRESS)
+        ]
+        if lost:
+            raise self._fenced(
+                lost, "that another run has taken them, for this one was taken for dead or too slow"
+            )
+
+    def _check_progress(self, parent: Manifest) -> None:
+        state = self.consumer.kernel.open(self.consumer.output)
+        committed = read_progress(self.consumer.kernel, state.layout, parent).get(self.key)
+        if committed is None:
+            return
+        names = [item.partition for item in self.items]
+        if committed.generation != self.progress.generation:
+            raise self._fenced(names, "that the consumer was reset, or its output rebuilt, meanwhile")
+        done = [
+            item.partition
+            for item in self.items
+            if committed.done.get(item.partition) != self.progress.done.get(item.partition)
+            or committed.has_passed(item)
+        ]
+        if done:
+            raise self._fenced(done, "that another run has committed them")
+
+    def _fenced(self, partitions: Sequence[str], found: str) -> ConsumerFenced:
+        shown = ", ".join(name or "the table" for name in partitions[:3])
+        source, name = self.key
+        return ConsumerFenced(
+            expected=f"consumer {name} of {source} to have {len(partitions)} partitions ({shown}…) in this run",
+            found=found,
+            action="Nothing of this run was published. Run again: it takes what is left.",
+        )
+
+    def succeed(self) -> None:
+        """Say that the output is committed. If this fails, the next run finds it out by itself."""
+        try:
+            self._end(lambda row: replace(row, state=PROCESSED, reason="", changed_at=now()))
+            self.consumer.pin(self.progress_after)
+        except LakemergeError as error:
+            _LOG.warning("The working set of %s was not brought up to date: %s", self.consumer.output, error)
+
+    def fail(self, reason: str, *, blame: bool = True) -> None:
+        """Give the partitions back.
+
+        Args:
+            reason: what went wrong, for people.
+            blame: whether it may be due to the partitions, so that it counts as a failure of theirs.
+        """
+        retries = self.consumer.options.max_retries
+        free = replace
+        self._end(
+            lambda row: (
+                row.failed(reason, retries)
+                if blame
+                else free(row, state=AVAILABLE, reason=reason, changed_at=now())
+            )
+        )
+
+    def _end(self, after: Callable[[Row], Row]) -> None:
+        def change(contents: Contents) -> Contents:
+            rows = {
+                name: after(row) if (row.run, row.state) == (self.run, IN_PROGRESS) else row
+                for name, row in contents.rows.get(self.key, {}).items()
+            }
+            return contents.with_rows(self.key, rows)
+
+        try:
+            if self.items:
+                self.consumer.working_set.update(change)
+        finally:
+            with contextlib.suppress(LakemergeError):
+                self.consumer.kernel.heartbeats.stop(self.consumer.working_set.layout, self.run)

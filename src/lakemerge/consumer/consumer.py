@@ -1,0 +1,367 @@
+"""A consumer: takes partitions that are not processed yet, and says what became of them."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from lakemerge.consumer.batch import Batch
+from lakemerge.consumer.choice import Candidate, choose
+from lakemerge.consumer.items import Item, Position, Sight
+from lakemerge.consumer.progress import Done, Key, Progress, read_progress, write_progress
+from lakemerge.consumer.sources import look
+from lakemerge.consumer.working_set import (
+    AVAILABLE,
+    DISCARDED,
+    IN_PROGRESS,
+    PROCESSED,
+    Contents,
+    Row,
+    Rows,
+    WorkingSet,
+    begun_key,
+    now,
+)
+from lakemerge.errors import ConsumerExpired, SourceRewritten
+from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel.layout import new_transaction_id
+from lakemerge.kernel.operations import history
+from lakemerge.kernel.pins import Pin, remove_pin, set_pin
+
+Policy = Literal["reprocess", "append_only", "ignore"]
+# So many processed partitions are still shown.
+_SHOWN = 1000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a consumer takes partitions.
+
+    Attributes:
+        limit: partitions a run at most; ``None`` for all.
+        max_bytes: bytes a run at most, but always one partition.
+        timeout: a run that has not ended by then is taken for failed, and fenced.
+        max_retries: how many failures more than one a partition may have before it is discarded.
+        on_rewrite: what to do with a partition that was changed after it was processed.
+        pin: how long after its last run a consumer keeps versions of its source from vacuum.
+    """
+
+    limit: int | None = None
+    max_bytes: int | None = None
+    timeout: datetime.timedelta = datetime.timedelta(hours=12)
+    max_retries: int = 3
+    on_rewrite: Policy = "reprocess"
+    pin: datetime.timedelta = datetime.timedelta(days=7)
+
+
+#: Tells which of these items a run may see: by predicates over the partition columns.
+Filter = Callable[[Sight, Sequence[Item]], Sequence[Item]]
+
+
+def _all(_: Sight, items: Sequence[Item]) -> Sequence[Item]:
+    return items
+
+
+class Consumer:
+    """One consumer: a source, a name and an output."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        source: TableName,
+        name: str,
+        output: TableName,
+        options: Options | None = None,
+        *,
+        wanted: Filter = _all,
+        ready: Filter = _all,
+    ) -> None:
+        """
+        Args:
+            wanted: the items that are the consumer's at all; it passes over the others for good.
+            ready: those of them that it may take by now; the others wait.
+        """
+        self.key: Key = (str(source), name)
+        self.kernel = kernel
+        self.source = source
+        self.output = output
+        self.options = options or Options()
+        self.working_set = WorkingSet(kernel, output)
+        self._wanted = wanted
+        self._ready = ready
+        self._alive: dict[str, bool] = {}
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def progress(self) -> Progress | None:
+        """What the output's commits say; ``None`` where none of them is this consumer's."""
+        if not self.kernel.exists(self.output) or self.kernel.peek(self.output) is None:
+            return None
+        state = self.kernel.open(self.output)
+        return read_progress(self.kernel, state.layout, self.kernel.manifest(state)).get(self.key)
+
+    def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, Sight]:
+        """The progress to go on from, and what the source holds since."""
+        known = None if rebuild else self.progress()
+        if known is None and not rebuild and begun_key(self.key) in contents.begun:
+            begun = Progress.from_json(contents.begun[begun_key(self.key)])
+            # another first run may be at work, and must count from the same beginning
+            if any(self.holds(row) for row in contents.rows.get(self.key, {}).values()):
+                known = begun
+        if known is not None:
+            return known, look(self.kernel, self.source, known.position, known.source_id)
+        sight = look(self.kernel, self.source, None, None)
+        start = sight.positions[0] if sight.positions else None
+        return Progress(uuid.uuid4().hex, sight.source_id, start), sight
+
+    def holds(self, row: Row) -> bool:
+        """Whether a run has this partition in progress and may go on."""
+        if row.state != IN_PROGRESS or row.age > self.options.timeout:
+            return False
+        if row.run not in self._alive:
+            lease = self.kernel.settings.lease_seconds
+            alive = self.kernel.heartbeats.alive(self.working_set.layout, row.run, lease)
+            self._alive[row.run] = alive
+        return self._alive[row.run]
+
+    # -- taking --------------------------------------------------------------------------------
+
+    def claim(self, *, rebuild: bool = False) -> Batch:
+        """Take partitions for a run. End with :meth:`Batch.succeed` or :meth:`Batch.fail`.
+
+        Args:
+            rebuild: the output is made anew: take everything, however much it is.
+
+        Raises:
+            ConsumerExpired, SourceRewritten, TableNotFound, UnsupportedTable: nothing was taken.
+        """
+        run = new_transaction_id()
+        layout = self.working_set.layout
+        taken: list[Batch] = []
+
+        def change(contents: Contents) -> Contents:
+            taken.clear()
+            self._alive.clear()
+            progress, sight = self._begin(contents, rebuild)
+            known = contents.rows.get(self.key, {})
+            if rebuild:  # those of before are not processed any more, and who has them is fenced
+                known = {name: row for name, row in known.items() if row.state == DISCARDED}
+            batch, rows = self._take(known, progress, sight, run, rebuild)
+            taken.append(batch)
+            begun = dict(contents.begun)
+            if batch.items:
+                begun[begun_key(self.key)] = progress.to_json(self.key)
+            return Contents({**contents.rows, self.key: rows}, begun)
+
+        self.kernel.heartbeats.start(layout, run)
+        try:
+            self.working_set.update(change)
+            self.pin(taken[0].progress)
+        except BaseException:
+            self.kernel.heartbeats.stop(layout, run)
+            raise
+        if not taken[0].items:
+            self.kernel.heartbeats.stop(layout, run)
+        return taken[0]
+
+    def preview(self) -> Batch:
+        """What a run would take now; nothing is taken, and the batch cannot be committed."""
+        self._alive.clear()
+        contents = self.working_set.read()
+        progress, sight = self._begin(contents, False)
+        return self._take(contents.rows.get(self.key, {}), progress, sight, "", False)[0]
+
+    def _take(
+        self, known: Rows, progress: Progress, sight: Sight, run: str, rebuild: bool
+    ) -> tuple[Batch, Rows]:
+        wanted = self._wanted(sight, sight.items)
+        rows = self._processed_rows(known, progress, wanted)
+        candidates = []
+        for item in self._not_processed(progress, sight, wanted):
+            row = self._row_of(item, known.get(item.partition))
+            if row.state == IN_PROGRESS and not self.holds(row):
+                row = row.failed(_why_free(row, self.options.timeout), self.options.max_retries)
+            rows[item.partition] = row
+            if row.state == AVAILABLE:
+                candidates.append(Candidate(item, row.failures, row.together))
+        ready = set(self._ready(sight, [one.item for one in candidates]))
+        candidates = [one for one in candidates if one.item in ready]
+        options = self.options
+        chosen = [one.item for one in candidates]
+        if not rebuild:
+            chosen = choose(candidates, options.limit, options.max_bytes, max_retries=options.max_retries)
+        for item in chosen:
+            rows[item.partition] = replace(
+                rows[item.partition], state=IN_PROGRESS, run=run, together=len(chosen), changed_at=now()
+            )
+        done = {item.partition: self._done(item, progress) for item in chosen}
+        open_rows = {name for name, row in rows.items() if row.state != PROCESSED and name not in done}
+        pending = [item for item in wanted if item.partition in open_rows]
+        after = replace(progress, position=sight.position_before(pending), done=done)
+        waiting = sum(1 for row in rows.values() if row.state == AVAILABLE)
+        return Batch(self, run, tuple(chosen), sight, progress, after, rebuild, waiting), rows
+
+    def _not_processed(self, progress: Progress, sight: Sight, items: Sequence[Item]) -> list[Item]:
+        """The items that are not processed, as the policy about changed ones has it."""
+        found = []
+        for item in items:
+            if progress.has_done(item):
+                continue
+            known = progress.done.get(item.partition)
+            new = known is None and not item.rewrites
+            if new or self.options.on_rewrite == "reprocess":
+                found.append(item)
+            elif self.options.on_rewrite == "append_only":
+                found.append(self._added(item, known))
+        return found
+
+    def _added(self, item: Item, known: Done | None) -> Item:
+        """What was added to a partition since it was processed."""
+        before = set(known.files) if known else set()
+        if not before or not before <= set(item.files):
+            raise SourceRewritten(
+                expected=f"{item.partition or 'the files'} of {self.source} as consumed, but for new files",
+                found="that files were changed or removed"
+                if before
+                else f"that version {item.version} wrote it anew",
+                action="Set on_rewrite: reprocess (or ignore), or restore the source.",
+            )
+        return replace(item, files=tuple(file for file in item.files if file not in before))
+
+    def _done(self, item: Item, progress: Progress) -> Done:
+        """What is to be remembered of an item that is processed: its files only where new ones are to be told."""
+        if self.options.on_rewrite != "append_only":
+            return Done(item.mark, item.version)
+        known = progress.done.get(item.partition)
+        return Done(item.mark, item.version, (*(known.files if known else ()), *item.files))
+
+    def _processed_rows(self, known: Rows, progress: Progress, items: Sequence[Item]) -> dict[str, Row]:
+        rows = [row for row in known.values() if row.state == PROCESSED]
+        shown = {row.partition: row for row in rows[-_SHOWN:]}
+        for item in items:
+            if progress.has_done(item):
+                before = known.get(item.partition)
+                row = before or self._row_of(item, None)
+                done = row.state == PROCESSED and row.content == item.mark
+                shown[item.partition] = (
+                    row if done else replace(row, state=PROCESSED, changed_at=now(), reason="")
+                )
+        return shown
+
+    def _row_of(self, item: Item, known: Row | None) -> Row:
+        """The row of an item that is not processed; a new one where its content is another."""
+        if known and known.content == item.mark and known.state != PROCESSED:
+            return known
+        if known and known.state == IN_PROGRESS and self.holds(known):
+            return known  # it waits until the run that reads the former content is over
+        source, consumer = self.key
+        return Row(
+            source, consumer, item.partition, item.version, item.mark, item.bytes, AVAILABLE, changed_at=now()
+        )
+
+    # -- operations ----------------------------------------------------------------------------
+
+    def refresh(self) -> list[Row]:
+        """Bring the working set up to date, and give its rows."""
+
+        def change(contents: Contents) -> Contents:
+            if self.progress() is None and begun_key(self.key) not in contents.begun:
+                return contents
+            progress, sight = self._begin(contents, False)
+            known = contents.rows.get(self.key, {})
+            wanted = self._wanted(sight, sight.items)
+            rows = self._processed_rows(known, progress, wanted)
+            for item in self._not_processed(progress, sight, wanted):
+                rows[item.partition] = self._row_of(item, known.get(item.partition))
+            return contents.with_rows(self.key, rows)
+
+        return list(self.working_set.update(change).rows.get(self.key, {}).values())
+
+    def put_back(self, partitions: Sequence[str] | None = None) -> list[str]:
+        """Make discarded partitions (``None``: all of them) available again; returns their names."""
+        names: list[str] = []
+
+        def change(contents: Contents) -> Contents:
+            rows = dict(contents.rows.get(self.key, {}))
+            names[:] = [
+                name
+                for name, row in rows.items()
+                if row.state == DISCARDED and (partitions is None or name in partitions)
+            ]
+            for name in names:
+                rows[name] = replace(rows[name], state=AVAILABLE, failures=0, together=0, changed_at=now())
+            return contents.with_rows(self.key, rows)
+
+        self.working_set.update(change)
+        return names
+
+    def reset(self, version: int | None = None) -> Progress:
+        """Begin anew: after a version of the source, or (``None``) with all that it holds.
+
+        Runs that are under way are fenced. What the output holds already stays there.
+
+        Raises:
+            ConsumerExpired: the source has no such version any more.
+        """
+        sight = look(self.kernel, self.source, None, None)
+        position = sight.positions[0] if sight.positions else None
+        if version is not None:
+            position = _version_of(self.kernel, self.source, version)
+        progress = Progress(uuid.uuid4().hex, sight.source_id, position)
+        self._commit({self.key: progress}, "reset consumer")
+        self.working_set.update(lambda contents: contents.without(self.key))
+        self.pin(progress)
+        return progress
+
+    def drop(self) -> None:
+        """Forget the consumer: its progress, its rows in the working set, and its pin."""
+        self._commit({}, "drop consumer")
+        contents = self.working_set.update(lambda contents: contents.without(self.key))
+        if not contents.rows:
+            self.working_set.drop()
+        state = self.kernel.peek(self.source) if self.kernel.exists(self.source) else None
+        if state is not None:
+            remove_pin(self.kernel.files, state.layout, self._pin_name)
+
+    def _commit(self, changes: Mapping[Key, Progress], operation: str) -> None:
+        """A commit to the output that changes nothing but progress."""
+        transaction = self.kernel.begin(self.output, operation)
+        try:
+            write_progress(self.kernel, transaction, changes, forget=() if changes else (self.key,))
+            transaction.commit()
+        finally:
+            transaction.abort()
+
+    @property
+    def _pin_name(self) -> str:
+        return f"{self.key[1]} of {self.output}"
+
+    def pin(self, progress: Progress) -> None:
+        """Keep the source's versions since this progress from vacuum, for a time."""
+        if progress.position is None:
+            return
+        state = self.kernel.peek(self.source)
+        if state is not None:
+            expiry = datetime.datetime.now(datetime.timezone.utc) + self.options.pin
+            pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))
+            set_pin(self.kernel.files, state.layout, pin)
+
+
+def _why_free(row: Row, timeout: datetime.timedelta) -> str:
+    if row.age > timeout:
+        return f"run {row.run} took longer than the timeout of {timeout}"
+    return f"run {row.run} died"
+
+
+def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:
+    for manifest in history(kernel, source):
+        if manifest.version == version:
+            return Position(version, manifest.txn)
+    raise ConsumerExpired(
+        expected=f"version {version} of {source}",
+        found="that it has none such, or no longer",
+        action="See lakemerge_history for those that it has.",
+    )

@@ -1,0 +1,79 @@
+"""What a source has to consume: its partitions, each as one commit (or a foreign program) has written it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakemerge.kernel.metastore import HiveColumn
+
+
+@dataclass(frozen=True)
+class Item:
+    """A partition with the content that it had at one moment.
+
+    Attributes:
+        partition: its name; empty for an unpartitioned source.
+        mark: identity of the content; another one means that it was written again.
+        location: URI of its directory.
+        bytes: size of its files.
+        order: items are consumed in this order: the version that wrote it, or the time of its newest file.
+        version: that version; ``None`` where the source has none.
+        rewrites: whether the consumer has met the partition with another content before.
+        files: ``path|size|time`` of each file, where the source has no versions; else empty: all of the directory.
+    """
+
+    partition: str
+    mark: str
+    location: str
+    bytes: int
+    order: int
+    version: int | None = None
+    rewrites: bool = False
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Position:
+    """A version of a source up to which a consumer has dealt with everything.
+
+    Attributes:
+        initial: whether the partitions of that version itself are yet to be consumed: a consumer's beginning.
+    """
+
+    version: int
+    txn: str
+    initial: bool = False
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a source holds for a consumer at one moment.
+
+    Attributes:
+        source_id: tells the source from a later table of its name; empty where it was never adopted.
+        items: everything since the consumer's position, whether processed or not.
+        positions: the versions since then, the oldest first; empty where the source has none.
+        file_format: ``orc``, ``parquet``, or empty for what only the table's own reader can read.
+    """
+
+    source_id: str
+    items: tuple[Item, ...]
+    positions: tuple[Position, ...]
+    columns: tuple[HiveColumn, ...]
+    partition_columns: tuple[HiveColumn, ...]
+    file_format: str
+
+    def position_before(self, pending: Sequence[Item]) -> Position | None:
+        """The newest position that leaves these items, which are not processed yet, behind it."""
+        if not self.positions:
+            return None
+        oldest = min((item.order for item in pending), default=None)
+        first = self.positions[0]
+        if oldest is None:
+            last = self.positions[-1]
+            return Position(last.version, last.txn)
+        reached = [position for position in self.positions if position.version < oldest]
+        if first.initial and (not reached or oldest <= first.version):
+            return first
+        return Position(reached[-1].version, reached[-1].txn) if reached else first

@@ -1,0 +1,195 @@
+"""Sources: tables of lakemerge's, which are followed by their commits, and others, which are looked through."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from lakemerge.consumer.items import Item, Position, Sight
+from lakemerge.errors import ConsumerExpired, CorruptTable, UnsupportedTable
+from lakemerge.kernel import Kernel, Manifest, TableName
+from lakemerge.kernel.compaction import OPERATION as COMPACTION
+from lakemerge.kernel.definition import file_format_of
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.metastore import HiveTable
+from lakemerge.kernel.names import partition_name
+from lakemerge.kernel.state import TableState, read_manifest, state_of
+
+
+def look(kernel: Kernel, name: TableName, position: Position | None, source_id: str | None) -> Sight:
+    """What a source holds since a position (``None``: everything there is).
+
+    Args:
+        source_id: of the table that the position is of; ``None`` where it does not matter.
+
+    Raises:
+        ConsumerExpired: the source is another table by now, or versions since the position are vacuumed.
+        UnsupportedTable: the source is a view.
+    """
+    table = kernel.table(name)
+    if table.kind == "VIRTUAL_VIEW":
+        raise UnsupportedTable(
+            expected=f"{name} to be a table, for a consumer follows its partitions",
+            found="a view",
+            action="Consume the table that the view reads.",
+        )
+    managed = state_of(table)
+    found = managed.table_id if managed else ""
+    if source_id is not None and source_id != found:
+        raise ConsumerExpired(
+            expected=f"{name} to be the table that the consumer has read so far ({source_id or 'without versions'})",
+            found=f"another one ({found or 'without versions'}): it was dropped and made again, or adopted",
+            action="Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds.",
+        )
+    return _managed(kernel, kernel.open(name), position) if managed else _plain(kernel, table)
+
+
+# -- tables of lakemerge's ---------------------------------------------------------------------
+
+
+def _managed(kernel: Kernel, state: TableState, position: Position | None) -> Sight:
+    newest = kernel.manifest(state)
+    if position is None:
+        position = Position(newest.version, newest.txn, initial=True)
+    chain = _chain(kernel, state.table.name, state.layout, newest, position)
+    follower = _Follower(state.layout, chain[0], position.initial, state.commit_column)
+    for manifest in chain[1:]:
+        follower.follow(manifest)
+    return Sight(
+        source_id=state.table_id,
+        items=tuple(sorted(follower.items.values(), key=lambda item: (item.order, item.partition))),
+        positions=(position, *(Position(manifest.version, manifest.txn) for manifest in chain[1:])),
+        columns=newest.columns,
+        partition_columns=newest.partition_columns,
+        file_format=newest.file_format,
+    )
+
+
+def _chain(
+    kernel: Kernel, name: TableName, layout: Layout, newest: Manifest, position: Position
+) -> list[Manifest]:
+    """The manifests from the position to the newest, the oldest first."""
+    chain = [newest]
+    while chain[-1].txn != position.txn:
+        parent = chain[-1].parent
+        try:
+            if parent is None or chain[-1].version <= position.version:
+                raise ConsumerExpired(
+                    expected=f"version {position.version} of {name} (transaction {position.txn})",
+                    found="that it is none of the table's versions",
+                    action="Reset the consumer (lakemerge_reset_consumer).",
+                )
+            chain.append(read_manifest(kernel.files, layout, parent))
+        except CorruptTable as error:
+            raise ConsumerExpired(
+                expected=f"the versions of {name} since {position.version}, up to which the consumer has come",
+                found="that some are vacuumed: the consumer's pin had expired",
+                action="Reset the consumer (lakemerge_reset_consumer), and let it run more often than its pin lasts.",
+            ) from error
+    chain.reverse()
+    return chain
+
+
+class _Follower:
+    """Follows commits from a position on, and keeps the newest content of each partition they wrote."""
+
+    def __init__(self, layout: Layout, base: Manifest, initial: bool, commit_column: str) -> None:
+        self._layout = layout
+        self._commit_column = commit_column
+        # partitions that the consumer was past when it began to follow
+        self._known = frozenset(() if initial else base.partitions)
+        # what compactions have moved into a partition, by the partition's name
+        self._moved_into: dict[str, set[str]] = defaultdict(set)
+        self.items: dict[str, Item] = {}
+        if initial:
+            for name in base.partitions:
+                self._add(base, name, self._commit_of(name) or base.version)
+
+    def follow(self, manifest: Manifest) -> None:
+        """Take in one commit."""
+        if manifest.operation == COMPACTION:
+            self._moved(manifest)
+            return
+        for name in manifest.touched:
+            for gone in {name, *self._moved_into.pop(name, ())}:
+                self.items.pop(gone, None)
+        for name in manifest.written:
+            self._add(manifest, name, manifest.version)
+
+    def _add(self, manifest: Manifest, name: str, version: int) -> None:
+        state = manifest.partitions[name]
+        if state.files:
+            self.items[name] = Item(
+                partition=name,
+                mark=f"{state.location}@{state.digest}",
+                location=self._layout.absolute(state.location),
+                bytes=state.bytes,
+                order=version,
+                version=version,
+                rewrites=name in self._known,
+            )
+
+    def _moved(self, manifest: Manifest) -> None:
+        targets = {_others(name): name for name in manifest.written}
+        for name in manifest.removed:
+            target = targets.get(_others(name))
+            if target:
+                self._moved_into[target] |= {name, *self._moved_into.pop(name, ())}
+
+    def _commit_of(self, name: str) -> int | None:
+        column, _, value = name.rpartition("/")[2].partition("=")
+        return int(value) if column == self._commit_column and value.isdigit() else None
+
+
+def _others(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+# -- other tables ------------------------------------------------------------------------------
+
+
+def _plain(kernel: Kernel, table: HiveTable) -> Sight:
+    places = {WHOLE_TABLE: _location(table)}
+    if table.partitioned:
+        columns = [column.name for column in table.partition_columns]
+        names = kernel.metastore.partition_names(table.name)
+        places = {
+            partition_name(columns, row.values): row.location
+            for row in kernel.metastore.partitions(table.name, names)
+        }
+    items = []
+    for name, location in places.items():
+        mark, entries = kernel.files.snapshot(location)
+        if entries:
+            items.append(
+                Item(
+                    partition=name,
+                    mark=mark.digest,
+                    location=location,
+                    bytes=mark.bytes,
+                    order=max(entry.modified for entry in entries),
+                    files=tuple(f"{entry.path}|{entry.size}|{entry.modified}" for entry in entries),
+                )
+            )
+    return Sight(
+        source_id="",
+        items=tuple(sorted(items, key=lambda item: (item.order, item.partition))),
+        positions=(),
+        columns=table.columns,
+        partition_columns=table.partition_columns,
+        file_format=_readable_format(table),
+    )
+
+
+def _location(table: HiveTable) -> str:
+    """Where an unpartitioned table's files are: of one made with USING, Spark keeps that among the serde's."""
+    parameters = table.raw.getSd().getSerdeInfo().getParameters()
+    path = parameters.get("path") if parameters else None
+    return str(path) if path else table.location
+
+
+def _readable_format(table: HiveTable) -> str:
+    try:
+        return file_format_of(table)
+    except UnsupportedTable:
+        return ""  # text, JSON, Avro…: read by the table's own reader

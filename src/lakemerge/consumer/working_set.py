@@ -1,0 +1,224 @@
+"""The working set: which partitions are available, in progress, processed or discarded, in a table people can query.
+
+It is a small text table of lakemerge's own beside the output, written by commits like any other, so two runs can never
+take the same partition. It coordinates and it tells; what is processed is decided by the output's commits alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import tenacity
+
+from lakemerge.consumer.progress import Key
+from lakemerge.errors import CommitConflict
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel.definition import TEXT
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.operations import drop, vacuum
+
+_LOG = logging.getLogger("lakemerge")
+
+AVAILABLE, IN_PROGRESS, PROCESSED, DISCARDED = "available", "in_progress", "processed", "discarded"
+
+_TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "together": "int"}
+# Every so many versions the older ones are removed; who reads one has this long.
+_VACUUM_EVERY = 25
+_READING = datetime.timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A partition of a source in the eyes of a consumer.
+
+    Attributes:
+        version: of the source that wrote it, where it has versions.
+        content: identity of the content, as in :class:`Item`.
+        bytes: size of its files.
+        state: available, in_progress, processed or discarded.
+        failures: how many runs have failed with it, or died.
+        together: with how many others, itself included, it was last taken.
+        reason: why it failed last.
+        run: the run that has it in progress, or had it last.
+        changed_at: when the state became this, ISO 8601 in UTC.
+    """
+
+    source: str
+    consumer: str
+    partition: str
+    version: int | None
+    content: str
+    bytes: int
+    state: str
+    failures: int = 0
+    together: int = 0
+    reason: str = ""
+    run: str = ""
+    changed_at: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.source, self.consumer
+
+    @property
+    def age(self) -> datetime.timedelta:
+        """Since the state changed, by this machine's clock."""
+        return datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(self.changed_at)
+
+    def failed(self, reason: str, max_retries: int) -> Row:
+        """After a failure: available again, or discarded if it has failed too often and at last alone."""
+        failures = self.failures + 1
+        # of several partitions that fail together one may be to blame: they are tried in smaller groups first
+        state = DISCARDED if failures > max_retries and self.together <= 1 else AVAILABLE
+        return replace(self, state=state, failures=failures, reason=reason, changed_at=now())
+
+
+COLUMNS = tuple(HiveColumn(field.name, _TYPES.get(field.name, "string")) for field in fields(Row))
+
+Rows = Mapping[str, Row]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The working set of all consumers of one output.
+
+    Attributes:
+        rows: by consumer and partition.
+        begun: what a consumer that has not committed yet has begun with: its progress as JSON.
+    """
+
+    rows: Mapping[Key, Rows]
+    begun: Mapping[str, Any]
+
+    def with_rows(self, key: Key, rows: Rows) -> Contents:
+        return replace(self, rows={**self.rows, key: dict(rows)})
+
+    def without(self, key: Key) -> Contents:
+        return Contents(
+            {other: rows for other, rows in self.rows.items() if other != key},
+            {other: one for other, one in self.begun.items() if other != begun_key(key)},
+        )
+
+
+def begun_key(key: Key) -> str:
+    """A consumer's name among ``begun``."""
+    return " ".join(key)
+
+
+def begun_consumer(text: str) -> Key:
+    """The inverse of :func:`begun_key`; the names of tables have no blanks."""
+    source, _, name = text.partition(" ")
+    return source, name
+
+
+class WorkingSet:
+    """The working set of one output."""
+
+    def __init__(self, kernel: Kernel, output: TableName) -> None:
+        self.name = TableName(output.schema, f"{output.name}__consumers")
+        self._kernel = kernel
+
+    @property
+    def layout(self) -> Layout:
+        """Where the table keeps its files, and runs their heartbeats."""
+        return Layout(self._kernel.default_root(self.name))
+
+    def read(self) -> Contents:
+        """What it holds now; empty where there is no table yet."""
+        if not self._kernel.exists(self.name):
+            return Contents({}, {})
+        transaction = self._kernel.begin(self.name, "read")
+        return self._contents(transaction)
+
+    def consumers(self) -> set[Key]:
+        """The consumers that have ever taken anything for this output."""
+        contents = self.read()
+        return {*contents.rows, *(begun_consumer(text) for text in contents.begun)}
+
+    def update(self, change: Callable[[Contents], Contents]) -> Contents:
+        """Change it in one commit; ``change`` is called again where another run was first.
+
+        Returns:
+            What it holds then.
+        """
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(CommitConflict),
+            wait=tenacity.wait_random_exponential(multiplier=0.05, max=2),
+            stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
+            reraise=True,
+        )
+        result: Contents = retrying(self._update, change)
+        return result
+
+    def _update(self, change: Callable[[Contents], Contents]) -> Contents:
+        transaction = self._begin()
+        try:
+            before = self._contents(transaction)
+            after = change(before)
+            if after == before and transaction.base is not None:
+                return after
+            text = "".join(_line(row) for rows in after.rows.values() for row in rows.values())
+            self._kernel.files.write_text(f"{transaction.stage_directory}/rows.txt", text)
+            transaction.add_staged()
+            transaction.properties = {"begun": dict(after.begun)}
+            version = transaction.commit()
+        finally:
+            transaction.abort()
+        if version % _VACUUM_EVERY == 0:
+            vacuum(self._kernel, self.name, retention=_READING, dry_run=False)
+        return after
+
+    def _begin(self) -> Transaction:
+        if self._kernel.exists(self.name):
+            transaction = self._kernel.begin(self.name, "consume")
+            transaction.read()
+            return transaction
+        return self._kernel.create(TableDefinition(self.name, COLUMNS, file_format=TEXT), "consume")
+
+    def _contents(self, transaction: Transaction) -> Contents:
+        base = transaction.base
+        if base is None:
+            return Contents({}, {})
+        directory = transaction.layout.absolute(base.partitions[WHOLE_TABLE].location)
+        rows: dict[Key, dict[str, Row]] = {}
+        for entry in self._kernel.files.list(directory):
+            if entry.name[:1] not in "_.":
+                for line in self._kernel.files.read_text(entry.path).splitlines():
+                    row = _row(line)
+                    rows.setdefault(row.key, {})[row.partition] = row
+        return Contents(rows, base.properties.get("begun", {}))
+
+    def drop(self) -> None:
+        """Drop the table."""
+        drop(self._kernel, self.name)
+
+
+def now() -> str:
+    """This moment, ISO 8601 in UTC."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+_NULL, _FIELD = "\\N", "\x01"
+
+
+def _line(row: Row) -> str:
+    values = [getattr(row, field.name) for field in fields(Row)]
+    return _FIELD.join(_NULL if value is None else _plain(str(value)) for value in values) + "\n"
+
+
+def _plain(text: str) -> str:
+    """The text in one line without the separator: Hive's text tables know no escapes unless told so."""
+    return " ".join(text.replace(_FIELD, " ").split("\n")).replace("\r", " ")
+
+
+def _row(line: str) -> Row:
+    values: list[Any] = [None if text == _NULL else text for text in line.split(_FIELD)]
+    for number, field in enumerate(fields(Row)):
+        if field.name in _TYPES and values[number] is not None:
+            values[number] = int(values[number])
+    return Row(*values)

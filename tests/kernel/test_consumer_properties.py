@@ -1,0 +1,138 @@
+"""Whatever arrives and whatever happens to runs, each partition is in the committed output once."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernel.consuming import consume, consumer_of, counted, drain, publish
+from kernel.support import NO_RETENTION, append, assert_whole, compact, create_appendable, rows_of
+from lakemerge.consumer import Batch, Options, WorkingSet
+from lakemerge.errors import ConsumerFenced
+from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel.operations import vacuum
+
+_NUMBERS = itertools.count(1)
+
+LIMITS = st.sampled_from([1, 2, 5])
+EVENTS = st.one_of(
+    st.tuples(st.just("arrive"), st.integers(1, 4)),
+    st.tuples(st.just("run"), LIMITS),
+    st.tuples(st.just("fail"), LIMITS),
+    st.tuples(st.just("die before the commit"), LIMITS),
+    st.tuples(st.just("die after the commit"), LIMITS),
+    st.tuples(st.just("two runs at once"), LIMITS),
+    st.tuples(st.sampled_from(["wake", "compact", "vacuum", "forget the working set"]), st.just(0)),
+)
+
+
+class Story:
+    """A source and its consumer, and what happens to them."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        self.kernel = Kernel(jvm)
+        number = next(_NUMBERS)
+        self.source, self.output = (TableName("default", f"story{number}_{part}") for part in ("in", "out"))
+        self.dead: list[Batch] = []
+        self._texts = itertools.count(1)
+        create_appendable(self.kernel, self.source, {"p=0": ["0"]})
+        self.arrived = Counter(["0"])
+
+    def happen(self, event: str, number: int) -> None:
+        getattr(self, event.replace(" ", "_"))(number)
+
+    def _options(self, limit: int) -> Options:
+        return Options(limit=limit, max_retries=1000)
+
+    def arrive(self, number: int) -> None:
+        rows = {f"p={part}": [str(next(self._texts))] for part in range(number)}
+        append(self.kernel, self.source, rows)
+        self.arrived.update(text for texts in rows.values() for text in texts)
+
+    def run(self, limit: int) -> None:
+        consume(self.kernel, self.source, self.output, self._options(limit))
+
+    def two_runs_at_once(self, limit: int) -> None:
+        def one(_: int) -> list[str]:
+            return consume(Kernel(self.jvm), self.source, self.output, self._options(limit))
+
+        with ThreadPoolExecutor(2) as pool:
+            taken = [part for run in pool.map(one, range(2)) for part in run]
+        assert len(set(taken)) == len(taken)
+
+    def fail(self, limit: int) -> None:
+        consumer_of(self.kernel, self.source, self.output, self._options(limit)).claim().fail("a bad record")
+
+    def die_before_the_commit(self, limit: int) -> Batch:
+        options = self._options(limit)
+        batch = consumer_of(Kernel(self.jvm), self.source, self.output, options).claim()
+        self.dead.append(batch)
+        batch.consumer.kernel.heartbeats.stop(batch.consumer.working_set.layout, batch.run)
+        return batch
+
+    def die_after_the_commit(self, limit: int) -> None:
+        self.publish(self.die_before_the_commit(limit))
+
+    def wake(self, _: int) -> None:
+        """One that is dead to the others goes on: once it commits, or it is fenced."""
+        if self.dead:
+            with contextlib.suppress(ConsumerFenced):
+                self.publish(self.dead.pop())
+
+    def compact(self, _: int) -> None:
+        compact(self.kernel, self.source)
+
+    def vacuum(self, _: int) -> None:
+        for name in (self.source, self.output):
+            if self.kernel.exists(name):
+                vacuum(self.kernel, name, retention=NO_RETENTION, dry_run=False)
+
+    def forget_the_working_set(self, _: int) -> None:
+        WorkingSet(self.kernel, self.output).drop()
+
+    def publish(self, batch: Batch) -> None:
+        if batch.items:
+            texts = [f"{part} {self.kernel.files.read_text(path)}" for path, part in batch.files()]
+            publish(batch.consumer.kernel, self.output, texts, batch)
+
+    def found(self) -> Counter[str]:
+        if not self.kernel.exists(self.output):
+            return Counter()
+        rows = rows_of(self.kernel, self.output)
+        return counted([text for texts in rows.values() for text in texts])
+
+    def check(self) -> None:
+        """Nothing is there twice, and after the last runs nothing is missing."""
+        assert self.found() <= self.arrived
+        drain(self.kernel, self.source, self.output, Options(max_retries=1000))
+        assert self.found() == self.arrived
+        self.kernel.recover(self.output)
+        assert_whole(self.kernel, self.output)
+
+
+def tell(jvm: Jvm, events: list[tuple[str, int]]) -> None:
+    story = Story(jvm)
+    for event, number in events:
+        story.happen(event, number)
+        assert story.found() <= story.arrived
+    story.check()
+
+
+@given(st.lists(EVENTS, min_size=3, max_size=12))
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_each_partition_is_committed_once(jvm: Jvm, events: list[tuple[str, int]]) -> None:
+    tell(jvm, events)
+
+
+@pytest.mark.slow
+@given(st.lists(EVENTS, min_size=5, max_size=30))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_each_partition_is_committed_once_in_long_stories(jvm: Jvm, events: list[tuple[str, int]]) -> None:
+    tell(jvm, events)
