@@ -149,7 +149,7 @@ class Bench:
             self._write(latest.drop("op"))
 
     def _write(self, frame: Any) -> None:
-        from dbt.adapters.lakemerge.node_transaction import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.data_files import WRITER_OPTIONS
 
         target = self.root / "floor"
         writer = frame.write.format("orc").mode("overwrite").partitionBy("region")

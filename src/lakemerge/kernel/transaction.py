@@ -39,7 +39,7 @@ from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
 from lakemerge.kernel.rollforward import makes_row_anew
-from lakemerge.kernel.staging import partitions_of_version, staged_partitions
+from lakemerge.kernel.staging import partitions_of_version, staged_partitions, state_after
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import LostRace, lost_race
 
@@ -453,16 +453,13 @@ class Transaction:
     def _manifest(self, state: TableState | None, parent: Manifest | None) -> Manifest:
         version = parent.version + 1 if parent else 1
         written = partitions_of_version(self._written, self.commit_column, version)
-        partitions = dict(parent.partitions) if parent else {}
         removed = set(self._removed)
         if self.replaces_all and state is not None:
-            removed |= set(partitions)
+            removed |= set(parent.partitions if parent else ())
             if state.table.partitioned:
                 removed |= set(self._kernel.metastore.partition_names(self.name))
         removed -= set(written)
-        for name in removed:
-            partitions.pop(name, None)
-        partitions.update(written)
+        partitions = state_after(parent, written, removed)
         if not self._keys and WHOLE_TABLE not in partitions:
             partitions = {
                 WHOLE_TABLE: self._kernel.foreign.examine(self.layout, self.layout.data_of(self.txn))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dbt.adapters.lakemerge.data_files import write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
@@ -310,7 +311,8 @@ class NodeTransaction:
             frame = frame.observe(
                 observation, *(functions.expr(text).alias(name) for name, text in checks.items())
             )
-        self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
+        directory = self._transaction.stage_directory
+        write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
         counts = observation.get if checks else {}
         if check:
             self._check(counts)
@@ -323,7 +325,7 @@ class NodeTransaction:
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
         directory = self._transaction.sidecar_directory("ledger")
-        self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
+        write_files(self._spark.sql(sql).coalesce(1), directory, "orc", self._config)
         if replace:
             self._transaction.set_sidecars("ledger", [directory])
         else:
@@ -339,7 +341,7 @@ class NodeTransaction:
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        self._write(frame.coalesce(1), directory, "orc", ())
+        write_files(frame.coalesce(1), directory, "orc", self._config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:
@@ -429,13 +431,6 @@ class NodeTransaction:
         rows = base.properties.get("rows") if base else 0
         return int(rows) if rows is not None else None
 
-    def _configured_options(self, file_format: str) -> dict[str, str]:
-        """What the model's tblproperties say of the files, such as ``orc.compress``."""
-        properties = self._config.tblproperties
-        options = {key: value for key, value in properties.items() if key.startswith(f"{file_format}.")}
-        codec = properties.get(f"{file_format}.{'compress' if file_format == 'orc' else 'compression'}")
-        return {**options, "compression": codec.lower()} if codec else options
-
     def _check(self, counts: Mapping[str, int]) -> None:
         broken = [
             f"{counts[name]} rows with {check} ({name})"
@@ -448,39 +443,6 @@ class NodeTransaction:
                 found=", ".join(broken),
                 action="Nothing was published. Mend the rows in the model, or the constraint.",
             )
-
-    def _write(
-        self, frame: DataFrame, directory: str, file_format: str, partitions: tuple[HiveColumn, ...]
-    ) -> None:
-        # AQE measures shuffled rows, which take about twice the room of the files made of them
-        size = 2 * self._config.target_file_size
-        self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
-        # without it Hive's own reader cannot read decimals in Parquet
-        self._spark.conf.set("spark.sql.parquet.writeLegacyFormat", "true")
-        for column in partitions:
-            frame = frame.withColumnRenamed(column.name, _directory_name(column))
-        writer = frame.write.format(file_format).mode("append")
-        options = {**WRITER_OPTIONS[file_format], **self._configured_options(file_format)}
-        for name, value in options.items():
-            writer = writer.option(name, value)
-        if partitions:
-            writer = writer.partitionBy(*(_directory_name(column) for column in partitions))
-        writer.save(directory)
-
-
-#: How data files are written, by format.
-WRITER_OPTIONS: dict[str, dict[str, str]] = {
-    # zstd level 1 takes a fifth less CPU than ORC's default level and makes no larger files
-    "orc": {"compression": "zstd", "orc.compression.zstd.level": "1"},
-    "parquet": {"compression": "zstd"},
-}
-for _options in WRITER_OPTIONS.values():
-    _options["mapreduce.fileoutputcommitter.marksuccessfuljobs"] = "false"
-
-
-def _directory_name(column: HiveColumn) -> str:
-    """What a partition column is called in paths: Hive does not read directories that begin with ``_`` or ``.``."""
-    return f"lakemerge{column.name}" if column.name[:1] in "_." else column.name
 
 
 def _one_of(column: HiveColumn, values: list[str]) -> str:
