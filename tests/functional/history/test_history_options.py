@@ -92,6 +92,16 @@ class TestVersions:
         ]
         assert table.merge([change(1, "n2", 2)]).version == 0, "a version is found wherever it lies now"
 
+    def test_a_truncate_voids_what_has_its_sequence(self, merger: Any) -> None:
+        feed = [change(1, "a", 3), change(1, "a", 5, note="x"), change(0, None, 5, op="T"), change(1, "b", 7)]
+        feed[2]["id"] = None
+        for order in (feed, feed[::-1], [feed[1], feed[2], feed[0], feed[3]]):
+            table = merger({**FEED, "apply_as_truncates": "op = 'T'"}, SCHEMA)
+            for row in order:
+                table.merge([row])
+            assert versions(table) == [("a", None, 3, 5), ("b", None, 7, None)]
+            assert table.merge(feed).version == 0
+
     def test_a_tie_with_what_is_known(self, merger: Any) -> None:
         for policy, expected in (("error", "AmbiguousChange"), ("any", None)):
             table = merger({**FEED, "on_sequence_tie": policy}, SCHEMA)
