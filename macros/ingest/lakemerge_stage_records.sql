@@ -23,7 +23,7 @@
         {%- set rejected = lakemerge_rejected_records_sql(plan) -%}
         {%- do adapter.check_rejected(target, plan, found['records'], found['rejected'], rejected) -%}
         {%- if plan.options.on_bad_record == 'quarantine' -%}
-            {%- do txn.stage_quarantine(rejected) -%}
+            {%- do txn.stage_quarantine(rejected, found['rejected']) -%}
             {%- do counts.update({'quarantined': found['rejected']}) -%}
         {%- else -%}
             {%- do counts.update({'dropped': found['rejected']}) -%}

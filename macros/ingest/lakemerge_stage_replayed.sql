@@ -12,7 +12,7 @@
     {%- set counts = {'inserted': found['records'] - found['rejected'], 'quarantined': found['rejected']} -%}
     {%- if found['rejected'] or adapter.rows_of('select 1 from lakemerge_unchosen limit 1') -%}
         {%- do txn.stage_quarantine(
-            lakemerge_rejected_records_sql(plan) ~ '\nunion all\nselect * from lakemerge_unchosen', replace=true
+            lakemerge_rejected_records_sql(plan) ~ '\nunion all\nselect * from lakemerge_unchosen', found['rejected'], replace=true
         ) -%}
     {%- else -%}
         {%- do txn.clear_quarantine() -%}

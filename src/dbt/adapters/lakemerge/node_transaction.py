@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LONGEST_FILTER = 1000
 # So many folders of rejected records are written into one.
 _MOST_FOLDERS = 20
+_ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
@@ -332,8 +333,12 @@ class NodeTransaction:
             self._transaction.add_sidecar("ledger", directory)
 
     @_translated
-    def stage_quarantine(self, sql: str, *, replace: bool = False) -> None:
-        """Write rejected records beside those of earlier commits or in their place; the query has them all then."""
+    def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
+        """Write rejected records beside those of earlier commits or in their place; the query has them all then.
+
+        Args:
+            rows: about how many they are.
+        """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get(QUARANTINE, ()) if base else ()
         frame = self._spark.sql(sql)
@@ -341,7 +346,7 @@ class NodeTransaction:
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        write_files(frame.coalesce(1), directory, "orc", self._config)
+        write_files(frame.coalesce(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:
