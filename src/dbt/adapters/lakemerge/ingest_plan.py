@@ -132,7 +132,7 @@ class IngestPlan:
     @property
     def pattern_sql(self) -> str:
         """A regular expression that matches a whole record, as a literal."""
-        return literal(f"^(?:{self.options.pattern})$")
+        return literal(rf"^(?:{self.options.pattern})\z")
 
     @property
     def rejects_unterminated(self) -> bool:
