@@ -131,7 +131,7 @@ class Bench:
 
     def plain(self, measured: Measured, files: Path, *, same_writer: bool) -> None:
         """Read by Spark's CSV reader, write ORC."""
-        from dbt.adapters.lakemerge.node_transaction import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.data_files import WRITER_OPTIONS
 
         target = self.root / "plain"
         schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())

@@ -32,7 +32,7 @@ def run(project: DbtProject, landing: Path) -> None:
         new = name and alerts.write(name, landing / "alerts")
         progress(f"[alerts] dbt build --select {FOLDER}: {name if new else 'no new file'}")
         answers = project.build("--select", FOLDER)
-        inserted = [answers[model]["inserted"] for model in MODELS]
+        inserted = [answers[model]["rows_affected"] for model in MODELS]
         counts.append([name if new else "(nothing new)", *map(str, inserted)])
     print("\nRows that each delivery added to the models in models/alerts\n")
     print_table(("file", *MODELS), counts)

@@ -157,6 +157,10 @@ class NullKey(LakemergeError):
     """A change has a null in its key."""
 
 
+class DuplicateKey(LakemergeError):
+    """Several rows have one key where each key may have one."""
+
+
 class NullSequence(LakemergeError):
     """A change has no place in the order of changes."""
 
@@ -215,3 +219,14 @@ class SourceChanged(LakemergeError):
     """Files of a source changed while they were being consumed."""
 
     retriable = True
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+class InvalidRecord(LakemergeError):
+    """A record does not match the table's columns."""
+
+
+class StreamFenced(LakemergeError):
+    """Another stream was opened by this writer's name, so that this one cannot commit any more."""

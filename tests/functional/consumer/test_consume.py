@@ -80,11 +80,11 @@ class Project:
 class TestConsume(Project):
     def test_each_partition_is_seen_once(self, project: Any) -> None:
         run("raw", day=1)
-        assert run("clean").adapter_response["inserted"] == 4
+        assert run("clean").adapter_response["rows_affected"] == 4
         assert run("clean").adapter_response["version"] == 0
         run("raw", day=2)
         run("raw", day=3)
-        assert run("clean", limit=1).adapter_response["inserted"] == 2
+        assert run("clean", limit=1).adapter_response["rows_affected"] == 2
         run("clean")
         rows = "select id, record, day, country from {{}}.{} where country is not null order by id"
         clean = self.sql(project, rows.format("clean"))
@@ -104,7 +104,7 @@ class TestConsume(Project):
         shown = run_dbt(["show", "--select", "clean", "--limit", "99"])
         assert len(shown.results[0].agate_table.rows) == 4
         run_dbt(["compile", "--select", "clean"])
-        assert run("clean").adapter_response["inserted"] == 4
+        assert run("clean").adapter_response["rows_affected"] == 4
 
         run("clean", arguments=("--empty",))
         assert run("clean", arguments=("--full-refresh",)).adapter_response["rows_affected"] == 16
@@ -156,7 +156,7 @@ class TestPlainText(Project):
         (place / "day=1" / "a b.csv").write_text("1,one\n2,two\n")
         project.run_sql(
             f"create external table {project.test_schema}.lines (id int, word string) partitioned by (day int) "
-            f"row format delimited fields terminated by ',' location '{place.as_uri()}'"
+            f"row format delimited fields terminated by ',' location 'file://{place}'"
         )
         project.run_sql(f"alter table {project.test_schema}.lines add partition (day=1)")
         run("text")

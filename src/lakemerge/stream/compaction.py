@@ -1,0 +1,91 @@
+"""Merging the small files that streams leave, without Spark: stripes are copied as they are, not decoded."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from py4j.protocol import Py4JJavaError
+
+from lakemerge.errors import LakemergeError, StorageError
+from lakemerge.kernel import Kernel, TableName, Transaction
+from lakemerge.kernel.compaction import OPERATION, Group, groups_to_merge
+from lakemerge.kernel.names import escape, partition_values
+
+_LOG = logging.getLogger("lakemerge")
+
+
+def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool:
+    """Merge small partitions of an ORC table of the append kind, where there are enough of them.
+
+    A failure is told and does no harm: what was appended is committed by then.
+
+    Args:
+        after, below: see :func:`lakemerge.kernel.compaction.groups_to_merge`.
+
+    Returns:
+        Whether some were merged.
+    """
+    try:
+        state = kernel.open(table)
+        if not groups_to_merge(kernel.manifest(state), state.commit_column, after=after, below=below):
+            return False
+        transaction = kernel.begin(table, OPERATION)
+        try:
+            return _compact(kernel, transaction, after, below)
+        finally:
+            transaction.abort()
+    except LakemergeError as error:
+        _LOG.info("%s: small partitions were not merged; a later commit tries again: %s", table, error)
+        return False
+
+
+def _compact(kernel: Kernel, transaction: Transaction, after: int, below: int) -> bool:
+    base = transaction.base
+    assert base is not None
+    groups = groups_to_merge(base, transaction.commit_column, after=after, below=below)
+    members = {name for group in groups for name in group.members}
+    if not members:
+        return False
+    transaction.read(members)
+    if transaction.base is not base:
+        return False  # another program has written; the next commit looks again
+    for group in groups:
+        _merge_files(kernel, transaction, group)
+    written = set(transaction.add_staged())
+    transaction.remove(members - written)
+    transaction.properties = dict(base.properties)
+    transaction.metrics["compacted"] = len(members)
+    transaction.commit()
+    return True
+
+
+def _merge_files(kernel: Kernel, transaction: Transaction, group: Group) -> None:
+    base = transaction.base
+    assert base is not None
+    java = kernel.metastore.jvm.java
+    paths = java.java.util.ArrayList()
+    for name in group.members:
+        directory = transaction.layout.absolute(base.partitions[name].location)
+        for entry in kernel.files.snapshot(directory)[1]:
+            paths.add(java.org.apache.hadoop.fs.Path(entry.path))
+    values = partition_values(group.target)
+    folder = "/".join(f"p{number}={escape(value)}" for number, value in enumerate(values))
+    target = f"{transaction.stage_directory}/{folder}"
+    orc = java.org.apache.orc.OrcFile
+    options = orc.writerOptions(kernel.metastore.jvm.hadoop_conf)
+    try:
+        merged = orc.mergeFiles(
+            java.org.apache.hadoop.fs.Path(f"{target}/part-{uuid.uuid4().hex}.orc"), options, paths
+        )
+    except Py4JJavaError as error:
+        raise StorageError(
+            expected=f"to merge {len(paths)} files of {group.target}",
+            found=str(error.java_exception.toString()),
+            action="Look at these files with `orc-tools meta`.",
+        ) from error
+    done = {str(path) for path in merged}
+    for path in paths:
+        # of another compression or schema: it goes along as it is
+        if str(path) not in done:
+            kernel.files.copy(str(path), f"{target}/part-{uuid.uuid4().hex}.orc")

@@ -1,0 +1,128 @@
+"""Records: what an application writes, checked against the table's columns before anything is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
+from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.stream.values import Convert, converter
+
+#: ``rows`` are mappings or sequences of Python values, ``delimited`` lines of text, ``json`` JSON objects.
+FORMATS = ("rows", "delimited", "json")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads records of one format.
+
+    Attributes:
+        columns: what a record holds, in its order.
+        delimiter: between the fields of a line.
+        null: the field that stands for null in a line.
+    """
+
+    columns: Sequence[HiveColumn]
+    format: str
+    delimiter: str = ","
+    null: str = "\\N"
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InvalidConfig(
+                expected=f"one of the formats {', '.join(FORMATS)}",
+                found=repr(self.format),
+                action="Correct `format`.",
+            )
+        object.__setattr__(self, "_converters", [(column, _converter(column)) for column in self.columns])
+
+    def texts(self, record: Any) -> list[str | None]:
+        """The record's values as Hive's row format has them, in the order of the columns.
+
+        Raises:
+            InvalidRecord: it does not match the columns; nothing of it was written.
+        """
+        values = self._split(record)
+        converters: list[tuple[HiveColumn, Convert]] = getattr(self, "_converters")  # noqa: B009
+        texts = []
+        for (column, convert), value in zip(converters, values, strict=True):
+            try:
+                texts.append(None if value is None else convert(value))
+            except ValueError as error:
+                raise _invalid(record, f"{column.name} {column.type}: {value!r} is {error}") from error
+        return texts
+
+    def _split(self, record: Any) -> Sequence[Any]:
+        splits: dict[str, Callable[[Any], Sequence[Any]]] = {
+            "rows": self._of_row,
+            "delimited": self._of_line,
+            "json": self._of_json,
+        }
+        return splits[self.format](record)
+
+    def _of_row(self, record: Any) -> Sequence[Any]:
+        if isinstance(record, Mapping):
+            return self._of_mapping(record, record)
+        if isinstance(record, str | bytes) or not isinstance(record, Sequence):
+            raise _invalid(record, "no mapping or sequence")
+        return self._counted(record, record)
+
+    def _of_line(self, record: Any) -> Sequence[Any]:
+        fields = _decoded(record).removesuffix("\n").removesuffix("\r").split(self.delimiter)
+        return self._counted(record, [None if field == self.null else field for field in fields])
+
+    def _of_json(self, record: Any) -> Sequence[Any]:
+        try:
+            body = json.loads(_decoded(record))
+        except ValueError as error:
+            raise _invalid(record, f"no JSON: {error}") from error
+        if not isinstance(body, Mapping):
+            raise _invalid(record, "no JSON object")
+        return self._of_mapping(record, body)
+
+    def _of_mapping(self, record: Any, body: Mapping[str, Any]) -> Sequence[Any]:
+        names = [column.name for column in self.columns]
+        unknown = sorted({str(name) for name in body} - set(names))
+        missing = [name for name in names if name not in body]
+        if unknown or missing:
+            raise _invalid(record, f"fields unknown: {unknown}, missing: {missing}")
+        return [body[name] for name in names]
+
+    def _counted(self, record: Any, fields: Sequence[Any]) -> Sequence[Any]:
+        if len(fields) != len(self.columns):
+            raise _invalid(record, f"{len(fields)} fields for {len(self.columns)} columns")
+        return fields
+
+
+def _decoded(record: Any) -> str:
+    if isinstance(record, bytes):
+        try:
+            return record.decode()
+        except UnicodeDecodeError as error:
+            raise _invalid(record, f"no UTF-8: {error}") from error
+    if not isinstance(record, str):
+        raise _invalid(record, "neither text nor bytes")
+    return record
+
+
+def _converter(column: HiveColumn) -> Convert:
+    try:
+        return converter(column.type)
+    except KeyError as error:
+        raise UnsupportedColumnType(
+            expected="columns of simple types for a stream",
+            found=f"{column.name} {column.type}",
+            action="Write such tables by an ingest model.",
+        ) from error
+
+
+def _invalid(record: Any, found: str) -> InvalidRecord:
+    shown = repr(record)
+    return InvalidRecord(
+        expected="a record of the table's columns",
+        found=f"{found}, in {shown[:200]}",
+        action="Mend the record or leave it out; the others of the transaction are still to be committed.",
+    )

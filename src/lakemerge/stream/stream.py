@@ -1,0 +1,282 @@
+"""A stream: begin, write, commit or abort, any number of times, on one table."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from lakemerge.consumer.progress import Done, Progress, read_progress, write_progress
+from lakemerge.errors import (
+    InvalidConfig,
+    InvalidTransactionState,
+    LakemergeError,
+    StreamFenced,
+    UnsupportedTable,
+)
+from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableName, Transaction
+from lakemerge.kernel.names import DEFAULT_PARTITION, escape
+from lakemerge.stream.compaction import compact
+from lakemerge.stream.orc_files import OrcFile
+from lakemerge.stream.records import Reader
+from lakemerge.stream.values import converter
+
+_BATCH = "batch"
+
+
+def open(
+    table: str,
+    kernel: Kernel,
+    *,
+    format: str = "rows",
+    partition: Mapping[str, Any] | None = None,
+    writer: str | None = None,
+    delimiter: str = ",",
+    null: str = "\\N",
+    compact_after: int = 20,
+    compact_below: int = 128 * 2**20,
+) -> Stream:
+    """Open a stream to a table of the append kind (``append_layout: commit_partitioned``), in ORC.
+
+    Args:
+        table: ``schema.table``.
+        format: what records are; see :data:`lakemerge.stream.FORMATS`.
+        partition: values of the table's partition columns for all records (static); without it, the records have
+            them as their last fields (dynamic). A null or an empty one is Hive's default partition.
+        writer: a name that is open once at a time: opening it again fences the stream that had it.
+        delimiter, null: of delimited records.
+        compact_after, compact_below: after a commit, so many partitions of commits that are smaller than so many
+            bytes are merged into one; 0 for never.
+
+    Raises:
+        TableNotFound, UnsupportedTable: there is no such table, or it is of another kind.
+        InvalidConfig: ``partition`` does not name the partition columns, or the format is not known.
+        MetastoreError, StorageError: they may be retried.
+    """
+    schema, _, name = table.rpartition(".")
+    return Stream(
+        kernel,
+        TableName(schema or "default", name),
+        format,
+        partition,
+        writer,
+        delimiter,
+        null,
+        (compact_after, compact_below),
+    )
+
+
+class Stream:
+    """See :func:`open`. Not for two threads at once; open one for each.
+
+    Attributes:
+        last_batch: the number of the last batch that this writer (by name) has committed; ``None`` for none.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        table: TableName,
+        format: str,
+        partition: Mapping[str, Any] | None,
+        writer: str | None,
+        delimiter: str,
+        null: str,
+        compact_when: tuple[int, int],
+    ) -> None:
+        self._compact_when = compact_when
+        self._kernel = kernel
+        self._table = table
+        manifest = self._manifest_of_append_table()
+        self._columns = manifest.columns
+        self._keys = manifest.partition_columns[:-1]
+        self._static = None if partition is None else _static_values(self._keys, partition)
+        fields = self._columns if partition is not None else (*self._columns, *self._keys)
+        self._reader = Reader(fields, format, delimiter, null)
+        self._transaction: Transaction | None = None
+        self._files: dict[str, OrcFile] = {}
+        self._closed = False
+        self.last_batch: int | None = None
+        self._progress: Progress | None = None
+        self._key = ("stream", writer or "")
+        if writer:
+            self._take_over()
+
+    def _manifest_of_append_table(self) -> Manifest:
+        state = self._kernel.open(self._table)
+        manifest = self._kernel.manifest(state)
+        if not state.commit_column or manifest.file_format != "orc":
+            raise UnsupportedTable(
+                expected=f"{self._table} to be an ORC table with a commit column",
+                found=f"a table in {manifest.file_format} {'with' if state.commit_column else 'without'} one",
+                action="Make it by a model with append_layout: commit_partitioned.",
+            )
+        return manifest
+
+    # -- the writer's name ---------------------------------------------------------------------
+
+    def _take_over(self) -> None:
+        """Make this stream the one of its name: what commits of another one of that name come later are refused."""
+        transaction = self._kernel.begin(self._table, "open stream")
+        try:
+            known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
+            done = known.done if known else {}
+            self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
+            self._progress = Progress(uuid.uuid4().hex, "", None, done)
+            write_progress(self._kernel, transaction, {self._key: self._progress})
+            transaction.commit()
+        finally:
+            transaction.abort()
+
+    def _check_writer(self, parent: Manifest | None) -> None:
+        found = read_progress(self._kernel, self._transaction_layout, parent).get(self._key)
+        if self._progress is not None and (found is None or found.generation != self._progress.generation):
+            raise StreamFenced(
+                expected=f"this stream to be the one of the writer {self._key[1]} of {self._table}",
+                found="that another one was opened by that name",
+                action="Nothing was committed. Let the other one go on, and close this one.",
+            )
+
+    @property
+    def _transaction_layout(self) -> Any:
+        assert self._transaction is not None
+        return self._transaction.layout
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin a transaction; :meth:`write` does it by itself."""
+        if self._closed or self._transaction is not None:
+            raise InvalidTransactionState(
+                expected="an open stream without a transaction under way",
+                found="a closed one" if self._closed else "one with a transaction under way",
+                action="Open another stream." if self._closed else "Commit it or abort it first.",
+            )
+        self._transaction = self._kernel.begin(self._table, "append")
+
+    def write(self, records: Iterable[Any]) -> int:
+        """Write records; readers see them when they are committed.
+
+        Returns:
+            How many were written.
+
+        Raises:
+            InvalidRecord: a record does not match the table. It and those after it were not written, those before
+                it were; commit these, or abort.
+            StorageError: the transaction can only be aborted.
+        """
+        if self._transaction is None:
+            self.begin()
+        count = 0
+        for record in records:
+            texts = self._reader.texts(record)
+            values = self._static if self._static is not None else texts[len(self._columns) :]
+            self._file(values).write(texts[: len(self._columns)])
+            count += 1
+        return count
+
+    def _file(self, values: list[str | None]) -> OrcFile:
+        assert self._transaction is not None
+        # a directory must not begin with "_", as the commit column's name may
+        parts = [f"p{number}={escape(value or '')}" for number, value in enumerate(values)]
+        folder = "/".join([*parts, f"commit={DEFAULT_PARTITION}"])
+        if folder not in self._files:
+            path = f"{self._transaction.stage_directory}/{folder}/part-{uuid.uuid4().hex}.orc"
+            self._files[folder] = OrcFile(self._kernel.metastore.jvm, path, self._columns)
+        return self._files[folder]
+
+    def commit(self, batch: int | None = None) -> int | None:
+        """Publish what was written, all at once; returns the version, ``None`` if there was nothing to publish.
+
+        Args:
+            batch: the number of this batch of a named writer: one that is not above :attr:`last_batch` was committed
+                before and is given up, so that a source which sends again after a crash does no harm.
+
+        Raises:
+            StreamFenced: another stream has this writer's name by now. Nothing was committed.
+            CommitConflict: the table's columns were changed, or it was made anew: open another stream.
+            CommitUnfinished: the commit stands. Do not write it again.
+            MetastoreError, StorageError, ClaimHeld: nothing is known to be committed; with a named writer and batch
+                numbers it may be written again.
+        """
+        transaction = self._transaction
+        if transaction is None:
+            return None
+        if batch is not None and self._progress is None:
+            raise InvalidConfig(
+                expected="batch numbers of a stream with a writer's name",
+                found="a stream without one",
+                action="Give `writer` when you open it.",
+            )
+        if not self._files or (
+            batch is not None and self.last_batch is not None and batch <= self.last_batch
+        ):
+            self.abort()
+            return None
+        try:
+            self._finish(transaction, batch)
+            version = transaction.commit()
+        except StreamFenced:
+            self.close()
+            raise
+        except LakemergeError:
+            self.abort()  # leaves alone what may be committed
+            raise
+        self.last_batch = batch if batch is not None else self.last_batch
+        self._transaction, self._files = None, {}
+        after, below = self._compact_when
+        compact(self._kernel, self._table, after=after, below=below)
+        return version
+
+    def _finish(self, transaction: Transaction, batch: int | None) -> None:
+        for file in self._files.values():
+            file.close()
+        rows = sum(file.rows for file in self._files.values())
+        base = transaction.base
+        before = base.properties.get("rows") if base else None
+        transaction.properties = {} if before is None else {"rows": before + rows}
+        transaction.metrics["inserted"] = rows
+        transaction.add_staged()
+        if self._progress is None:
+            return
+        if batch is not None:
+            done = {_BATCH: Done(str(batch))}
+            self._progress = Progress(self._progress.generation, "", None, {**self._progress.done, **done})
+            write_progress(self._kernel, transaction, {self._key: self._progress})
+        transaction.require(self._check_writer)
+
+    def abort(self) -> None:
+        """Give up what was written since the last commit. Does nothing without a transaction."""
+        for file in self._files.values():
+            file.abandon()
+        if self._transaction is not None:
+            self._transaction.abort()
+        self._transaction, self._files = None, {}
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Abort what is under way and end the stream."""
+        self.abort()
+        self._closed = True
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _static_values(keys: tuple[HiveColumn, ...], partition: Mapping[str, Any]) -> list[str | None]:
+    given = {name.lower(): value for name, value in partition.items()}
+    names = [key.name for key in keys]
+    if sorted(given) != sorted(names):
+        raise InvalidConfig(
+            expected=f"values of the partition columns {', '.join(names) or '(none)'}",
+            found=", ".join(given) or "none",
+            action="Name each of them, or leave `partition` out to have them in the records.",
+        )
+    return [None if given[key.name] in (None, "") else converter(key.type)(given[key.name]) for key in keys]

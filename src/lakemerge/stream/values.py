@@ -1,0 +1,131 @@
+"""Single values: from what a record holds to the text that Hive's row format reads, strictly."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[+-]?inf(inity)?|nan", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_SIZED = re.compile(r"(?:var)?char\((\d+)\)")
+
+#: From a value that is not null to its text; raises ValueError with what is wrong.
+Convert = Callable[[Any], str]
+
+
+def converter(kind: str) -> Convert:
+    """How values of a Hive type become text.
+
+    Raises:
+        KeyError: the type has parts (array, map, struct), which a line has no place for.
+    """
+    kind = kind.lower().replace(" ", "")
+    if kind in _BITS:
+        return _whole(_BITS[kind])
+    if match := _DECIMAL.fullmatch("decimal(10,0)" if kind == "decimal" else kind):
+        return _decimal(int(match[1]), int(match[2]))
+    if match := _SIZED.fullmatch(kind):
+        return _text(int(match[1]))
+    simple: dict[str, Convert] = {
+        "string": _text(None),
+        "boolean": _boolean,
+        "float": _real,
+        "double": _real,
+        "date": _date,
+        "timestamp": _timestamp,
+        "binary": _binary,
+    }
+    return simple[kind]
+
+
+def _whole(bits: int) -> Convert:
+    def convert(value: Any) -> str:
+        if isinstance(value, str) and _WHOLE.fullmatch(value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError("no whole number")
+        if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+            raise ValueError(f"too large for {bits} bits")
+        return str(value)
+
+    return convert
+
+
+def _decimal(precision: int, scale: int) -> Convert:
+    def convert(value: Any) -> str:
+        if isinstance(value, bool | float) or not isinstance(value, str | int | decimal.Decimal):
+            raise ValueError("no decimal number")
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise ValueError("no decimal number")
+        number = decimal.Decimal(value)
+        _, digits, exponent = number.as_tuple()
+        if not isinstance(exponent, int):
+            raise ValueError("no decimal number")
+        if max(0, -exponent) > scale or len(digits) + exponent > precision - scale:
+            raise ValueError(f"too large or too fine for decimal({precision},{scale})")
+        return format(number, "f")
+
+    return convert
+
+
+def _text(length: int | None) -> Convert:
+    def convert(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError("no text")
+        if length is not None and len(value) > length:
+            raise ValueError(f"longer than {length} characters")
+        return value
+
+    return convert
+
+
+def _boolean(value: Any) -> str:
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower()
+    if not isinstance(value, bool):
+        raise ValueError("neither true nor false")
+    return str(value).lower()
+
+
+def _real(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("no number")
+    if isinstance(value, str) and not _NUMBER.fullmatch(value) and not _NO_NUMBER.fullmatch(value):
+        raise ValueError("no number")
+    number = float(value)
+    if math.isinf(number) and isinstance(value, str) and _NUMBER.fullmatch(value):
+        raise ValueError("too large")
+    return repr(number).replace("inf", "Infinity").replace("nan", "NaN")
+
+
+def _date(value: Any) -> str:
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        value = datetime.date.fromisoformat(value)
+    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
+        raise ValueError("no date (yyyy-mm-dd)")
+    return str(value.isoformat())
+
+
+def _timestamp(value: Any) -> str:
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value)
+    if not isinstance(value, datetime.datetime):
+        raise ValueError("no time (yyyy-mm-dd hh:mm:ss)")
+    if value.tzinfo is not None:
+        value = value.astimezone().replace(tzinfo=None)
+    return str(value.isoformat(sep=" "))
+
+
+def _binary(value: Any) -> str:
+    if not isinstance(value, bytes):
+        raise ValueError("no bytes")
+    return base64.b64encode(value).decode()
