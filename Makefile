@@ -2,6 +2,9 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+# Two processes with a Spark each; `make test WORKERS=0` runs all in one.
+WORKERS ?= 2
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope $(PYTEST_ARGS)
 PYTEST_ARGS ?=
 
 export DBT_PROFILES_DIR := profiles
@@ -24,7 +27,7 @@ run-real: env  ## Merge the releases of a public reference data set, one after a
 .PHONY: test
 test: lint types  ## Lint, check types and run the tests (but the slow ones)
 	@echo "[test] unit, functional and packaging tests" >&2
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests
+	@$(PYTEST) -m "not slow" tests
 
 ##@ Environment
 
@@ -62,24 +65,24 @@ types: env  ## mypy, strict
 
 .PHONY: unit
 unit: env  ## Tests without Spark
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/unit
+	@$(PYTEST) -m "not slow" tests/unit
 
 .PHONY: kernel
 kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent writers
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/kernel
+	@$(PYTEST) -m "not slow" tests/kernel
 
 .PHONY: functional
 functional: env  ## Tests on Spark and a metastore
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/functional
+	@$(PYTEST) -m "not slow" tests/functional
 
 .PHONY: packaging
 packaging: env  ## Tests of the built wheel
-	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS) tests/packaging
+	@$(PYTEST) -m "not slow" tests/packaging
 
 .PHONY: test-all
 test-all: lint types  ## Everything, the slow tests included
 	@echo "[test] all tests, the slow ones included" >&2
-	@$(PY) -m pytest $(PYTEST_ARGS) tests
+	@$(PYTEST) tests
 
 ##@ Figures
 
@@ -87,6 +90,14 @@ test-all: lint types  ## Everything, the slow tests included
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
 
+.PHONY: bench-history
+bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
+	@$(PY) benchmarks/history.py
+
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
 	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest
+
+.PHONY: bench-ingest
+bench-ingest: env  ## CPU seconds of strict ingest against a plain Spark read and write
+	@$(PY) benchmarks/ingest.py

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+import psutil
 
-
-def _children(pid: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+_THIS = psutil.Process()
 
 
 def cpu_seconds() -> float:
     """User and system seconds of this process and of all its living children, Java among them."""
-    total, pending = 0.0, [os.getpid()]
-    while pending:
-        pid = pending.pop()
+    total = 0.0
+    for process in (_THIS, *_THIS.children(recursive=True)):
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            pending += _children(pid)
-        except FileNotFoundError:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
             continue  # it has just ended
-        total += (int(fields[11]) + int(fields[12])) / _TICKS
+        total += times.user + times.system
     return total
 
 

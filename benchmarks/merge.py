@@ -27,7 +27,7 @@ from measure import Measured, median_cpu
 
 ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
 # Rounds of merge and floor that let Java compile what both run, and are not counted.
-WARM_UP = 3
+WARM_UP = 6
 MODEL = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='updated_at',
           apply_as_deletes="op = 'D'", except_column_list=['op'], partition_by='region',
@@ -149,7 +149,7 @@ class Bench:
             self._write(latest.drop("op"))
 
     def _write(self, frame: Any) -> None:
-        from dbt.adapters.lakemerge.node_transaction import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.data_files import WRITER_OPTIONS
 
         target = self.root / "floor"
         writer = frame.write.format("orc").mode("overwrite").partitionBy("region")

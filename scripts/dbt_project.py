@@ -110,7 +110,8 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print rows as a table to standard output."""
     types = [agate.Text(cast_nulls=False)] * len(names)
     table = agate.Table([[str(value) for value in row] for row in rows], names, types)
-    table.print_table(max_rows=None, max_columns=None, max_column_width=None)
+    # agate's own default is the standard output at the time of its import
+    table.print_table(max_rows=None, max_columns=None, max_column_width=None, output=sys.stdout)
     sys.stdout.flush()
 
 

@@ -9,10 +9,18 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.ingest_options import IngestOptions
+from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
+from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField, ValueType
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
+from dbt.adapters.lakemerge.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
 from dbt.adapters.lakemerge.write_config import WriteConfig
+
+from lakemerge.ingest import LandingRules
 
 # Arguments that, by their names, are queries.
 QUERY_ARGUMENTS = r"(.*_)?(sql|query|compiled_code)"
@@ -105,13 +113,123 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
     return replace(plan, **changes)
 
 
+def _scd2(bitemporal: bool, split: bool, **changes: Any) -> Scd2Plan:
+    merge = _merge(**changes)
+    start_at, end_at, known_from, known_to, closed_in = (
+        ColumnPlan(name, "bigint", False, True, name == "__closed_in")
+        for name in ("__start_at", "__end_at", "__known_from", "__known_to", "__closed_in")
+    )
+    known = (known_from, known_to) if bitemporal else (None, None)
+    own = [start_at, end_at, *(column for column in known if column), *([closed_in] if split else [])]
+    return Scd2Plan(
+        merge=merge,
+        start_at=start_at,
+        end_at=end_at,
+        tracked=tuple(column for column in merge.columns if column not in merge.keys),
+        known_from=known[0],
+        known_to=known[1],
+        layout=HistoryLayout(split=split, version=8),
+        columns=tuple(
+            sorted((*(c.plan for c in merge.columns), *own), key=lambda column: column.is_partition)
+        ),
+    )
+
+
+def _snapshot(hard_deletes: str = "new_record", **changes: Any) -> SnapshotPlan:
+    names = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
+    types = ("string", "timestamp", "timestamp", "timestamp", "string")
+    own = (ColumnPlan(name, kind, True, True) for name, kind in zip(names, types, strict=True))
+    layout = HistoryLayout(version=8)
+    plan = SnapshotPlan(
+        table="sample_schema.products_history",
+        exists=True,
+        unique_key="product_id, colour",
+        keys=("dbt_unique_key_1", "dbt_unique_key_2"),
+        columns=(
+            ColumnPlan("product_id", "bigint", True, True),
+            ColumnPlan("colour", "string", False, True),
+            *own,
+            ColumnPlan(layout.partition, "bigint", False, True, True),
+        ),
+        names={name: f"`{name}`" for name in names},
+        current_values=("cast(date('9999-12-31') as timestamp)",),
+        valid_to_current="cast(date('9999-12-31') as timestamp)",
+        hard_deletes=hard_deletes,
+        is_adopted=True,
+        may_have_ended=True,
+        run_time="cast(current_timestamp() as timestamp)",
+        layout=layout,
+    )
+    return replace(plan, **changes)
+
+
+_STRATEGY = {
+    "unique_key": ["product_id", "colour"],
+    "updated_at": "changed_at",
+    "row_changed": "snapshotted_data.dbt_valid_from < source_data.changed_at",
+    "scd_id": "md5(cast(product_id as string))",
+    "hard_deletes": "new_record",
+}
+
+_INTEGER, _STRING = ValueType("integer", "int"), ValueType("string", "string")
+_TYPES = [
+    _STRING,
+    ValueType("char", "string", length=3),
+    _INTEGER,
+    ValueType("decimal", "decimal(8,2)", scale=2),
+    *(ValueType(kind, kind) for kind in ("float", "boolean", "date", "timestamp", "binary")),
+    ValueType("array", "array<int>", element=_INTEGER),
+    ValueType("map", "map<string,int>", key=_STRING, element=_INTEGER),
+    ValueType("struct", "struct<a:int,b:string>", members=(("a", _INTEGER), ("b", _STRING))),
+]
+_RECORD_COLUMNS = [
+    RecordColumn(f"column_{kind.kind}", kind.sql, kind, f"field_{kind.kind}") for kind in _TYPES
+]
+_RECORD_COLUMNS.append(RecordColumn("_line", "bigint", ValueType("integer", "bigint"), "_line", "__line"))
+
+
+def _options(form: str, **changes: Any) -> IngestOptions:
+    return IngestOptions(LandingRules(("/landing",)), form, **changes)
+
+
+def _ingest(form: str, **changes: Any) -> IngestPlan:
+    options = _options(form, **changes)
+    fields = tuple(column.field for column in _RECORD_COLUMNS if not column.constant)
+    typed = {
+        column.name: TypedField(f"__row.{column.field}", f"__row.{column.field}", "true")
+        for column in _RECORD_COLUMNS
+        if form == "orc" and not column.constant
+    }
+    problems = (("extra_field", "not declared: other"),) if form == "orc" else ()
+    group = RecordGroup(
+        "sample_lines", form, fields, options, form == "orc", typed, problems, form == "delimited"
+    )
+    constraints = {"not_null_column_string": "column_string is null"}
+    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group])
+
+
+_PLANS = [
+    _ingest("delimited"),
+    _ingest("delimited", quote="", missing_fields="null", extra_fields="drop", encoding="ISO-8859-1"),
+    _ingest("delimited", escape="!", date_format="dd.MM.yyyy", timestamp_format="dd.MM.yyyy HH:mm"),
+    _ingest("json"),
+    _ingest("regex", pattern="(a)(b)"),
+    _ingest("orc"),
+]
 _SAMPLES: dict[str, list[Any]] = {
+    "group": [_PLANS[number].groups[0] for number in (0, 3)],
+    "options": [_PLANS[number].options for number in (0, 2)],
+    "plan": _PLANS,
+    "record_column": [column for column in _RECORD_COLUMNS if column.type.kind in ("decimal", "map")],
+    "type": _TYPES,
     "broadcast": [True, False],
     "column": [_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")],
+    "column_plan": list(_snapshot().columns),
     "condition": ["category = 'shoes'"],
     "config": [WriteConfig()],
     "filter": ["category = 'shoes'"],
     "has_ledger": [True, False],
+    "history": [HistoryLayout(version=8)],
     "kept": ["select * from sample_table", None],
     "merge": [
         _merge(),
@@ -127,6 +245,24 @@ _SAMPLES: dict[str, list[Any]] = {
     ],
     "partitions": [_merge().partitions, ()],
     "prefix": ["sample_alias", None],
+    "kind": ["left", "inner"],
+    "met": ["select * from sample_table", None],
+    "scan": [
+        {
+            "open_partitions": ["category=shoes/__closed_in=0"],
+            "closed_partitions": ["category=shoes/__closed_in=3"],
+            "open_filter": "category = 'shoes'",
+            "closed_filter": "category <> 'shoes'",
+        }
+    ],
+    "scd2": [_scd2(False, True), _scd2(True, True), _scd2(False, False), _scd2(False, True, exists=False)],
+    "names": [["product_id", "colour"]],
+    "snapshot": [
+        _snapshot(),
+        _snapshot("invalidate", keys=("dbt_unique_key",), current_values=(), valid_to_current="null"),
+        _snapshot("ignore", exists=False),
+    ],
+    "strategy": [_STRATEGY],
     "txn": [
         SampleTransaction(tuple(column.plan for column in _merge_columns("set", partitioned)))
         for partitioned in (True, False)
@@ -137,8 +273,9 @@ _SAMPLES: dict[str, list[Any]] = {
 def sample_values(name: str, kind: str) -> list[Any]:
     """Values for an argument of one of the types that dbt knows for macro arguments."""
     kind = kind.replace(" ", "")
-    if kind in ("any", "string", "str") and name in _SAMPLES:
-        return [value for value in _SAMPLES[name] if kind == "any" or isinstance(value, str)]
+    own = _SAMPLES.get(name, ()) if kind in ("any", "string", "str") else ()
+    if values := [value for value in own if kind == "any" or isinstance(value, str)]:
+        return values
     if inner := re.fullmatch(r"optional\[(.*)\]", kind):
         return [*(value for value in sample_values(name, inner[1]) if value is not None), None]
     if inner := re.fullmatch(r"list\[(.*)\]", kind):

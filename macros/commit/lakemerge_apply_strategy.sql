@@ -6,7 +6,9 @@
 #}
 {%- macro lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
     {%- set rebuild = rebuild or load_cached_relation(target) is none and not options.reads_a_feed -%}
-    {%- if strategy == 'merge' and (options.reads_a_feed or not rebuild) -%}
+    {%- if strategy == 'merge' and options.scd2 -%}
+        {{- return(lakemerge_scd2(target, options, rebuild)) -}}
+    {%- elif strategy == 'merge' and (options.reads_a_feed or not rebuild) -%}
         {{- return(lakemerge_merge(target, options, rebuild)) -}}
     {%- elif rebuild -%}
         {{- return(lakemerge_replace(target, options)) -}}

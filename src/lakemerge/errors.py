@@ -5,15 +5,22 @@ An error says what was expected, what was found, and what to do. All of them lea
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class LakemergeError(Exception):
     """Base of all typed errors.
+
+    Attributes:
+        retriable: whether doing the same again, after a while, may succeed although nobody changed anything.
 
     Args:
         expected: what should have been the case.
         found: what was the case instead.
         action: what the reader of the message can do about it.
     """
+
+    retriable: ClassVar[bool] = False
 
     def __init__(self, *, expected: str, found: str, action: str) -> None:
         self.expected = expected
@@ -43,17 +50,25 @@ class MetastoreError(LakemergeError):
 class MetastoreLocked(MetastoreError):
     """The embedded metastore is open in another process."""
 
+    retriable = True
+
 
 class MetastoreUnreachable(MetastoreError):
     """Nothing answers at the metastore's address."""
+
+    retriable = True
 
 
 class StorageError(LakemergeError):
     """The file system refused a call or could not be reached."""
 
+    retriable = True
+
 
 class WarehouseUnwritable(StorageError):
     """The warehouse's folder cannot be made or written."""
+
+    retriable = False
 
 
 # -- the Spark application ---------------------------------------------------------------------
@@ -92,13 +107,19 @@ class ForeignWrite(LakemergeError):
 class CommitConflict(LakemergeError):
     """Another commit changed what this one read or wrote; redo the work on the newer version."""
 
+    retriable = True
+
 
 class CommitsExhausted(LakemergeError):
     """The work was redone as often as allowed and lost to another commit each time."""
 
+    retriable = True
+
 
 class ClaimHeld(LakemergeError):
     """Another writer holds the table's claim and is alive."""
+
+    retriable = True
 
 
 class CommitUnfinished(LakemergeError):
@@ -136,6 +157,10 @@ class NullKey(LakemergeError):
     """A change has a null in its key."""
 
 
+class DuplicateKey(LakemergeError):
+    """Several rows have one key where each key may have one."""
+
+
 class NullSequence(LakemergeError):
     """A change has no place in the order of changes."""
 
@@ -148,11 +173,38 @@ class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
 
 
+# -- landed files and their records ------------------------------------------------------------
+
+
+class LandingNotFound(StorageError):
+    """A landing folder that an ingest is to read does not exist."""
+
+    retriable = False
+
+
+class UnreadableFile(StorageError):
+    """A landed file cannot be read to its end: truncated, damaged, or not of the declared format."""
+
+    retriable = False
+
+
+class FileChanged(StorageError):
+    """A landed file was changed after it had been read, and the model's policy is to stop."""
+
+    retriable = False
+
+
+class BadRecords(LakemergeError):
+    """More records break the declared format or schema than the model allows."""
+
+
 # -- consumers ---------------------------------------------------------------------------------
 
 
 class ConsumerFenced(LakemergeError):
     """Another run has taken or committed what this one was to consume; nothing of this one was published."""
+
+    retriable = True
 
 
 class ConsumerExpired(LakemergeError):
@@ -165,6 +217,8 @@ class SourceRewritten(LakemergeError):
 
 class SourceChanged(LakemergeError):
     """Files of a source changed while they were being consumed."""
+
+    retriable = True
 
 
 # -- streams -----------------------------------------------------------------------------------

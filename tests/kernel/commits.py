@@ -16,9 +16,11 @@ from kernel.support import (
     compact,
     create,
     create_appendable,
+    ingest,
     locations,
     make_plain,
     merge,
+    replay,
     stage,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableName
@@ -27,6 +29,7 @@ from lakemerge.kernel.operations import drop, vacuum
 _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")
 _SWAP = ("registered", "swapped", "dropped", "settled")
+_SIDE = "side data published"
 _REBUILD = ("row dropped", "recreated")
 
 
@@ -132,6 +135,28 @@ def _compact(kernel: Kernel, name: TableName) -> None:
     compact(kernel, name)
 
 
+def _ingested(kernel: Kernel, name: TableName) -> None:
+    create_appendable(kernel, name, {"p=1": ["a1"]})
+    ingest(kernel, name, {"p=1": ["b1"]}, "bad 1")
+    ingest(kernel, name, {"p=1": ["c1"]}, "bad 2")
+
+
+def _ingest_first(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {"p=1": ["c1"], "p=new": ["c2"]}, "bad 1")
+
+
+def _ingest(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {"p=1": ["d1"], "p=new": ["d2"]}, "bad 3")
+
+
+def _ingest_rejected(kernel: Kernel, name: TableName) -> None:
+    ingest(kernel, name, {}, "bad 3")
+
+
+def _replay(kernel: Kernel, name: TableName) -> None:
+    replay(kernel, name, {"p=1": ["bad 1, mended"]}, "bad 2")
+
+
 def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel, TableName], None]:
     def run(kernel: Kernel, name: TableName) -> None:
         txn = kernel.begin(name, "replace")
@@ -164,6 +189,10 @@ COMMITS = {
     "append": Kind(_appendable, _append, (*_PREFACE, "swapped", "settled")),
     "append-wider": Kind(_appendable, _append_wider, (*_PREFACE, *_SWAP)),
     "compact": Kind(_appendable, _compact, (*_PREFACE, *_SWAP)),
+    "ingest-first": Kind(_appendable, _ingest_first, (*_PREFACE, _SIDE, "swapped", "settled")),
+    "ingest": Kind(_ingested, _ingest, (*_PREFACE, _SIDE, "swapped", "settled")),
+    "ingest-rejected": Kind(_ingested, _ingest_rejected, (*_PREFACE, _SIDE, *_SWAP)),
+    "replay": Kind(_ingested, _replay, (*_PREFACE, _SIDE, "swapped", "settled")),
     "widen": Kind(_partitioned, _widen, (*_PREFACE, *_SWAP)),
     "widen-whole": Kind(_whole, _widen_whole, _PREFACE),
     "replace": Kind(_partitioned, _replace(*KEYS, rows={"p=1": ["n1"], "p=9": ["n9"]}), (*_PREFACE, *_SWAP)),
@@ -182,6 +211,7 @@ OPERATIONS = {
     "take-in": Kind(_written_by_others, _read, ()),
     "vacuum": Kind(_partitioned, _vacuum, ()),
     "drop": Kind(_partitioned, drop, ()),
+    "drop-ingested": Kind(_ingested, drop, ()),
     "drop-adopted": Kind(_plain, lambda kernel, name: (_read(kernel, name), drop(kernel, name))[1], ()),
 }
 EVERY = {**COMMITS, **OPERATIONS}

@@ -13,6 +13,7 @@ from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.operations import vacuum
+from lakemerge.kernel.published import PUBLISHED
 from lakemerge.kernel.state import TableState, state_of
 
 COLUMNS = (HiveColumn("line", "string"),)
@@ -35,6 +36,7 @@ class Picture:
     columns: tuple[HiveColumn, ...]
     keys: tuple[HiveColumn, ...]
     rows: Rows
+    rejected: tuple[str, ...] = ()
 
 
 def stage(kernel: Kernel, txn: Transaction, rows: Mapping[str, Iterable[str]]) -> None:
@@ -162,7 +164,39 @@ def picture(kernel: Kernel, name: TableName) -> Picture | None:
     table = kernel.metastore.get_table(name)
     if table is None:
         return None
-    return Picture(table.columns, table.partition_columns, rows_of(kernel, name))
+    return Picture(table.columns, table.partition_columns, rows_of(kernel, name), rejected(kernel, name))
+
+
+def rejected(kernel: Kernel, name: TableName) -> tuple[str, ...]:
+    """The texts in the table's quarantine, as a reader of that table finds them; none where there is none."""
+    quarantine = PUBLISHED["quarantine"].name_of(name)
+    if kernel.metastore.get_table(quarantine) is None:
+        return ()
+    places = locations(kernel, quarantine).values()
+    return tuple(
+        sorted(kernel.files.read_text(file.path) for place in places for file in kernel.files.walk(place))
+    )
+
+
+def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:
+    """Add rows, and a rejected record and a list of files with them."""
+    txn = kernel.begin(name, "ingest")
+    stage(kernel, txn, _of_this_commit(rows))
+    kernel.files.write_text(f"{txn.sidecar_directory('quarantine')}/part-0.orc", text)
+    txn.add_sidecar("quarantine", txn.sidecar_directory("quarantine"))
+    kernel.files.write_text(f"{txn.sidecar_directory('files')}/files.jsonl", text)
+    known = txn.base.sidecars.get("files", ()) if txn.base else ()
+    txn.set_sidecars("files", [*known, txn.sidecar_directory("files")])
+    return txn.commit()
+
+
+def replay(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:
+    """Add rows, and put one text in the place of the quarantine."""
+    txn = kernel.begin(name, "replay")
+    stage(kernel, txn, _of_this_commit(rows))
+    kernel.files.write_text(f"{txn.sidecar_directory('quarantine')}/part-0.orc", text)
+    txn.set_sidecars("quarantine", [txn.sidecar_directory("quarantine")])
+    return txn.commit()
 
 
 def settled(kernel: Kernel, name: TableName) -> TableState:
@@ -193,6 +227,11 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
             assert columns == [(column.name, column.type) for column in manifest.columns]
     assert kernel.files.list(state.layout.open) == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
+    quarantine = PUBLISHED["quarantine"].name_of(name)
+    if kernel.metastore.get_table(quarantine) is not None:
+        folders = manifest.sidecars.get("quarantine", ())
+        wanted = {normal(state.layout.absolute(folder)) for folder in folders}
+        assert {normal(place) for place in locations(kernel, quarantine).values()} == wanted
     return manifest
 
 
@@ -209,6 +248,8 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
     needed = {normal(state.layout.manifest_of(state.txn))}
     for entry in manifest.partitions.values():
         needed |= files_below(kernel, state.layout.absolute(entry.location))
+    for folder in (folder for folders in manifest.sidecars.values() for folder in folders):
+        needed |= files_below(kernel, state.layout.absolute(folder))
     assert files_below(kernel, state.layout.root) == needed
 
 

@@ -43,6 +43,20 @@ def test_disjoint_commits_follow_each_other(kernel: Kernel, name: TableName) -> 
     assert_whole(kernel, name)
 
 
+def test_a_commit_that_has_to_follow_directly_follows_no_disjoint_one(
+    kernel: Kernel, name: TableName
+) -> None:
+    create(kernel, name, ROWS)
+    txn = kernel.begin(name, "merge")
+    txn.read(["p=1"])
+    txn.follow_directly()
+    stage(kernel, txn, {"p=1": ["mine"]})
+    merge(kernel, name, {"p=2": ["theirs"]})
+    with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
+        txn.commit()
+    txn.abort()
+
+
 @pytest.mark.parametrize("read", [["p=1"], ["p=1", "p=2"], ["p=1", "p=new"], None])
 def test_a_commit_that_changed_what_was_read_is_a_conflict(
     read: list[str] | None, kernel: Kernel, name: TableName

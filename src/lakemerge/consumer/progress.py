@@ -129,6 +129,9 @@ def write_progress(
         for key, progress in changes.items():
             entries[key] = entries[key].then(progress) if key in entries else progress
     bodies = [progress.to_json(key) for key, progress in entries.items() if key not in forgotten]
-    directory = transaction.consumed_directory
+    directory = transaction.sidecar_directory(KIND)
     kernel.files.write_text(f"{directory}/{_FILE}", json.dumps(bodies, indent=1) + "\n")
-    transaction.add_sidecar(KIND, directory, replace=whole)
+    if whole:
+        transaction.set_sidecars(KIND, [directory])
+    else:
+        transaction.add_sidecar(KIND, directory)

@@ -17,6 +17,7 @@ from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, java_exception
 
 T = TypeVar("T")
 
+_CHUNK = 4096
 _STATUS = re.compile(
     r"FileStatus\{path=(?P<path>[^;]*); isDirectory=(?P<directory>true|false);"
     r"(?: length=(?P<length>\d+);[^{}]*?)? modification_time=(?P<modified>\d+);"
@@ -102,6 +103,14 @@ class FileSystem:
         except FileNotFoundError:
             return []
 
+    def glob(self, pattern: str) -> builtins.list[FileEntry]:
+        """What a pattern of Hadoop's (``/landing/*/{a,b}-*.csv``) or a plain path matches; empty for nothing."""
+        return self._invoke(
+            "look for",
+            pattern,
+            lambda system, where: self._entries(found) if (found := system.globStatus(where)) else [],
+        )
+
     def _entries(self, statuses: Any) -> builtins.list[FileEntry]:
         """The entries of a Java array of ``FileStatus``.
 
@@ -168,6 +177,43 @@ class FileSystem:
 
         return self._invoke("read", path, read)
 
+    def first_line(self, path: str, delimiter: bytes = b"\n") -> bytes:
+        """The bytes before the first delimiter of a file, decompressed by the codec of its name."""
+
+        def read(system: Any, where: Any) -> bytes:
+            stream = self._decompressed(system.open(where), where)
+            try:
+                return _until(delimiter, lambda: bytes(stream.readNBytes(_CHUNK)))
+            finally:
+                stream.close()
+
+        return self._invoke("read", path, read)
+
+    def last_bytes(self, path: str, size: int, count: int) -> bytes:
+        """The last bytes of a file of so many bytes."""
+
+        def read(system: Any, where: Any) -> bytes:
+            stream = system.open(where)
+            try:
+                stream.seek(max(0, size - count))
+                return bytes(stream.readNBytes(count))
+            finally:
+                stream.close()
+
+        return self._invoke("read", path, read)
+
+    def is_compressed(self, path: str) -> bool:
+        """Whether Hadoop reads the file through a codec, by its name."""
+        return self._invoke("look at", path, lambda _, where: self._codec(where) is not None)
+
+    def _codec(self, where: Any) -> Any:
+        factory = self.jvm.java.org.apache.hadoop.io.compress.CompressionCodecFactory(self.jvm.hadoop_conf)
+        return factory.getCodec(where)
+
+    def _decompressed(self, stream: Any, where: Any) -> Any:
+        codec = self._codec(where)
+        return stream if codec is None else codec.createInputStream(stream)
+
     # -- writing -------------------------------------------------------------------------------
 
     def write_text(self, path: str, text: str) -> None:
@@ -199,6 +245,13 @@ class FileSystem:
             )
 
         self._invoke("copy", source, run)
+
+
+def _until(delimiter: bytes, read: Callable[[], bytes]) -> bytes:
+    found = b""
+    while delimiter not in found and (chunk := read()):
+        found += chunk
+    return found.partition(delimiter)[0]
 
 
 def _entry(status: Any) -> FileEntry:

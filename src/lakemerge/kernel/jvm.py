@@ -31,6 +31,11 @@ _JAVA_OPTIONS = (
     "-Dderby.stream.error.field=java.lang.System.err",
 )
 
+# Spark changes Hive's default here, for it ships no BoneCP. An embedded metastore whose clients differ in any such
+# property makes its persistence layer anew whenever another of them comes, at a second of CPU and some full garbage
+# collections each time.
+_POOLING = "datanucleus.connectionPoolingType"
+
 
 @dataclass(frozen=True)
 class Jvm:
@@ -54,6 +59,8 @@ class Jvm:
         """The JVM of a running ``SparkSession``, with the Hadoop configuration of that session."""
         context = spark.sparkContext
         conf = spark._jsparkSession.sessionState().newHadoopConf()
+        if conf.get(_POOLING) in (None, "BONECP"):
+            conf.set(_POOLING, "DBCP")
         return cls(context._gateway, conf)
 
     @classmethod

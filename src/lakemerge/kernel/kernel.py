@@ -227,6 +227,7 @@ class Kernel:
         except FileNotFoundError:
             return
         if doomed and self.metastore.get_table(name) is None:
+            self.roll_forward.publisher.drop(name)
             self.files.delete(doomed)
         self.files.delete(path)
 

@@ -5,6 +5,8 @@
     <root>/_lakemerge/commits/<txn>.json     manifests
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
+    <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
+    <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
     <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
@@ -20,6 +22,8 @@ import uuid
 from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
+#: The kinds of side data, each with a folder of its name.
+SIDECARS = ("ledger", "consumed", "files", "quarantine")
 
 
 def new_transaction_id() -> str:
@@ -45,13 +49,9 @@ class Layout:
     def data(self) -> str:
         return f"{self.control}/data"
 
-    @property
-    def ledger(self) -> str:
-        return f"{self.control}/ledger"
-
-    @property
-    def consumed(self) -> str:
-        return f"{self.control}/consumed"
+    def sidecars(self, kind: str) -> str:
+        """The folder of side data of a kind, one of :data:`SIDECARS`."""
+        return f"{self.control}/{kind}"
 
     @property
     def pins(self) -> str:
@@ -82,11 +82,8 @@ class Layout:
     def data_of(self, txn: str) -> str:
         return f"{self.data}/{txn}"
 
-    def ledger_of(self, txn: str) -> str:
-        return f"{self.ledger}/{txn}"
-
-    def consumed_of(self, txn: str) -> str:
-        return f"{self.consumed}/{txn}"
+    def sidecar_of(self, kind: str, txn: str) -> str:
+        return f"{self.sidecars(kind)}/{txn}"
 
     def manifest_of(self, txn: str) -> str:
         return f"{self.commits}/{txn}.json"

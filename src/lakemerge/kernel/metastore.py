@@ -31,6 +31,8 @@ _SEPARATOR = "\x01"
 class ReplyLost(MetastoreError):
     """A write was sent and no answer came: it may have succeeded."""
 
+    retriable = True
+
 
 class Refused(MetastoreError):
     """The metastore answered with an error: the write did not happen.
@@ -50,6 +52,8 @@ class Refused(MetastoreError):
 
 class ValueChanged(Refused):
     """A compare-and-swap found another value than the expected one."""
+
+    retriable = True
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lakemerge.errors import CorruptTable
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.layout import Layout, normal
+from lakemerge.kernel.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.pins import oldest_pinned
@@ -126,7 +126,7 @@ def _garbage(
         yield from _superseded_originals(kernel, layout, live, expired)
     oldest = _oldest_allowed(kernel, layout, retention)
     in_chain = committed | {manifest.txn for manifest in expired}
-    for entry in (*idle[layout.data], *idle[layout.ledger], *idle[layout.consumed]):
+    for entry in (entry for folder in _content(layout) for entry in idle[folder]):
         # not in the chain and young: a transaction that died lately, or one whose claim is on its way
         if not entry.is_directory or (entry.name not in in_chain and entry.modified > oldest):
             continue
@@ -145,7 +145,7 @@ def _garbage(
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
     """What lies in the folders of transactions and belongs to none that is at work, by folder."""
-    folders = (layout.data, layout.ledger, layout.consumed, layout.empty, layout.commits)
+    folders = (*_content(layout), layout.empty, layout.commits)
     found = {folder: kernel.files.list(folder) for folder in folders}
     # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
     lease = kernel.settings.lease_seconds
@@ -158,6 +158,11 @@ def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
         folder: [entry for entry in entries if _txn_of(entry) not in at_work]
         for folder, entries in found.items()
     }
+
+
+def _content(layout: Layout) -> list[str]:
+    """The folders that hold what commits wrote: data and side data."""
+    return [layout.data, *(layout.sidecars(kind) for kind in SIDECARS)]
 
 
 def _txn_of(entry: FileEntry) -> str:
@@ -247,6 +252,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         doomed = table.location
     if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
         kernel.metastore.drop_table(name)
+        kernel.roll_forward.publisher.drop(name)
         return
     kernel.files.write_text(kernel.doom_of(name), doomed)
     kernel.metastore.drop_table(name)

@@ -33,6 +33,7 @@ from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
+from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
 from lakemerge.kernel.staging import only_adds
 from lakemerge.kernel.state import TableState, read_manifest, state_of
@@ -60,6 +61,7 @@ class RollForward:
         self._versions = versions
         self._step = step
         self.rebuilds = Rebuilds(metastore, files)
+        self.publisher = Publisher(metastore, files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -82,6 +84,7 @@ class RollForward:
             table = self._recreate(name, table, rebuild, layout, manifest)
             if table is None:
                 return
+        self._publish_sidecars(name, layout, manifest, parent)
         adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
         if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
@@ -94,6 +97,17 @@ class RollForward:
             self._mend(name, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
+
+    def _publish_sidecars(
+        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
+    ) -> None:
+        """Show the side data that people query, before the rows that it belongs to."""
+
+        def mine() -> bool:
+            return self._still_holds_claim(name, manifest)
+
+        if self.publisher.publish(name, layout, manifest, parent, mine):
+            self._step("side data published")
 
     def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
         """The one call that registers new partitions where their files are: an append's whole swap.
@@ -277,6 +291,8 @@ class RollForward:
                 break
             time.sleep(0.1)  # its swap may come before the repair or after it: wait until it is settled
         self.repair(state, manifest.touched, restore=manifest.removed)
+        newest = read_manifest(self._files, state.layout, state.txn)
+        self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
@@ -330,6 +346,10 @@ class RollForward:
     def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
         table = self._metastore.get_table(name)
         return table is not None and self._holds_claim(table, manifest)
+
+    def _is_settled_at(self, name: TableName, manifest: Manifest) -> bool:
+        table = self._metastore.get_table(name)
+        return table is not None and table.parameters.get(TRANSACTION) == manifest.txn
 
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:

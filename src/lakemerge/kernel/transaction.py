@@ -33,13 +33,13 @@ from lakemerge.kernel.definition import (
     set_statistics,
     set_storage,
 )
-from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.layout import SIDECARS, Layout, new_transaction_id
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
 from lakemerge.kernel.rollforward import makes_row_anew
-from lakemerge.kernel.staging import partitions_of_version, staged_partitions
+from lakemerge.kernel.staging import partitions_of_version, staged_partitions, state_after
 from lakemerge.kernel.state import TableState, read_manifest, state_of
 from lakemerge.kernel.versions import LostRace, lost_race
 
@@ -87,6 +87,7 @@ class Transaction:
         self._pins: dict[str, PartitionState] = {}
         self._reads: set[str] = set()
         self._reads_all = False
+        self._follows_directly = False
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
         self.replaces_all = False
@@ -134,6 +135,15 @@ class Transaction:
         self._pins.update({name: known[name] for name in (known if wanted is None else wanted & set(known))})
         self._reads_all = self._reads_all or wanted is None
 
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict, whatever partitions it touches.
+
+        For work that depends on more than the partitions that it reads: on side data, on partitions that are not
+        there, on the number of the version that it makes.
+        """
+        self._require_open()
+        self._follows_directly = True
+
     # -- staging -------------------------------------------------------------------------------
 
     @property
@@ -143,19 +153,11 @@ class Transaction:
         self._beat()
         return self.layout.data_of(self.txn)
 
-    @property
-    def ledger_directory(self) -> str:
-        """The URI to write this commit's ledger to."""
+    def sidecar_directory(self, kind: str) -> str:
+        """The URI to write this commit's side data of a kind to."""
         self._require_open()
         self._beat()
-        return self.layout.ledger_of(self.txn)
-
-    @property
-    def consumed_directory(self) -> str:
-        """The URI to write to which partitions of its sources this commit consumes."""
-        self._require_open()
-        self._beat()
-        return self.layout.consumed_of(self.txn)
+        return self.layout.sidecar_of(kind, self.txn)
 
     def _beat(self) -> None:
         if not self._beating:
@@ -207,10 +209,15 @@ class Transaction:
         self._require_open()
         self._parameters.update(parameters)
 
-    def add_sidecar(self, kind: str, directory: str, *, replace: bool = False) -> None:
-        """Record a folder of side data, beside those of the version before or in their place."""
+    def add_sidecar(self, kind: str, directory: str) -> None:
+        """Record a folder of side data beside those of the version before."""
         self._require_open()
-        self._sidecars[kind] = ([self.layout.relative(directory)], replace)
+        self._sidecars[kind] = ([self.layout.relative(directory)], False)
+
+    def set_sidecars(self, kind: str, directories: Iterable[str]) -> None:
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict."""
+        self._require_open()
+        self._sidecars[kind] = ([self.layout.relative(directory) for directory in directories], True)
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.
@@ -285,8 +292,7 @@ class Transaction:
         self.state = "aborted"
         for path in (
             self.layout.data_of(self.txn),
-            self.layout.ledger_of(self.txn),
-            self.layout.consumed_of(self.txn),
+            *(self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS),
             self.layout.manifest_of(self.txn),
         ):
             self._kernel.files.delete(path)
@@ -407,11 +413,11 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self.replaces_all and not (self._reads or self._reads_all):
+        if self.replaces_all and not (self._reads or self._reads_all or self._follows_directly):
             return
         step = parent
         while True:
-            meets = step.touched & self._reads or (self._reads_all and step.touched)
+            meets = self._follows_directly or step.touched & self._reads or (self._reads_all and step.touched)
             if meets or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")
@@ -447,16 +453,13 @@ class Transaction:
     def _manifest(self, state: TableState | None, parent: Manifest | None) -> Manifest:
         version = parent.version + 1 if parent else 1
         written = partitions_of_version(self._written, self.commit_column, version)
-        partitions = dict(parent.partitions) if parent else {}
         removed = set(self._removed)
         if self.replaces_all and state is not None:
-            removed |= set(partitions)
+            removed |= set(parent.partitions if parent else ())
             if state.table.partitioned:
                 removed |= set(self._kernel.metastore.partition_names(self.name))
         removed -= set(written)
-        for name in removed:
-            partitions.pop(name, None)
-        partitions.update(written)
+        partitions = state_after(parent, written, removed)
         if not self._keys and WHOLE_TABLE not in partitions:
             partitions = {
                 WHOLE_TABLE: self._kernel.foreign.examine(self.layout, self.layout.data_of(self.txn))

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 _GRANTS = "Spark cannot grant rights on Hive tables; the config is refused with an error"
 _MATERIALIZED_VIEWS = "Spark makes no materialized views of Hive tables"
-_SNAPSHOTS = "snapshots are not built yet"
-_SNAPSHOTS_IN_HOOKS = "hooks of snapshots, which are not built yet"
 _JAVASCRIPT = "Spark has no functions in JavaScript"
 _PYTHON_UDF = "Spark keeps no Python functions in the metastore"
 _AGGREGATES = "Spark has no aggregate functions in SQL"
@@ -30,25 +28,6 @@ NOT_APPLICABLE: Mapping[str, str] = {
     "MaterializedViewChangesApplyMixin": _MATERIALIZED_VIEWS,
     "MaterializedViewChangesContinueMixin": _MATERIALIZED_VIEWS,
     "MaterializedViewChangesFailMixin": _MATERIALIZED_VIEWS,
-    # snapshots
-    "BaseSimpleSnapshot": _SNAPSHOTS,
-    "BaseSnapshotCheck": _SNAPSHOTS,
-    "BaseSnapshotCheckCols": _SNAPSHOTS,
-    "BaseSnapshotColumnNames": _SNAPSHOTS,
-    "BaseSnapshotColumnNamesFromDbtProject": _SNAPSHOTS,
-    "BaseSnapshotDbtValidToCurrent": _SNAPSHOTS,
-    "BaseSnapshotEphemeralHardDeletes": _SNAPSHOTS,
-    "BaseSnapshotInvalidColumnNames": _SNAPSHOTS,
-    "BaseSnapshotMultiUniqueKey": _SNAPSHOTS,
-    "BaseSnapshotNewColumnSpecificCheckCols": _SNAPSHOTS,
-    "BaseSnapshotNewColumnTimestampStrategy": _SNAPSHOTS,
-    "BaseSnapshotNewColumnWithDeletes": _SNAPSHOTS,
-    "BaseSnapshotNewRecordCheckMode": _SNAPSHOTS,
-    "BaseSnapshotNewRecordDbtValidToCurrent": _SNAPSHOTS,
-    "BaseSnapshotNewRecordTimestampMode": _SNAPSHOTS,
-    "BaseSnapshotTimestamp": _SNAPSHOTS,
-    "BasePrePostModelHooksOnSnapshots": _SNAPSHOTS_IN_HOOKS,
-    "BasePrePostSnapshotHooksInConfigKwargs": _SNAPSHOTS_IN_HOOKS,
     # functions
     "BasicJSAggregateUDF": _JAVASCRIPT,
     "BasicJSUDF": _JAVASCRIPT,

@@ -97,7 +97,6 @@ def test_every_product_below_its_level_is_low(runs: list[dict[str, Any]]) -> Non
     assert {row["product_id"] for row in runs[0]["tables"]["low_stock_products"]} == low
 
 
-@pytest.mark.slow
 def test_first_run_prints_every_day_and_story(runs: list[dict[str, Any]]) -> None:
     out, err = runs[0]["out"], runs[0]["err"]
     assert "fresh start" in err
@@ -108,7 +107,6 @@ def test_first_run_prints_every_day_and_story(runs: list[dict[str, Any]]) -> Non
         assert story.label in out
 
 
-@pytest.mark.slow
 def test_second_run_continues_and_changes_nothing(runs: list[dict[str, Any]]) -> None:
     first, second = runs
     last_day = str(feed_date(SIZE.days))

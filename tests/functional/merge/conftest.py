@@ -43,7 +43,7 @@ class Merger:
             frame.createOrReplaceTempView("lakemerge_feed")
             options = adapter.write_config(self._model, "merge")
             return adapter.execute_macro(
-                "lakemerge_merge",
+                "lakemerge_scd2" if options.scd2 else "lakemerge_merge",
                 kwargs={"target": self.relation, "config": options, "rebuild": rebuild},
                 context_override={"model": self._model},
             )

@@ -72,7 +72,7 @@ def test_transaction_ids_hide_from_no_reader() -> None:
 def test_all_but_the_data_is_hidden_below_one_folder() -> None:
     paths = [
         LAYOUT.data_of("x"),
-        LAYOUT.ledger_of("x"),
+        LAYOUT.sidecar_of("ledger", "x"),
         LAYOUT.manifest_of("x"),
         LAYOUT.heartbeat_of("x"),
         LAYOUT.empty_of("x"),

@@ -21,9 +21,11 @@ from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, Spark
 from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.diagnostics import run_checks
 from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.ingesting import IngestMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.seeds import check_columns, inferred_type
+from dbt.adapters.lakemerge.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
@@ -56,7 +58,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(ConsumingMethods, SparkAdapter):
+class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAdapter):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.

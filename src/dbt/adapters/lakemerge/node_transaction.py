@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from dbt.adapters.lakemerge.data_files import write_files
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
+from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -18,6 +21,7 @@ from lakemerge.kernel.compaction import Group
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
+from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 
 # Above this many partitions a filter costs the planner more than reading the rest saves.
 _LONGEST_FILTER = 1000
+# So many folders of rejected records are written into one.
+_MOST_FOLDERS = 20
+QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
 
@@ -122,6 +129,12 @@ class NodeTransaction:
         return base is not None and self.plan.data != _bare(base.columns)
 
     @property
+    def history(self) -> HistoryLayout:
+        """Where this commit finds and puts open and closed rows of a table that keeps history."""
+        base = self._transaction.base if self.exists else None
+        return (self._config.history or HistoryLayout(split=False)).met(base)
+
+    @property
     def base_partitions(self) -> list[str]:
         """The names of the partitions that the table has now."""
         base = self._transaction.base
@@ -131,6 +144,14 @@ class NodeTransaction:
         """How a merge reads this feed into this table."""
         base = self._transaction.base if self.exists else None
         return MergePlan.make(self._config, self.plan, feed, base, self.table)
+
+    def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
+        """How a merge reads this feed into this history."""
+        base = self._transaction.base
+        version = base.version + 1 if base else 1
+        return Scd2Plan.make(
+            self._config, self.plan, feed, base if self.exists else None, self.table, version
+        )
 
     def partition_filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
         """SQL that is true in the partitions of these names (``None``: in all).
@@ -196,7 +217,7 @@ class NodeTransaction:
 
     @_translated
     def read(self, names: Iterable[str] | None = None) -> bool:
-        """Say which partitions (``None``: all) are about to be read, once; see :meth:`Transaction.read`.
+        """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
         Returns:
             Whether the table is still what this attempt was planned for. If another program has changed it, this
@@ -205,13 +226,23 @@ class NodeTransaction:
         base = self._transaction.base
         if not self.exists or base is None:
             return True
-        self._transaction.read(names)
+        try:
+            self._transaction.read(names)
+        except CommitConflict as conflict:
+            self.conflict = conflict
+            self._transaction.abort()
+            return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
-            self._overtaken(f"version {now.version} ({now.operation})")
+            self.overtaken(f"version {now.version} ({now.operation})")
         return self.conflict is None
 
-    def _overtaken(self, found: str) -> None:
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
+        self._transaction.follow_directly()
+
+    def overtaken(self, found: str) -> None:
+        """End this attempt, for what it was planned for has changed; the next one begins with that."""
         self.conflict = CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
@@ -220,17 +251,23 @@ class NodeTransaction:
         self._transaction.abort()
 
     @_translated
-    def open_ledger(self) -> bool:
-        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none."""
+    def open_ledger(self, schema: str | None = None) -> bool:
+        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
+
+        Args:
+            schema: the ledger's columns as DDL; those of its files if ``None``.
+        """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get("ledger", ()) if base else ()
         if not folders:
             return False
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         seconds = int(self._config.tombstone_retention.total_seconds())
-        frame = self._spark.read.format("orc").load(paths)
-        kept = f"__kind <> 'delete' or __recorded_at >= current_timestamp() - interval {seconds} seconds"
-        frame.where(kept).createOrReplaceTempView("lakemerge_ledger")
+        reader = self._spark.read.format("orc")
+        frame = (reader.schema(schema) if schema else reader).load(paths)
+        forgettable = "__kind in ('delete', 'change')"
+        recent = f"__recorded_at >= current_timestamp() - interval {seconds} seconds"
+        frame.where(f"not {forgettable} or {recent}").createOrReplaceTempView("lakemerge_ledger")
         return True
 
     @property
@@ -240,12 +277,20 @@ class NodeTransaction:
         return base is not None and len(base.sidecars.get("ledger", ())) >= 10
 
     @_translated
-    def stage(self, sql: str, touched: Iterable[str] | None = None, *, count: bool = True) -> int:
+    def stage(
+        self,
+        sql: str,
+        touched: Iterable[str] | None = None,
+        *,
+        count: bool = True,
+        check: bool = True,
+    ) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
+            check: whether to enforce constraints; not where the query lets only such rows through.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -259,15 +304,18 @@ class NodeTransaction:
             return 0
         observation = Observation()
         checks = {"rows": "count(*)"} if count else {}
-        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
+        if check:
+            checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
         frame = self._spark.sql(sql)
         if checks:
             frame = frame.observe(
                 observation, *(functions.expr(text).alias(name) for name, text in checks.items())
             )
-        self._write(frame, self._transaction.stage_directory, self.file_format, self.plan.partitions)
+        directory = self._transaction.stage_directory
+        write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
         counts = observation.get if checks else {}
-        self._check(counts)
+        if check:
+            self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
             self._transaction.remove(set(touched) - written)
@@ -276,9 +324,52 @@ class NodeTransaction:
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.ledger_directory
-        self._write(self._spark.sql(sql).coalesce(1), directory, "orc", ())
-        self._transaction.add_sidecar("ledger", directory, replace=replace)
+        directory = self._transaction.sidecar_directory("ledger")
+        write_files(self._spark.sql(sql).coalesce(1), directory, "orc", self._config)
+        if replace:
+            self._transaction.set_sidecars("ledger", [directory])
+        else:
+            self._transaction.add_sidecar("ledger", directory)
+
+    @_translated
+    def stage_quarantine(self, sql: str, *, replace: bool = False) -> None:
+        """Write rejected records beside those of earlier commits or in their place; the query has them all then."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        frame = self._spark.sql(sql)
+        folds = len(folders) >= _MOST_FOLDERS and not replace
+        if folds:
+            frame = self.quarantined().unionByName(frame)
+        directory = self._transaction.sidecar_directory(QUARANTINE)
+        write_files(frame.coalesce(1), directory, "orc", self._config)
+        if replace or folds:
+            self._transaction.set_sidecars(QUARANTINE, [directory])
+        else:
+            self._transaction.add_sidecar(QUARANTINE, directory)
+
+    def clear_quarantine(self) -> None:
+        """Leave no rejected record."""
+        self._transaction.set_sidecars(QUARANTINE, [])
+
+    def quarantined(self) -> DataFrame:
+        """The rejected records of the version that this one builds on."""
+        base = self._transaction.base if self.exists else None
+        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        columns = ", ".join(f"{column.name} {column.type}" for column in PUBLISHED[QUARANTINE].columns)
+        paths = [self._transaction.layout.absolute(folder) for folder in folders]
+        if not paths:
+            return self._spark.createDataFrame([], columns)
+        return self._spark.read.schema(columns).format("orc").load(paths)
+
+    @property
+    def kernel_transaction(self) -> Transaction:
+        """The transaction itself, for side data of other kinds."""
+        return self._transaction
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self._transaction.commit_column
 
     @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
@@ -328,18 +419,17 @@ class NodeTransaction:
         return self._transaction.state != "open"
 
     @property
+    def base_properties(self) -> Mapping[str, Any]:
+        """What the commits of the version that this one builds on have told later ones."""
+        base = self._transaction.base if self.exists else None
+        return base.properties if base else {}
+
+    @property
     def rows_before(self) -> int | None:
         """The number of rows of the version that this one builds on, where it is known."""
         base = self._transaction.base if self.exists else None
         rows = base.properties.get("rows") if base else 0
         return int(rows) if rows is not None else None
-
-    def _configured_options(self, file_format: str) -> dict[str, str]:
-        """What the model's tblproperties say of the files, such as ``orc.compress``."""
-        properties = self._config.tblproperties
-        options = {key: value for key, value in properties.items() if key.startswith(f"{file_format}.")}
-        codec = properties.get(f"{file_format}.{'compress' if file_format == 'orc' else 'compression'}")
-        return {**options, "compression": codec.lower()} if codec else options
 
     def _check(self, counts: Mapping[str, int]) -> None:
         broken = [
@@ -354,47 +444,16 @@ class NodeTransaction:
                 action="Nothing was published. Mend the rows in the model, or the constraint.",
             )
 
-    def _write(
-        self, frame: DataFrame, directory: str, file_format: str, partitions: tuple[HiveColumn, ...]
-    ) -> None:
-        # AQE measures shuffled rows, which take about twice the room of the files made of them
-        size = 2 * self._config.target_file_size
-        self._spark.conf.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{size}b")
-        # without it Hive's own reader cannot read decimals in Parquet
-        self._spark.conf.set("spark.sql.parquet.writeLegacyFormat", "true")
-        for column in partitions:
-            frame = frame.withColumnRenamed(column.name, _directory_name(column))
-        writer = frame.write.format(file_format).mode("append")
-        options = {**WRITER_OPTIONS[file_format], **self._configured_options(file_format)}
-        for name, value in options.items():
-            writer = writer.option(name, value)
-        if partitions:
-            writer = writer.partitionBy(*(_directory_name(column) for column in partitions))
-        writer.save(directory)
-
-
-#: How data files are written, by format.
-WRITER_OPTIONS: dict[str, dict[str, str]] = {
-    # zstd level 1 takes a fifth less CPU than ORC's default level and makes no larger files
-    "orc": {"compression": "zstd", "orc.compression.zstd.level": "1"},
-    "parquet": {"compression": "zstd"},
-}
-for _options in WRITER_OPTIONS.values():
-    _options["mapreduce.fileoutputcommitter.marksuccessfuljobs"] = "false"
-
-
-def _directory_name(column: HiveColumn) -> str:
-    """What a partition column is called in paths: Hive does not read directories that begin with ``_`` or ``.``."""
-    return f"lakemerge{column.name}" if column.name[:1] in "_." else column.name
-
 
 def _one_of(column: HiveColumn, values: list[str]) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
     quoted = f"`{column.name}`"
     terms = []
+    # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
+    unfit = any("'" in value and '"' in value for value in given)
     if given:
         items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)
-        terms.append(f"{quoted} in ({items})")
+        terms.append(f"{f'concat({quoted})' if unfit else quoted} in ({items})")
     if len(given) < len(set(values)):
         terms.append(f"{quoted} is null")
     return "(" + " or ".join(terms) + ")"

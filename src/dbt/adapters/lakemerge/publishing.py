@@ -1,24 +1,21 @@
-"""The adapter's methods for materializations: feeds, transactions, operations on versions."""
+"""The adapter's methods for materializations: transactions, and operations on versions."""
 
 from __future__ import annotations
 
 import dataclasses
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
-from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.commit_times import version_at
+from dbt.adapters.lakemerge.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
-from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.observations import observed
 from dbt.adapters.lakemerge.retries import attempts
-from dbt.adapters.lakemerge.seeds import frame_of_agate
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -32,8 +29,6 @@ from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.operations import drop, history, vacuum
 
 if TYPE_CHECKING:
-    import agate
-    from dbt.adapters.lakemerge.handle import SessionHandle
     from pyspark.sql import DataFrame
 
 logger = AdapterLogger("Lakemerge")
@@ -41,7 +36,6 @@ logger = AdapterLogger("Lakemerge")
 # For the programs that write to the table without lakemerge; its own files are compressed so too.
 _COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
 
-FEED = "lakemerge_feed"
 #: The feed with the columns that reach the table in the table's types.
 TYPED_FEED = "lakemerge_typed_feed"
 
@@ -63,14 +57,8 @@ class CommitResponse(AdapterResponse):
     ignored: int = 0
 
 
-class PublishingMethods(metaclass=AdapterMeta):
+class PublishingMethods(FeedMethods):
     """A mixin of the adapter; see the materializations for its use."""
-
-    if TYPE_CHECKING:
-        connections: Any
-
-        @property
-        def handle(self) -> SessionHandle: ...
 
     # -- configuration -------------------------------------------------------------------------
 
@@ -82,94 +70,19 @@ class PublishingMethods(metaclass=AdapterMeta):
         except LakemergeError as error:
             raise CompilationError(str(error)) from error
 
-    # -- feeds ---------------------------------------------------------------------------------
-
     @available.parse_none
-    def open_python_feed(self) -> None:
-        """Make the frame that a Python model returned readable as ``lakemerge_feed``.
-
-        It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
-        """
-        frame = self.handle.python_result
-        if frame is None:
-            raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")
-        name = f"lakemerge_{uuid.uuid4().hex}"
-        frame.createGlobalTempView(name)
-        spark = self.handle.spark
-        database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
-        self.handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
-
-    @available.parse_none
-    def open_seed_feed(self, table: agate.Table, column_types: Mapping[str, str]) -> None:
-        """Make a seed's rows readable as ``lakemerge_feed``."""
-        frame_of_agate(self.handle.spark, table, column_types).createOrReplaceTempView(FEED)
-
-    @available.parse_none
-    def feed_columns(self) -> list[str]:
-        """The names of the feed's columns."""
-        return list(self.handle.spark.table(FEED).columns)
-
-    @available.parse_none
-    def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
-        """Compute a query once, keep its rows for the rest of the node, and count as it runs.
-
-        Rows are kept in memory, on local disk where that is full. They are never computed twice: a second run
-        of a feed that is not deterministic would give other rows.
-
-        Args:
-            view: the temporary view to read them by.
-            metrics: aggregate expressions by name.
-
-        Returns:
-            The aggregates' values by name.
-        """
-        from pyspark.sql import Observation, functions
-
-        with self.connections.exception_handler(sql):
-            self.handle.raise_if_cancelled()
-            observation = Observation()
-            expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-            frame = self.handle.spark.sql(sql).observe(observation, *expressions).localCheckpoint()
-            frame.createOrReplaceTempView(view)
-            return observed(observation)
-
-    @available.parse_none
-    def define_view(self, view: str, sql: str) -> None:
-        """Make a temporary view of a query, computed whenever it is read."""
-        with self.connections.exception_handler(sql):
-            self.handle.spark.sql(sql).createOrReplaceTempView(view)
-
-    @available.parse_none
-    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Any:
-        """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
-        from pyspark.sql import Observation, functions
-
-        observation = Observation()
-        expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-        with self.connections.exception_handler(sql):
-            self.handle.spark.sql(sql).observe(observation, *expressions).createOrReplaceTempView(view)
-        return observation
-
-    @available.parse_none
-    def rows_of(self, sql: str) -> list[Any]:
-        """The rows of a small query."""
-        with self.connections.exception_handler(sql):
-            self.handle.raise_if_cancelled()
-            return list(self.handle.spark.sql(sql).collect())
-
-    @available.parse_none
-    def may_broadcast(self, rows: int) -> bool:
-        """Whether so many keys are few enough to be sent to every task."""
-        return rows <= BROADCAST_KEYS
-
-    @available.parse_none
-    def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
-        """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
-        from lakemerge import errors
-
-        error: type[LakemergeError] = getattr(errors, kind)
-        raise DbtRuntimeError(f"{kind}: {error(expected=expected, found=found, action=action)}")
+    def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
+        """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
+        names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
+        config: WriteConfig = self.write_config(
+            {"config": {name: model["config"].get(name) for name in names}}
+        )
+        with self._guarded():
+            name = TableName(str(source.schema), str(source.identifier))
+            table = self.handle.application.metastore.get_table(name)
+        return dataclasses.replace(
+            config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
+        )
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -298,7 +211,7 @@ class PublishingMethods(metaclass=AdapterMeta):
             before = kernel.metastore.get_table(name)
             view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
             if view or not kernel.exists(name):
-                plan = plan_new(feed.schema, config.partition_by, keep, config.new_commit_column)
+                plan = self._plan_new(feed, config, keep)
                 transaction = kernel.create(self._definition(name, config, plan), operation)
             else:
                 if rebuild:
@@ -307,7 +220,7 @@ class PublishingMethods(metaclass=AdapterMeta):
                 base = transaction.base
                 assert base is not None
                 if rebuild:
-                    plan = plan_new(feed.schema, config.partition_by, keep, config.new_commit_column)
+                    plan = self._plan_new(feed, config, keep)
                 else:
                     config.require_layout(name, transaction.commit_column)
                     plan = plan_change(
@@ -316,7 +229,7 @@ class PublishingMethods(metaclass=AdapterMeta):
                         base.partition_columns,
                         config.on_schema_change,
                         keep,
-                        transaction.commit_column,
+                        config.generated(feed, base, str(name), transaction.commit_column),
                     )
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
@@ -333,6 +246,11 @@ class PublishingMethods(metaclass=AdapterMeta):
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
             consumption=self.handle.consumption,
         )
+
+    @staticmethod
+    def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
+        generated = config.generated(feed, None, "the new table", config.new_commit_column)
+        return plan_new(feed.schema, config.partition_columns, keep, generated)
 
     def _schema_errors(self) -> Any:
         return _AsCompilationError()
@@ -410,6 +328,12 @@ class PublishingMethods(metaclass=AdapterMeta):
             return transaction.merge_plan(self.handle.spark.table(TYPED_FEED))
 
     @available.parse_none
+    def scd2_plan(self, transaction: NodeTransaction) -> Any:
+        """How the feed meets the history; see :class:`Scd2Plan`."""
+        with self._schema_errors():
+            return transaction.scd2_plan(self.handle.spark.table(TYPED_FEED))
+
+    @available.parse_none
     def commit_response(
         self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
     ) -> CommitResponse:
@@ -460,6 +384,19 @@ class PublishingMethods(metaclass=AdapterMeta):
             }
             for commit in commits
         ]
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def version_at(self, relation: BaseRelation, at: str) -> int:
+        """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
+
+        Raises:
+            DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
+        """
+        with self._guarded():
+            commits = history(
+                self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)), None
+            )
+            return version_at(commits, at)
 
     @available.parse_list
     def recover_table(self, relation: BaseRelation) -> list[str]:

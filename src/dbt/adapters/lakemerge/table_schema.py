@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
-from lakemerge.kernel.definition import COMMIT_COLUMN_TYPE
 from lakemerge.kernel.metastore import HiveColumn
 
 # Spark's schemas show char and varchar as string, and keep the type here.
@@ -145,6 +145,11 @@ def stores_losslessly(source: DataType, target: DataType) -> bool:
 
 
 def _widens(source: DataType, target: DataType) -> bool:
+    if isinstance(target, spark_types.VarcharType):
+        return (
+            isinstance(source, spark_types.VarcharType | spark_types.CharType)
+            and source.length < target.length
+        )
     if isinstance(target, spark_types.DecimalType):
         whole = target.precision - target.scale
         if isinstance(source, spark_types.DecimalType):
@@ -217,21 +222,23 @@ def plan_new(
     feed: StructType,
     partition_by: Sequence[str],
     keep: Iterable[str] | None = None,
-    commit_column: str = "",
+    generated: Sequence[HiveColumn] = (),
 ) -> SchemaPlan:
     """The columns of a table that is made (or replaced) from a feed.
 
     Args:
         partition_by: names in the order of the partition's path; they become the last columns.
         keep: the feed's columns that reach the table; all if ``None``.
-        commit_column: the last partition column of a table of the append kind; the feed must not have it.
+        generated: columns that the write itself fills, whatever the feed has of that name.
 
     Raises:
         UnsupportedColumnType: see :func:`hive_columns`.
         IncompatibleColumn: a partition column is missing, or nothing is left beside the partition columns.
     """
-    wanted = _wanted(feed, keep, commit_column)
+    wanted = StructType(_wanted(feed, keep))
     types = {column.name: column.type for column in hive_columns(wanted)}
+    filled = {column.name: column.type for column in generated}
+    types = {name: kind for name, kind in types.items() if name not in filled} | filled
     keys = [name.lower() for name in partition_by]
     missing = [name for name in keys if name not in types]
     if missing or len(types) == len(keys):
@@ -248,10 +255,9 @@ def plan_new(
             action="Partition by another column.",
         )
     ordered = [name for name in types if name not in keys] + keys
-    plans = [ColumnPlan(name, types[name], True, False, name in keys) for name in ordered]
-    if commit_column:
-        plans.append(ColumnPlan(commit_column, COMMIT_COLUMN_TYPE, False, False, True))
-    return SchemaPlan(tuple(plans))
+    return SchemaPlan(
+        tuple(ColumnPlan(name, types[name], name not in filled, False, name in keys) for name in ordered)
+    )
 
 
 def plan_change(
@@ -260,23 +266,30 @@ def plan_change(
     partitions: Sequence[HiveColumn],
     on_schema_change: str,
     keep: Iterable[str] | None = None,
-    commit_column: str = "",
+    generated: Sequence[HiveColumn] = (),
 ) -> SchemaPlan:
     """The columns of an existing table after a feed has met it, by dbt's ``on_schema_change``.
 
     ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
     also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
+    Snapshots have ``append_and_widen``: besides adding columns, it gives a stored one the feed's type where that
+    is wider.
+
+    Args:
+        generated: columns that the write itself fills; the table has them, of types that these fit in.
 
     Raises:
         SchemaChanged: the policy is ``fail`` and the columns differ.
         IncompatibleColumn: a column of the feed cannot be stored in the table's without loss.
     """
-    wanted = _wanted(feed, keep, commit_column)
+    filled = {column.name for column in generated}
+    _require_generated(generated, (*data, *partitions))
+    wanted = StructType([field for field in _wanted(feed, keep) if field.name.lower() not in filled])
     kinds = {field.name.lower(): field.dataType for field in wanted.fields}
     keys = {column.name for column in partitions}
     stored = {column.name: column.type for column in (*data, *partitions)}
     new = [name for name in kinds if name not in stored]
-    gone = [name for name in stored if name not in kinds and name not in keys]
+    gone = [name for name in stored if name not in kinds and name not in keys and name not in filled]
     offered = {column.name: column.type for column in hive_columns(wanted)}
     other = [name for name in stored if name in offered and offered[name] != stored[name]]
     if on_schema_change == "fail" and (new or gone or other):
@@ -285,6 +298,15 @@ def plan_change(
     types = dict(stored)
     if syncs:
         types.update({name: offered[name] for name in other if name not in keys})
+    widening = on_schema_change == "append_and_widen"
+    if widening:
+        types.update(
+            {
+                name: offered[name]
+                for name in other
+                if name not in keys and _is_wider(offered[name], stored[name])
+            }
+        )
     refused = [
         f"{name}: {offered[name]} into {types[name]}"
         for name in other
@@ -294,17 +316,54 @@ def plan_change(
         raise IncompatibleColumn(
             expected="columns that can be stored in the table's without loss",
             found="; ".join(refused),
-            action="Cast them in the model, or set on_schema_change: sync_all_columns to change the table.",
+            action="Cast them in the model"
+            + ("." if widening else ", or set on_schema_change: sync_all_columns to change the table."),
         )
     names = [column.name for column in data if not (syncs and column.name in gone)]
-    names += new if on_schema_change in ("append_new_columns", "sync_all_columns") else []
+    names += new if on_schema_change not in ("ignore", "fail") else []
     types.update({name: offered[name] for name in names if name not in types})
-    retyped = any(types[name] != stored[name] for name in names if name in stored)
+    retyped = any(
+        types[name] != stored[name] and not (widening and _is_text(types[name]))
+        for name in names
+        if name in stored
+    )
     plans = [
         ColumnPlan(name, types[name], name in kinds, name in stored, name in keys)
         for name in (*names, *(column.name for column in partitions))
     ]
     return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+
+
+def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveColumn]) -> None:
+    types = {column.name: column.type for column in stored}
+    unfit = [
+        f"{column.name} {types.get(column.name, 'missing')}"
+        for column in generated
+        if column.name not in types
+        or (
+            types[column.name] != column.type
+            and not stores_losslessly(spark_type(column.type), spark_type(types[column.name]))
+        )
+    ]
+    if unfit:
+        raise IncompatibleColumn(
+            expected="a table with the columns "
+            + ", ".join(f"{column.name} {column.type}" for column in generated),
+            found=", ".join(unfit),
+            action="Give the columns that the table has by the model's options, or run with --full-refresh.",
+        )
+
+
+def _is_text(kind: str) -> bool:
+    return kind == "string" or kind.startswith(("varchar(", "char("))
+
+
+def _is_wider(offered: str, stored: str) -> bool:
+    """Whether a type (by its Hive name) holds every value of another of its family, and more."""
+    if _is_text(offered) and _is_text(stored):
+        new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
+        return new > old
+    return _widens(spark_type(stored), spark_type(offered))
 
 
 def plan_same(data: Sequence[HiveColumn], partitions: Sequence[HiveColumn]) -> SchemaPlan:
@@ -314,17 +373,10 @@ def plan_same(data: Sequence[HiveColumn], partitions: Sequence[HiveColumn]) -> S
     return SchemaPlan(tuple(plans))
 
 
-def _wanted(feed: StructType, keep: Iterable[str] | None, commit_column: str) -> StructType:
+def _wanted(feed: StructType, keep: Iterable[str] | None) -> list[StructField]:
     """The feed's columns that reach the table."""
     kept = None if keep is None else {name.lower() for name in keep}
-    wanted = [field for field in feed.fields if kept is None or field.name.lower() in kept]
-    if commit_column and commit_column in [field.name.lower() for field in wanted]:
-        raise IncompatibleColumn(
-            expected=f"a model without the column {commit_column}, which gets the version of each commit",
-            found="that its query gives one",
-            action=f"Add except_column_list: ['{commit_column}'] to the model, or choose another commit_column.",
-        )
-    return StructType(wanted)
+    return [field for field in feed.fields if kept is None or field.name.lower() in kept]
 
 
 def spark_type(text: str) -> DataType:

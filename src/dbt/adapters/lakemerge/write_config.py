@@ -6,11 +6,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.table_schema import quote
+from dbt.adapters.lakemerge.history_layout import OPTIONS as HISTORY_OPTIONS
+from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.scd2_config import OPTIONS as SCD2_OPTIONS
+from dbt.adapters.lakemerge.scd2_config import Scd2Config
+from dbt.adapters.lakemerge.table_schema import hive_columns, quote
 
 from lakemerge.errors import InvalidConfig
+from lakemerge.kernel.definition import COMMIT_COLUMN_TYPE
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveColumn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _CHOICES = {
     "file_format": ("orc", "parquet"),
@@ -18,8 +28,15 @@ _CHOICES = {
     "on_sequence_tie": ("error", "any"),
     "on_foreign_write": ("adopt", "fail"),
     "sync": ("none", "full"),
+    "stored_as_scd_type": ("1", "2"),
     "on_rewrite": ("reprocess", "append_only", "ignore"),
     "append_layout": ("rewrite", "commit_partitioned"),
+    "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
+    "extra_fields": ("reject", "drop"),
+    "missing_fields": ("reject", "null"),
+    "unterminated_last_record": ("reject", "accept"),
+    "on_bad_record": ("quarantine", "fail", "drop"),
+    "on_changed_file": ("report", "reread", "fail"),
 }
 _MERGE_ONLY = (
     "sequence_by",
@@ -31,6 +48,15 @@ _MERGE_ONLY = (
     "sync",
     "tombstone_retention",
     "on_sequence_tie",
+    "allow_empty_sync",
+    "stored_as_scd_type",
+)
+# What these say of a matched row has no meaning where each change of a key is a version of its own.
+_NOT_WITH_SCD2 = (
+    "ignore_null_updates",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "incremental_predicates",
     "allow_empty_sync",
 )
 _COMMIT_PARTITIONED_ONLY = ("commit_column", "compact_after", "compact_below")
@@ -48,6 +74,8 @@ class WriteConfig:
         sequence_by: expressions that order the changes of a key; empty for none.
         target_file_size: bytes that data files should have, about.
         max_attempts: how often the work is redone after other commits.
+        history: how a table that keeps history lies on disk; ``None`` for any other.
+        scd2: what of a feed becomes history; ``None`` where the newest change of a key replaces those before.
         append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
         compact_after: so many small partitions of commits are merged into one; 0 for never.
         compact_below: bytes from which on a partition is not small any more.
@@ -80,13 +108,15 @@ class WriteConfig:
     compact_after: int = 20
     compact_below: int = 128 * 2**20
     tblproperties: Mapping[str, str] = field(default_factory=dict)
+    history: HistoryLayout | None = None
+    scd2: Scd2Config | None = None
 
     @classmethod
     def of(cls, config: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
         """Read a dbt config.
 
         Args:
-            strategy: the incremental strategy; ``None`` for a table or a seed.
+            strategy: the incremental strategy, or ``snapshot``; ``None`` for a table or a seed.
 
         Raises:
             InvalidConfig: some options are wrong; the message names them all.
@@ -94,6 +124,8 @@ class WriteConfig:
         problems: list[str] = []
         reader = OptionReader(config, problems)
         merges = strategy == "merge"
+        scd2 = reader.choice("stored_as_scd_type", "1") == "2"
+        keeps_history = scd2 or strategy == "snapshot"
         file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
             unique_key=_distinct(reader.names("unique_key")),
@@ -123,7 +155,13 @@ class WriteConfig:
             compact_after=reader.count("compact_after", 20, least=0),
             compact_below=reader.size("compact_below", file_size),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
+            history=HistoryLayout.of(config, problems) if keeps_history else None,
+            scd2=_scd2_of(config, reader, problems) if scd2 else None,
         )
+        if not scd2 and (given := [name for name in SCD2_OPTIONS if config.get(name)]):
+            problems.append(f"{', '.join(given)} only have a meaning with stored_as_scd_type 2")
+        if not keeps_history and (given := [name for name in HISTORY_OPTIONS if config.get(name)]):
+            problems.append(f"{', '.join(given)} only have a meaning for tables that keep history")
         problems += result._contradictions(
             merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
         )
@@ -155,6 +193,20 @@ class WriteConfig:
             problems.append("apply_as_truncates goes with whole-row updates only")
         if self.sync == "full" and (self.apply_as_truncates or self.incremental_predicates):
             problems.append("sync 'full' goes with neither apply_as_truncates nor incremental_predicates")
+        if self.scd2:
+            problems += self._contradictions_of_scd2()
+        return problems
+
+    def _contradictions_of_scd2(self) -> list[str]:
+        problems = [
+            f"{name} has no meaning with stored_as_scd_type 2"
+            for name in _NOT_WITH_SCD2
+            if getattr(self, name)
+        ]
+        if not self.sequence_by:
+            problems.append("stored_as_scd_type 2 needs sequence_by")
+        if self.sync == "full":
+            problems.append("sync 'full' has no meaning with stored_as_scd_type 2: use a snapshot")
         return problems
 
     def _layout_contradictions(self, strategy: str | None, given: list[str]) -> list[str]:
@@ -222,6 +274,57 @@ class WriteConfig:
             return [name for name in columns if name.lower() in listed]
         return [name for name in columns if name.lower() not in listed]
 
+    def generated(
+        self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
+    ) -> tuple[HiveColumn, ...]:
+        """The table's columns that the write fills itself.
+
+        Args:
+            base: the version that is written to; ``None`` for a new table.
+            table: its name, for messages.
+            commit_column: of a table of the append kind, the last partition column.
+
+        Raises:
+            InvalidConfig: the model gives such a column itself.
+        """
+        if commit_column:
+            self._require_free(commit_column, feed)
+            return (HiveColumn(commit_column, COMMIT_COLUMN_TYPE),)
+        if self.history is None:
+            return ()
+        layout = self.history.met(base)
+        layout.tell_kept(self.history, table)
+        return (*self._scd2_columns(feed), *layout.columns)
+
+    def _require_free(self, commit_column: str, feed: DataFrame) -> None:
+        if commit_column in [name.lower() for name in self.keeps(feed.columns)]:
+            raise InvalidConfig(
+                expected=f"a model without the column {commit_column}, which gets the version of each commit",
+                found="that its query gives one",
+                action=f"Add except_column_list: ['{commit_column}'] to the model, or choose another commit_column.",
+            )
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The partition columns of a table that is made of this model, those that the write fills included."""
+        if self.history is not None:
+            return tuple(self.history.partition_by(self.partition_by))
+        return (*self.partition_by, *filter(None, (self.new_commit_column,)))
+
+    def _scd2_columns(self, feed: DataFrame) -> tuple[HiveColumn, ...]:
+        if self.scd2 is None:
+            return ()
+        clashing = [name for name in self.keeps(feed.columns) if name.lower() in self.scd2.columns]
+        if clashing:
+            raise InvalidConfig(
+                expected=f"a model without the columns of the history ({', '.join(self.scd2.columns)})",
+                found=", ".join(clashing),
+                action="Leave them out with except_column_list, or set other history_column_names.",
+            )
+        kind = hive_columns(feed.selectExpr(f"{self.sequence} as sequence_by").schema)[0].type
+        known = ("bigint", "bigint") if self.scd2.bitemporal else ()
+        return tuple(map(HiveColumn, self.scd2.columns, (kind, kind, *known)))
+
     def updates(self, column: str) -> bool:
         """Whether a matched row takes this column from the change."""
         if self.merge_update_columns:
@@ -231,6 +334,16 @@ class WriteConfig:
     @property
     def quoted_partitions(self) -> list[str]:
         return [quote(name.lower()) for name in self.partition_by]
+
+
+def _scd2_of(config: Mapping[str, Any], reader: OptionReader, problems: list[str]) -> Scd2Config:
+    return Scd2Config.of(
+        config.get("history_column_names"),
+        reader.names("track_history_column_list"),
+        reader.names("track_history_except_column_list"),
+        reader.flag("bitemporal", False),
+        problems,
+    )
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -155,6 +155,37 @@ class TestPrePostModelHooksOnSeedsPlusPrefixed(
     prefix = "+"
 
 
+class SnapshotHooks:
+    """A snapshot's rows written anew by hooks, which lakemerge takes in as what another program did."""
+
+    folder = "test-snapshots"
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        names = "a, b, c, dbt_scd_id, dbt_updated_at, dbt_valid_from, dbt_valid_to"
+        hooks = [
+            "alter table {{ this }} add columns (new_col int)",
+            f"create table {{{{ this }}}}_copy stored as orc as select {names}, 1, __closed_in from {{{{ this }}}}",
+            "insert overwrite table {{ this }} select * from {{ this }}_copy",
+        ]
+        return {
+            "snapshot-paths": [self.folder],
+            "snapshots": {"post-hook": hooks},
+            "seeds": {"quote_columns": False},
+        }
+
+
+class TestPrePostModelHooksOnSnapshots(SnapshotHooks, test_model_hooks.BasePrePostModelHooksOnSnapshots):
+    pass
+
+
+@pytest.mark.slow
+class TestPrePostSnapshotHooksInConfigKwargs(
+    SnapshotHooks, test_model_hooks.BasePrePostSnapshotHooksInConfigKwargs
+):
+    folder = "test-kwargs-snapshots"
+
+
 class TestPrePostRunHooks(RunHooks, test_run_hooks.BasePrePostRunHooks):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:

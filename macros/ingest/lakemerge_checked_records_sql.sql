@@ -1,0 +1,38 @@
+{#
+    The records of a group as rows, with whether they may be rows: `__ok`. Three layers, so that no value is computed
+    twice: parts, values, checks.
+
+    Args:
+        plan: how records become rows: an IngestPlan.
+        group: the files or records that are read alike: a RecordGroup.
+#}
+{%- macro lakemerge_checked_records_sql(plan, group) -%}
+select
+    *,
+    coalesce(
+        {%- for rule in lakemerge_record_sound_sql(plan, group) %}
+        ({{ rule[0] }}) and
+        {%- endfor %}
+        {%- for column in plan.columns %}
+        {%- set exact = lakemerge_field_exact_sql(plan, group, column) %}
+        {%- if exact != 'true' %}
+        ({{ exact }}) and
+        {%- endif %}
+        {%- endfor %}
+        {%- for broken in plan.constraints.values() %}
+        not coalesce({{ broken }}, false) and
+        {%- endfor %}
+        true,
+        false
+    ) as __ok
+from (
+    select
+        {%- for column in plan.columns %}
+        {{ lakemerge_field_value_sql(plan, group, column) }} as {{ column.quoted }},
+        {%- endfor %}
+        *
+    from (
+        {{ lakemerge_record_parts_sql(plan, group) | indent(8) }}
+    )
+)
+{%- endmacro -%}

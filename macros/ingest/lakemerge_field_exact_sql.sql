@@ -1,0 +1,14 @@
+{# Whether a column's value is null, or all that the record says; see `lakemerge_text_exact_sql`. #}
+{%- macro lakemerge_field_exact_sql(plan, group, record_column) -%}
+    {%- set field = group.field_sql(record_column) -%}
+    {%- if record_column.constant or field is none -%}
+        true
+    {%- elif group.is_typed -%}
+        {{ group.typed[record_column.name].exact }}
+    {%- elif group.format == 'json' -%}
+        {{ field }} is null or is_variant_null({{ field }}) or ({{ lakemerge_json_exact_sql(record_column.type, field, plan.options) }})
+    {%- else -%}
+        {%- set exact = lakemerge_text_exact_sql(record_column.type, field, record_column.quoted, plan.options) -%}
+        {{ 'true' if exact == 'true' else group.null_sql(record_column) ~ ' or (' ~ exact ~ ')' }}
+    {%- endif -%}
+{%- endmacro -%}

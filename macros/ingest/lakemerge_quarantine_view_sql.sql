@@ -1,0 +1,15 @@
+{# A view of what is in quarantine, by reason and column; written so that Hive and Trino read it too. #}
+{%- macro lakemerge_quarantine_view_sql(view, quarantine) -%}
+create or replace view {{ view }} as
+select
+    reason,
+    column_name,
+    count(*) as records,
+    count(distinct file) as files,
+    min(batch) as first_batch,
+    max(batch) as last_batch,
+    max(replays) as most_replays,
+    min(reason_text) as example
+from {{ quarantine }}
+group by reason, column_name
+{%- endmacro -%}

@@ -1,0 +1,90 @@
+{#
+    The records of a view, taken apart into their fields by the declared format alone.
+
+    Columns besides those of the view: `__tokens` (texts by position) or `__fields` (JSON values by name); `__plain`,
+    whether no quote or escape stands in the record; `__well_formed`, whether it keeps the format's rules.
+
+    Args:
+        plan: how records become rows: an IngestPlan.
+        group: the files or records that are read alike: a RecordGroup.
+#}
+{%- macro lakemerge_record_parts_sql(plan, group) -%}
+    {%- set text = plan.text_sql -%}
+    {%- if group.format == 'delimited' -%}
+        {{ _lakemerge_delimited_parts_sql(plan.options, group, text) }}
+    {%- elif group.format == 'json' -%}
+    {#- an array around the record, for a parser stops after the first value -#}
+select
+    *,
+    __objects[0] as __fields,
+    size(__objects) = 1 as __well_formed
+from (
+    select
+        *,
+        from_json(
+            concat('[', {{ text }}, ']'),
+            'array<map<string,variant>>',
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+        ) as __objects
+    from {{ group.view }}
+)
+    {%- elif group.format == 'regex' -%}
+select
+    *,
+    if(__well_formed, array(
+        {%- for number in range(1, group.size + 1) -%}
+            regexp_extract({{ text }}, {{ plan.pattern_sql }}, {{ number }}){{ ', ' if not loop.last }}
+        {%- endfor -%}
+    ), null) as __tokens
+from (
+    select *, {{ text }} rlike {{ plan.pattern_sql }} as __well_formed from {{ group.view }}
+)
+    {%- else -%}
+select * from {{ group.view }}
+    {%- endif -%}
+{%- endmacro -%}
+
+{# A delimited record: split where nothing is quoted or escaped, else matched field by field. #}
+{%- macro _lakemerge_delimited_parts_sql(options, group, text) -%}
+    {%- set delimiter = adapter.string_literal(options.field_delimiter) -%}
+    {%- set split = 'split(' ~ text ~ ', ' ~ adapter.split_pattern(options.field_delimiter) ~ ', -1)' -%}
+    {%- set signs = [options.quote, options.escape] | select | list -%}
+    {%- if not signs -%}
+select *, {{ split }} as __tokens from {{ group.view }}
+    {%- else -%}
+select
+    *,
+    if(__plain, {{ split }}, transform(
+        regexp_extract_all(concat({{ delimiter }}, {{ text }}), {{ adapter.string_literal(options.field_pattern) }}, 1),
+        token -> {{ _lakemerge_unquoted_sql('token', options) }}
+    )) as __tokens,
+    __plain or concat({{ delimiter }}, {{ text }}) rlike {{ adapter.string_literal(options.row_pattern) }} as __well_formed
+from (
+    select
+        *,
+        {% for sign in signs %}instr({{ text }}, {{ adapter.string_literal(sign) }}) = 0{{ ' and ' if not loop.last }}{% endfor %} as __plain
+    from {{ group.view }}
+)
+    {%- endif -%}
+{%- endmacro -%}
+
+{# The text of a field as it stands in the record; null where it is the null literal, unquoted. #}
+{%- macro _lakemerge_unquoted_sql(token, options) -%}
+    {%- set quote = adapter.string_literal(options.quote) -%}
+    {%- set inner = 'substr(' ~ token ~ ', 2, length(' ~ token ~ ') - 2)' -%}
+    {%- if options.escape -%}
+        {%- set escape = adapter.string_literal(options.escaped_pattern) -%}
+        {%- set inner = 'regexp_replace(' ~ inner ~ ', ' ~ escape ~ ", '$1')" -%}
+        {%- set plain = 'regexp_replace(' ~ token ~ ', ' ~ escape ~ ", '$1')" -%}
+    {%- else -%}
+        {%- set inner = 'replace(' ~ inner ~ ', ' ~ adapter.string_literal(options.quote * 2) ~ ', ' ~ quote ~ ')' -%}
+        {%- set plain = token -%}
+    {%- endif -%}
+    case
+        when {{ token }} = {{ adapter.string_literal(options.null_literal) }} then null
+        {%- if options.quote %}
+        when startswith({{ token }}, {{ quote }}) then {{ inner }}
+        {%- endif %}
+        else {{ plain }}
+    end
+{%- endmacro -%}

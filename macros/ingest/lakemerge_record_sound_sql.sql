@@ -1,0 +1,51 @@
+{#
+    The rules that a record as a whole must keep, each as a list of SQL that is true where it does, the code of the
+    reason and SQL of its text.
+#}
+{%- macro lakemerge_record_sound_sql(plan, group) -%}
+    {%- set rules = [] -%}
+    {%- if not group.is_typed -%}
+        {%- do rules.append([plan.valid_sql, 'bad_encoding', "'its bytes are not " ~ plan.options.encoding ~ "'"]) -%}
+    {%- endif -%}
+    {%- for problem in group.problems -%}
+        {%- do rules.append(['false', problem[0], adapter.string_literal(problem[1])]) -%}
+    {%- endfor -%}
+    {%- if group.has_marks and plan.rejects_unterminated -%}
+        {%- do rules.append(['not __unterminated', 'truncated_record', "'the file ends in this record, without a line delimiter'"]) -%}
+    {%- endif -%}
+    {%- if group.format == 'delimited' -%}
+        {%- if plan.options.quote or plan.options.escape -%}
+            {%- do rules.append(['__well_formed', 'malformed_quotes', "'a quoted field is not closed before the delimiter, or a quote stands in one that is not quoted'"]) -%}
+        {%- endif -%}
+        {%- set found = "concat('expected " ~ group.size ~ " fields, found ', size(__tokens))" -%}
+        {%- if plan.options.missing_fields == 'reject' -%}
+            {%- do rules.append(['size(__tokens) >= ' ~ group.size, 'missing_field', found]) -%}
+        {%- endif -%}
+        {%- if plan.options.extra_fields == 'reject' -%}
+            {%- do rules.append(['size(__tokens) <= ' ~ group.size, 'extra_field', found]) -%}
+        {%- endif -%}
+    {%- elif group.format == 'regex' -%}
+        {%- do rules.append(['__well_formed', 'no_match', "'the pattern does not match the record'"]) -%}
+    {%- elif group.format == 'json' -%}
+        {%- do rules.extend(_lakemerge_json_rules(plan, group)) -%}
+    {%- endif -%}
+    {{- return(rules) -}}
+{%- endmacro -%}
+
+{# Those of a JSON object. #}
+{%- macro _lakemerge_json_rules(plan, group) -%}
+    {%- set names = group.field_names_sql -%}
+    {%- set extra = 'array_except(map_keys(__fields), array(' ~ names ~ '))' -%}
+    {%- set missing = 'array_except(array(' ~ names ~ '), map_keys(__fields))' -%}
+    {%- set rules = [
+        ['__well_formed and __fields is not null', 'malformed_json', "'it is not one JSON object'"],
+        ['size(array_distinct(map_keys(__fields))) = size(__fields)', 'duplicate_field', "'a field stands in it twice'"]
+    ] -%}
+    {%- if plan.options.missing_fields == 'reject' -%}
+        {%- do rules.append(['size(' ~ missing ~ ') = 0', 'missing_field', "concat('missing: ', array_join(" ~ missing ~ ", ', '))"]) -%}
+    {%- endif -%}
+    {%- if plan.options.extra_fields == 'reject' -%}
+        {%- do rules.append(['size(' ~ extra ~ ') = 0', 'extra_field', "concat('not declared: ', array_join(" ~ extra ~ ", ', '))"]) -%}
+    {%- endif -%}
+    {{- return(rules) -}}
+{%- endmacro -%}

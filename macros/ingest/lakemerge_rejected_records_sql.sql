@@ -1,0 +1,37 @@
+{# The records that break a rule, in the columns of the quarantine, each with its problems; see `published.py`. #}
+{%- macro lakemerge_rejected_records_sql(plan) -%}
+select
+    record,
+    record_bytes,
+    file,
+    line,
+    problems[0].reason as reason,
+    problems[0].column_name as column_name,
+    problems[0].reason_text as reason_text,
+    problems,
+    fields,
+    file_modified,
+    batch,
+    quarantined_at,
+    replays
+from (
+    {%- for group in plan.groups %}
+    select
+        {{ 'to_json(__row)' if group.is_typed else plan.record_sql }} as record,
+        {{ 'cast(null as binary)' if group.is_typed else plan.record_bytes_sql }} as record_bytes,
+        __file as file,
+        __line as line,
+        {{ lakemerge_record_problems_sql(plan, group) | indent(8) }} as problems,
+        {{ group.fields_sql }} as fields,
+        __file_modified as file_modified,
+        __batch as batch,
+        __ingested_at as quarantined_at,
+        __replays as replays
+    from (
+        {{ lakemerge_checked_records_sql(plan, group) | indent(8) }}
+    )
+    where not __ok
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+)
+{%- endmacro -%}

@@ -1,0 +1,52 @@
+{#
+    The value that a text stands for; null where it is none of the type.
+
+    Args:
+        type: a ValueType.
+        text: SQL of the text, not null.
+        options: the model's IngestOptions.
+#}
+{%- macro lakemerge_text_value_sql(type, text, options) -%}
+    {%- set kind = type.kind -%}
+    {%- if kind in ('string', 'char') -%}
+        {{ text }}
+    {%- elif kind == 'date' and options.date_format -%}
+        cast(try_to_timestamp({{ text }}, {{ adapter.string_literal(options.date_format) }}) as date)
+    {%- elif kind == 'timestamp' and options.timestamp_format -%}
+        try_to_timestamp({{ text }}, {{ adapter.string_literal(options.timestamp_format) }})
+    {%- elif kind == 'binary' -%}
+        try_to_binary({{ text }}, 'base64')
+    {%- elif kind in ('array', 'map', 'struct') -%}
+        {{ _lakemerge_text_collection_sql(type, lakemerge_text_items_sql(text, options), options) }}
+    {%- else -%}
+        try_cast({{ text }} as {{ type.sql }})
+    {%- endif -%}
+{%- endmacro -%}
+
+{# A collection of the texts of its items. #}
+{%- macro _lakemerge_text_collection_sql(type, items, options) -%}
+    {%- if type.kind == 'array' -%}
+        transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'item', options) }})
+    {%- elif type.kind == 'struct' -%}
+        named_struct(
+            {%- for name, member in type.members -%}
+                {{ adapter.string_literal(name) }}, {{ _lakemerge_item_sql(member, 'get(' ~ items ~ ', ' ~ loop.index0 ~ ')', options) }}{{ ', ' if not loop.last }}
+            {%- endfor -%}
+        )
+    {%- else -%}
+        {%- set separator = adapter.split_pattern(options.map_key_delimiter) -%}
+        {%- set keys -%}
+            transform({{ items }}, item -> {{ _lakemerge_item_sql(type.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }})
+        {%- endset -%}
+        {%- set values -%}
+            transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
+        {%- endset -%}
+        {#- a map of equal or null keys ends the query -#}
+        if(exists({{ keys }}, key -> key is null) or size(array_distinct({{ keys }})) < size({{ keys }}), null, map_from_arrays({{ keys }}, {{ values }}))
+    {%- endif -%}
+{%- endmacro -%}
+
+{# The value of an item, null where its text says so. #}
+{%- macro _lakemerge_item_sql(type, text, options) -%}
+    if({{ text }} = {{ adapter.string_literal(options.null_literal) }}, null, {{ lakemerge_text_value_sql(type, text, options) }})
+{%- endmacro -%}

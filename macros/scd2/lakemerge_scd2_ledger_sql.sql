@@ -1,0 +1,38 @@
+{#
+    What a history's ledger has to remember of this merge; and all that it remembers, where it is written anew.
+
+    Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate'), __row (of a change, as it came),
+    __recorded_at.
+#}
+{%- macro lakemerge_scd2_ledger_sql(scd2, has_ledger, anew) -%}
+{%- set keys = lakemerge_keys_sql(scd2.merge) -%}
+select
+    {{ keys }},
+    told.__sequence,
+    told.__kind,
+    told.__row,
+    current_timestamp() as __recorded_at
+from lakemerge_versions
+lateral view explode(__forgotten) exploded as told
+union all
+select
+    {% for key in scd2.keys %}cast(null as {{ key.plan.type }}) as __key_{{ loop.index }},
+    {% endfor -%}
+    __sequence,
+    'truncate' as __kind,
+    cast(null as {{ scd2.row_type }}) as __row,
+    current_timestamp() as __recorded_at
+from (
+    {{ lakemerge_scd2_new_truncates_sql(has_ledger) | indent(4) }}
+)
+{%- if anew %}
+union all
+select
+    {{ keys }},
+    __sequence,
+    __kind,
+    __row,
+    __recorded_at
+from lakemerge_ledger
+{%- endif %}
+{%- endmacro -%}

@@ -1,0 +1,9 @@
+{# The keys that the feed changes, and from which place in the order on (__from). #}
+{%- macro lakemerge_scd2_touched_keys_sql(scd2) -%}
+select
+    {{ lakemerge_keys_sql(scd2.merge) }},
+    min(__sequence) as __from
+from lakemerge_changes
+where not __is_truncate
+group by {{ lakemerge_keys_sql(scd2.merge) }}
+{%- endmacro -%}

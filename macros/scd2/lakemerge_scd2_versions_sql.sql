@@ -1,0 +1,129 @@
+{#
+    What the history of the keys in question comes to. Changes that follow on each other and agree in the tracked
+    columns are one version, with the values of the last; it ends where anything else happens to the key. A truncate comes
+    after the changes of its place in the order, which are void with it.
+
+    Columns: __key_1…, __start, __end, __row (of the version that the table will hold), __is_version (false of a delete,
+    and of a version that a truncate leaves no room), __stored (the stored versions that these changes began),
+    __forgotten (the changes that only the ledger can remember from now on), __contradicts (a change says something else
+    than one known with its sequence), __known_changes (how many changes of the feed were known), __is_same (the table
+    holds this version as it is).
+#}
+{%- macro lakemerge_scd2_versions_sql(scd2, met, has_ledger, truncates) -%}
+{%- set keys = lakemerge_keys_sql(scd2.merge) -%}
+with events as (
+    {{ lakemerge_scd2_events_sql(scd2, met, has_ledger) | indent(4) }}
+),
+
+hashed as (
+    select /*+ repartition({{ keys }}) */
+        *,
+        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash
+    from events
+),
+
+dated as (
+    select
+        hashed.*,
+        {{ 'truncates.__sequences' if truncates else 'cast(array() as array<' ~ scd2.start_at.type ~ '>)' }} as __truncates
+    from hashed
+    {%- if truncates %}
+    cross join (
+        {{ lakemerge_scd2_truncates_sql(has_ledger) | indent(8) }}
+    ) as truncates
+    where not (hashed.__source = 3 and array_contains(truncates.__sequences, hashed.__sequence))
+    {%- endif %}
+),
+
+placed as (
+    select
+        *,
+        row_number() over (partition by {{ keys }}, __sequence order by __source) as __place,
+        first_value(__stored, true) over (
+            partition by {{ keys }}, __sequence order by __source
+            rows between unbounded preceding and unbounded following
+        ) as __began,
+        max(if(__source = 4, __hash, null)) over (partition by {{ keys }}, __sequence) as __told_hash,
+        min(if(__source = 1, null, __sequence)) over (partition by {{ keys }}) as __first,
+        array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
+    from dated
+),
+
+linked as (
+    select
+        *,
+        lag(struct(__is_delete, __truncated, {{ lakemerge_scd2_tracked_sql(scd2) }} as __tracked)) over by_time as __before,
+        lead(__sequence) over by_time as __next
+    from placed
+    where __place = 1 and __sequence >= __first
+    window by_time as (partition by {{ keys }} order by __sequence)
+),
+
+followed as (
+    select
+        *,
+        __before is null or __before.__is_delete or coalesce(__before.__truncated < __sequence, false) as __is_first,
+        coalesce(__truncated = __sequence, false) as __is_void,
+        least(__next, __truncated) as __until
+    from linked
+),
+
+numbered as (
+    select
+        *,
+        sum(
+            if(
+                not (__is_delete or __is_first or __is_void)
+                and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked,
+                0,
+                1
+            )
+        ) over (partition by {{ keys }} order by __sequence) as __version
+    from followed
+),
+
+versions as (
+    select
+        {{ keys }},
+        min(__sequence) as __start,
+        max_by(__until, __sequence) as __end,
+        max_by(__row, __sequence) as __row,
+        bool_and(not __is_delete) as __is_change,
+        collect_list(__began) as __stored,
+        collect_list(
+            if(__source = 1, null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
+        ) as __told,
+        count(*) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
+        bool_or(__source < 4 and __told_hash <> __hash) as __contradicts,
+        count_if(__source < 4 and __told_hash is not null) as __known_changes
+    from numbered
+    group by {{ keys }}, __version
+),
+
+bounded as (
+    select
+        *,
+        __is_change and coalesce(__start < __end, true) as __is_version,
+        get(__stored, 0) as __old
+    from versions
+)
+
+select
+    {{ keys }},
+    __start,
+    __end,
+    __row,
+    __is_version,
+    __stored,
+    if(__is_forgotten, __told, filter(__told, event -> false)) as __forgotten,
+    __contradicts,
+    __known_changes,
+    (
+        __is_version
+        and size(__stored) = 1
+        and __old.__start = __start
+        and __old.__end <=> __end
+        and {{ lakemerge_rows_equal_sql(scd2.merge, '__old.__row', '__row') }}
+    ) as __is_same
+from bounded
+{%- endmacro -%}

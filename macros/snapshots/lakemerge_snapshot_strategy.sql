@@ -1,0 +1,11 @@
+{#
+    What the snapshot's strategy says: `unique_key`, `updated_at`, `row_changed`, `scd_id` and `hard_deletes`.
+
+    dbt's contract for strategies: rows of the table go by `snapshotted_data`, those of the source by `source_data`.
+#}
+{%- macro lakemerge_snapshot_strategy(target_exists) -%}
+    {%- set strategy_macro = strategy_dispatch(config.get('strategy')) -%}
+    {%- set strategy = strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_exists) -%}
+    {%- do strategy.update({'scd_id': lakemerge_distinct_scd_id_sql(strategy)}) -%}
+    {{- return(strategy) -}}
+{%- endmacro -%}

@@ -1,0 +1,16 @@
+{#
+    The source's rows in the table's types, with their keys, and __source_rows: how many have the key.
+
+    Counted by the shuffle that the comparison with the table needs as well.
+#}
+{%- macro lakemerge_source_rows_sql(snapshot, strategy) -%}
+select
+    *,
+    count(*) over (partition by {{ lakemerge_snapshot_keys_sql(snapshot) }}) as __source_rows
+from (
+    select
+        *,
+        {{ unique_key_fields(strategy.unique_key) }}
+    from lakemerge_typed_feed
+)
+{%- endmacro -%}

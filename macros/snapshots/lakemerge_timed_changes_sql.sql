@@ -1,0 +1,41 @@
+{#
+    The changes with the time that each takes effect at, __begins, and whether that is the time of this run and not
+    the source's, __is_displaced.
+
+    A version begins when the source says, unless that lies before what the history already says of the key: then when
+    this run saw it. So the versions of a key never overlap, and none ends before it begins, whatever order a source's
+    times come in.
+
+    Args:
+        with_ended: whether the view `lakemerge_ended` has the last versions of keys that come back.
+#}
+{%- macro lakemerge_timed_changes_sql(snapshot, with_ended) -%}
+{%- set valid_from = snapshot.names.dbt_valid_from -%}
+{%- set scd_id = snapshot.names.dbt_scd_id -%}
+select
+    *,
+    case
+        when __action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
+        else __source.{{ valid_from }}
+    end as __begins
+from (
+    select
+        *,
+        case
+            when __action = 'update' then not coalesce(__source.{{ valid_from }} > __not_before, __not_before is null and __source.{{ valid_from }} is not null)
+            when __action = 'insert' and __last_scd_id is not null then not coalesce(__source.{{ valid_from }} >= __not_before and __source.{{ scd_id }} <> __last_scd_id, false)
+            else false
+        end as __is_displaced
+    from (
+        select {{ '/*+ broadcast(ended) */' if with_ended }}
+            changes.*,
+            {{ 'if(changes.__stored is null, ended.__ended.__valid_to, changes.__stored.' ~ valid_from ~ ')' if with_ended else 'changes.__stored.' ~ valid_from }} as __not_before,
+            {{ 'if(changes.__stored is null, ended.__ended.__scd_id, changes.__stored.' ~ scd_id ~ ')' if with_ended else 'changes.__stored.' ~ scd_id }} as __last_scd_id
+        from lakemerge_changes as changes
+        {%- if with_ended %}
+        left outer join lakemerge_ended as ended
+            on {{ lakemerge_snapshot_keys_equal_sql(snapshot, 'changes', 'ended') }}
+        {%- endif %}
+    )
+)
+{%- endmacro -%}

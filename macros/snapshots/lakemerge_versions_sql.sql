@@ -1,0 +1,25 @@
+{# The rows that a snapshot writes for the changed keys: versions that end, and those that begin. From `lakemerge_timed`. #}
+{%- macro lakemerge_versions_sql(snapshot) -%}
+select
+    {%- for column in snapshot.columns %}
+    {{ lakemerge_closed_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from lakemerge_timed
+where __action in ('update', 'delete')
+union all
+select
+    {%- for column in snapshot.columns %}
+    {{ lakemerge_begun_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from lakemerge_timed
+where __action in ('insert', 'update')
+{%- if snapshot.marks_deletes %}
+union all
+select
+    {%- for column in snapshot.columns %}
+    {{ lakemerge_deletion_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from lakemerge_timed
+where __action = 'delete'
+{%- endif %}
+{%- endmacro -%}

@@ -1,0 +1,42 @@
+"""Which version a table had at a time, for questions of people: commits are ordered by number and never by a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from lakemerge.errors import InvalidConfig
+from lakemerge.kernel.manifest import Manifest
+
+
+def version_at(commits: Sequence[Manifest], at: str) -> int:
+    """The last version that was committed by a time; 0 before the first.
+
+    Args:
+        commits: the table's commits, the newest first, as far as they are kept.
+        at: ISO 8601; UTC where it names no zone.
+
+    Raises:
+        InvalidConfig: the text is no time, or the commits that would tell are vacuumed.
+    """
+    time = _time(at)
+    for commit in commits:
+        if datetime.fromisoformat(commit.committed_at) <= time:
+            return commit.version
+    if commits and commits[-1].parent is not None:
+        raise InvalidConfig(
+            expected=f"a time of which commits are kept, from {commits[-1].committed_at} on",
+            found=at,
+            action="Give the version itself: the rows of a bitemporal history have it in known_from and known_to.",
+        )
+    return 0
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidConfig(
+            expected="a time such as 2026-03-01 12:00:00", found=repr(text), action="Correct it."
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

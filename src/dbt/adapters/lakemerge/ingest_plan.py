@@ -1,0 +1,147 @@
+"""How records become rows: what macros need to know to build the SQL of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.ingest_options import IngestOptions
+from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField
+from dbt.adapters.lakemerge.table_schema import literal
+
+if TYPE_CHECKING:
+    from lakemerge.kernel.filesystem import FileEntry
+
+# Texts that no cast takes for a value, so that a null needs no test of its own before it.
+_NEVER_VALUES = ("\\N", "", "NULL", "null", "-", "N/A", "NA")
+_WHOLE_TEXTS = ("string", "char", "array", "map", "struct", "binary")
+
+
+@dataclass(frozen=True)
+class RecordGroup:
+    """Records that are read alike: of one format and with the same fields.
+
+    Attributes:
+        view: the temporary view that holds them.
+        format: that of the records; of quarantined ones, that of their text.
+        fields: the fields' names in the order of the record.
+        named: whether the file itself names its fields.
+        options: the model's.
+        typed: of files that have types of their own, how each column is taken from them.
+        problems: what is wrong with all records of the group: code and text.
+        has_marks: whether the view says which record its file ends in, without a line delimiter.
+    """
+
+    view: str
+    format: str
+    fields: tuple[str, ...]
+    options: IngestOptions
+    named: bool = False
+    typed: Mapping[str, TypedField] = field(default_factory=dict)
+    problems: tuple[tuple[str, str], ...] = ()
+    has_marks: bool = False
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the records have types of their own, rather than texts."""
+        return self.format in ("orc", "parquet", "avro")
+
+    @property
+    def size(self) -> int:
+        """The number of fields of a record."""
+        return len(self.fields)
+
+    def field_sql(self, column: RecordColumn) -> str | None:
+        """SQL of a column's field, over the parts of a record; ``None`` where these records have no such field."""
+        if self.is_typed:
+            found = self.typed.get(column.name)
+            return found.value if found else None
+        if self.format == "json":
+            return f"__fields[{literal(column.field)}]"
+        return f"get(__tokens, {self.fields.index(column.field)})" if column.field in self.fields else None
+
+    def null_sql(self, column: RecordColumn) -> str:
+        """SQL that is true where a text field says null."""
+        token = self.field_sql(column)
+        said = f"{token} = {literal(self.options.null_literal)}"
+        if self.format == "delimited" and (self.options.quote or self.options.escape):
+            return f"({token} is null or (__plain and {said}))"
+        return f"({token} is null or {said})" if self.options.missing_fields == "null" else f"({said})"
+
+    def tests_null(self, column: RecordColumn) -> bool:
+        """Whether a text that says null could be taken for a value."""
+        return column.type.kind in _WHOLE_TEXTS or self.options.null_literal not in _NEVER_VALUES
+
+    @property
+    def field_names_sql(self) -> str:
+        """The declared fields' names as SQL literals."""
+        return ", ".join(literal(name) for name in self.fields)
+
+    @property
+    def fields_sql(self) -> str:
+        """The names that the file gives its fields, for a later reading; null where it gives none."""
+        return f"array({self.field_names_sql})" if self.named else "cast(null as array<string>)"
+
+
+@dataclass
+class IngestPlan:
+    """How the records of one run become rows.
+
+    Attributes:
+        columns: those of the table, without the commit column.
+        constraints: SQL that finds rows which break a constraint, by its name.
+        groups: the records; empty as long as no files are chosen.
+        files: what is read.
+        batch: the number of this batch.
+        tasks: how many tasks write rows that are not gathered by partitions.
+        most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
+    """
+
+    options: IngestOptions
+    columns: tuple[RecordColumn, ...]
+    constraints: Mapping[str, str]
+    groups: Sequence[RecordGroup] = ()
+    files: Sequence[FileEntry] = ()
+    batch: int = 0
+    tasks: int = 1
+    most_bytes: int = 0
+
+    @property
+    def text_sql(self) -> str:
+        """SQL of a record's text."""
+        if self.options.encoding == "ISO-8859-1":
+            return "decode(cast(__raw as binary), 'ISO-8859-1')"
+        return "__raw"
+
+    @property
+    def valid_sql(self) -> str:
+        """SQL that is true where a record's bytes are a text of the declared encoding."""
+        if self.options.encoding == "UTF-8":
+            return "is_valid_utf8(__raw)"
+        return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
+
+    @property
+    def record_sql(self) -> str:
+        """SQL of a record as people read it, whatever its bytes."""
+        return self.text_sql if self.options.encoding == "ISO-8859-1" else "make_valid_utf8(__raw)"
+
+    @property
+    def record_bytes_sql(self) -> str:
+        """SQL of a record's bytes where its text is not enough to read it again."""
+        return f"if(cast({self.record_sql} as binary) = cast(__raw as binary), null, cast(__raw as binary))"
+
+    @property
+    def pattern_sql(self) -> str:
+        """A regular expression that matches a whole record, as a literal."""
+        return literal(f"^(?:{self.options.pattern})$")
+
+    @property
+    def rejects_unterminated(self) -> bool:
+        """Whether a last record without a line delimiter is taken for a truncated one."""
+        return self.options.unterminated_last_record == "reject"
+
+    @property
+    def file_fields(self) -> tuple[str, ...]:
+        """The fields that records are expected to have, in order."""
+        return tuple(column.field for column in self.columns if not column.constant)

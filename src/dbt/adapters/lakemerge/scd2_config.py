@@ -1,0 +1,97 @@
+"""The options of a merge that keeps history (``stored_as_scd_type: 2``); names are those of Spark AUTO CDC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: The options that have a meaning with ``stored_as_scd_type: 2`` only.
+OPTIONS = (
+    "track_history_column_list",
+    "track_history_except_column_list",
+    "history_column_names",
+    "bitemporal",
+)
+# Column names by the word that history_column_names takes.
+_NAMES = {
+    "auto_cdc": {"start_at": "__start_at", "end_at": "__end_at"},
+    "dbt": {"start_at": "dbt_valid_from", "end_at": "dbt_valid_to"},
+}
+_KNOWN = {"known_from": "__known_from", "known_to": "__known_to"}
+
+
+@dataclass(frozen=True)
+class Scd2Config:
+    """What of a feed becomes history, and in which columns.
+
+    Attributes:
+        start_at, end_at: the columns of a version's bounds: the sequence that it begins with, and the one that ends
+            it (null while it is the current one). All names are in lower case, as Hive keeps them.
+        tracked: the columns whose changes make a new version; empty for all but ``untracked``.
+        bitemporal: whether rows that a later commit corrects are kept, with the versions of the table that had them.
+        known_from, known_to: the columns of these versions of the table.
+    """
+
+    start_at: str = "__start_at"
+    end_at: str = "__end_at"
+    tracked: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    bitemporal: bool = False
+    known_from: str = "__known_from"
+    known_to: str = "__known_to"
+
+    @classmethod
+    def of(
+        cls,
+        names: Any,
+        tracked: tuple[str, ...],
+        untracked: tuple[str, ...],
+        bitemporal: bool,
+        problems: list[str],
+    ) -> Scd2Config:
+        """Check the options; what is wrong with them is added to ``problems``.
+
+        Args:
+            names: ``auto_cdc`` (the default), ``dbt``, or names by ``start_at``, ``end_at``, ``known_from``,
+                ``known_to``.
+        """
+        if tracked and untracked:
+            problems.append(
+                "track_history_column_list and track_history_except_column_list exclude each other"
+            )
+        given = _names(names, bitemporal, problems)
+        if len(set(given.values())) < len(given):
+            problems.append(f"history_column_names must differ, not {', '.join(given.values())}")
+        lower = tuple(name.lower() for name in tracked), tuple(name.lower() for name in untracked)
+        return cls(tracked=lower[0], untracked=lower[1], bitemporal=bitemporal, **given)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that this adds to the table, without that of the layout."""
+        known = (self.known_from, self.known_to) if self.bitemporal else ()
+        return (self.start_at, self.end_at, *known)
+
+
+def _names(value: Any, bitemporal: bool, problems: list[str]) -> dict[str, str]:
+    known = dict(_NAMES["auto_cdc"] if isinstance(value, Mapping) or value is None else {})
+    if isinstance(value, Mapping):
+        wrong = {
+            key: name
+            for key, name in value.items()
+            if key not in {**known, **_KNOWN} or not isinstance(name, str) or not name.strip()
+        }
+        if wrong:
+            problems.append(
+                "history_column_names takes names for start_at, end_at, known_from and known_to; "
+                f"not {', '.join(f'{key}: {name!r}' for key, name in wrong.items())}"
+            )
+        known.update({key: name.strip().lower() for key, name in value.items() if key not in wrong})
+    elif value in _NAMES:
+        known.update(_NAMES[value])
+    elif value is not None:
+        problems.append(f"history_column_names must be auto_cdc, dbt, or names by column, not {value!r}")
+        known.update(_NAMES["auto_cdc"])
+    if not bitemporal and (unused := [key for key in _KNOWN if key in known]):
+        problems.append(f"history_column_names: {', '.join(unused)} only have a meaning with bitemporal")
+    return {**_KNOWN, **known}

@@ -1,0 +1,142 @@
+"""What lies in a landing folder, and which of it is to be read now."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lakemerge.errors import LandingNotFound
+from lakemerge.ingest.file_ledger import FileLedger
+from lakemerge.kernel import FileSystem
+from lakemerge.kernel.filesystem import FileEntry
+
+#: Names that programs give to files that they have not finished.
+UNFINISHED = (
+    "_*",
+    ".*",
+    "*.tmp",
+    "*.temp",
+    "*.part",
+    "*.partial",
+    "*.crdownload",
+    "*.inprogress",
+    "*._COPYING_",
+)
+
+
+@dataclass(frozen=True)
+class LandingRules:
+    """Which files of a landing folder are to be read.
+
+    Attributes:
+        patterns: paths or globs of files and folders; of a folder, all files at any depth.
+        ignore_names: patterns of names of files and folders to leave alone.
+        settle_seconds: a file that was changed in the last so many seconds may still grow: it is left.
+        done_marker: a name (``_SUCCESS``): files are read when their folder has it; or one with a ``*``
+            (``*.done``): a file is read when there is one of that name, its own in place of the star. Empty for none.
+        reread_changed: read files again that were changed since they were read.
+        max_files, max_bytes: at most so much in one run, the oldest first; 0 for no limit. One file is always read.
+    """
+
+    patterns: tuple[str, ...]
+    ignore_names: tuple[str, ...] = UNFINISHED
+    settle_seconds: int = 10
+    done_marker: str = ""
+    reread_changed: bool = False
+    max_files: int = 0
+    max_bytes: int = 0
+
+
+@dataclass
+class Arrivals:
+    """What a look at the landing folder found.
+
+    Attributes:
+        chosen: to be read now, the oldest first.
+        changed: read before, and changed since.
+        unfinished: too young, or without their done marker.
+        backlog: to be read by a later run, for this one has as much as it may read.
+    """
+
+    chosen: list[FileEntry] = field(default_factory=list)
+    changed: list[FileEntry] = field(default_factory=list)
+    unfinished: list[FileEntry] = field(default_factory=list)
+    backlog: list[FileEntry] = field(default_factory=list)
+
+
+def look(files: FileSystem, rules: LandingRules, ledger: FileLedger, now: int) -> Arrivals:
+    """Find what is to be read.
+
+    Args:
+        ledger: what has been read.
+        now: milliseconds since 1970 by the clock that files are compared with.
+
+    Raises:
+        LandingNotFound: a path without a wildcard does not exist.
+    """
+    found = Arrivals()
+    new = []
+    markers: dict[str, bool] = {}
+    for entry in _landed(files, rules):
+        known = ledger.get(entry.path)
+        changed = known is not None and (known.size, known.modified) != (entry.size, entry.modified)
+        if changed:
+            found.changed.append(entry)
+        if known is not None and not (changed and rules.reread_changed):
+            continue
+        settled = entry.modified <= now - rules.settle_seconds * 1000
+        if settled and _is_marked(files, rules.done_marker, entry, markers):
+            new.append(entry)
+        else:
+            found.unfinished.append(entry)
+    size = 0
+    for entry in sorted(new, key=lambda entry: (entry.modified, entry.path)):
+        size += entry.size
+        full = (rules.max_files and len(found.chosen) >= rules.max_files) or (
+            rules.max_bytes and found.chosen and size > rules.max_bytes
+        )
+        (found.backlog if full or found.backlog else found.chosen).append(entry)
+    return found
+
+
+def _landed(files: FileSystem, rules: LandingRules) -> Iterator[FileEntry]:
+    """The files that the patterns name, each once."""
+    seen = set()
+    for pattern in rules.patterns:
+        matches = files.glob(pattern)
+        if not matches and not any(sign in pattern for sign in "*?[{"):
+            raise LandingNotFound(
+                expected=f"a landing folder or file {pattern}",
+                found="that there is none",
+                action="Correct `landing`, or make the folder. A glob may match nothing.",
+            )
+        for entry in matches:
+            for file in _files_of(files, entry, rules.ignore_names):
+                if file.path not in seen and not _is_marker(file.name, rules.done_marker):
+                    seen.add(file.path)
+                    yield file
+
+
+def _files_of(files: FileSystem, entry: FileEntry, ignored: Sequence[str]) -> Iterator[FileEntry]:
+    if any(fnmatch.fnmatchcase(entry.name, pattern) for pattern in ignored):
+        return
+    if not entry.is_directory:
+        yield entry
+        return
+    for child in files.list(entry.path):
+        yield from _files_of(files, child, ignored)
+
+
+def _is_marker(name: str, marker: str) -> bool:
+    return bool(marker) and fnmatch.fnmatchcase(name, marker)
+
+
+def _is_marked(files: FileSystem, marker: str, entry: FileEntry, known: dict[str, bool]) -> bool:
+    if not marker:
+        return True
+    folder = entry.path.rpartition("/")[0]
+    path = f"{folder}/{marker.replace('*', entry.name)}"
+    if path not in known:
+        known[path] = files.exists(path)
+    return known[path]

@@ -1,0 +1,58 @@
+"""How the columns of a snapshot's table may change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change
+from pyspark.sql.types import DataType, StructField, StructType
+
+from lakemerge.errors import IncompatibleColumn
+from lakemerge.kernel.metastore import HiveColumn
+
+
+@pytest.fixture(scope="class", autouse=True)
+def session(project: Any) -> None:
+    """pyspark asks a session what a type's name means."""
+    with project.adapter.connection_named("columns"):
+        assert project.adapter.handle.spark
+
+
+def widened(stored: str, offered: str) -> SchemaPlan:
+    kind = "string" if offered.startswith(("varchar", "char")) else offered
+    metadata = {"__CHAR_VARCHAR_TYPE_STRING": offered} if kind != offered else {}
+    feed = StructType([StructField("c", DataType.fromDDL(kind), True, metadata)])
+    return plan_change(feed, [HiveColumn("c", stored)], [], "append_and_widen")
+
+
+class TestColumns:
+    @pytest.mark.parametrize(
+        ("stored", "offered", "rewrites"),
+        [
+            ("int", "bigint", True),
+            ("float", "double", True),
+            ("decimal(10,2)", "decimal(12,2)", True),
+            ("date", "timestamp", True),
+            ("varchar(5)", "varchar(9)", False),
+            ("varchar(5)", "string", False),
+        ],
+    )
+    def test_a_wider_type_widens_the_column(self, stored: str, offered: str, rewrites: bool) -> None:
+        made = widened(stored, offered)
+        assert [column.type for column in made.columns] == [offered]
+        assert made.rewrites_all is rewrites
+
+    @pytest.mark.parametrize(
+        ("stored", "offered"),
+        [("bigint", "int"), ("timestamp", "date"), ("string", "varchar(5)"), ("string", "int")],
+    )
+    def test_a_type_that_fits_leaves_the_column_as_it_is(self, stored: str, offered: str) -> None:
+        made = widened(stored, offered)
+        assert [column.type for column in made.columns] == [stored]
+        assert not made.rewrites_all
+
+    @pytest.mark.parametrize(("stored", "offered"), [("int", "string"), ("decimal(10,2)", "double")])
+    def test_any_other_type_is_refused(self, stored: str, offered: str) -> None:
+        with pytest.raises(IncompatibleColumn, match=f"c: {offered} into"):
+            widened(stored, offered)

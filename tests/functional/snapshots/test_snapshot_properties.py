@@ -1,0 +1,135 @@
+"""Whatever a source shows from run to run, the history is the one that the oracle tells."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from functional.snapshots.oracle import Row, State, Version, histories
+
+_numbers = itertools.count()
+COLUMNS = "id int, name string, changed_at timestamp"
+ROWS: st.SearchStrategy[Row] = st.tuples(
+    st.sampled_from(["a", "b", None]), st.one_of(st.none(), st.integers(1, 5))
+)
+STATES = st.lists(st.dictionaries(st.integers(1, 3), ROWS), min_size=2, max_size=5)
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(FEW, max_examples=25)
+
+
+class Snapshotter:
+    """One table that states of a source are put into, as the materialization does, without a dbt invocation each."""
+
+    def __init__(self, project: Any, **config: Any) -> None:
+        self._project = project
+        self.name = f"history_{next(_numbers)}"
+        schema = project.test_schema
+        self._relation = project.adapter.Relation.create(schema=schema, identifier=self.name, type="table")
+        query = "select * from lakemerge_test_source"
+        config = {"unique_key": "id", "materialized": "snapshot", **config}
+        model = {"unique_id": self.name, "config": config, "columns": {}, "compiled_code": query}
+        self._context = {"model": model, "config": config, "this": self._relation}
+
+    def _call(self, macro: str, **arguments: Any) -> Any:
+        adapter = self._project.adapter
+        return adapter.execute_macro(macro, kwargs=arguments, context_override=self._context)
+
+    def take(self, state: State) -> None:
+        adapter = self._project.adapter
+        with adapter.connection_named(self.name):
+            spark = adapter.handle.spark
+            rows = [
+                (key, name, day and datetime.datetime(2024, 1, day)) for key, (name, day) in state.items()
+            ]
+            spark.createDataFrame(rows, COLUMNS).createOrReplaceTempView("lakemerge_test_source")
+            exists = bool(adapter.get_columns_in_relation(self._relation))
+            strategy = self._call("lakemerge_snapshot_strategy", target_exists=exists)
+            sql = self._context["model"]["compiled_code"]
+            feed = self._call("build_snapshot_table", strategy=strategy, sql=sql)
+            spark.sql(f"create or replace temporary view lakemerge_feed as {feed}")
+            options = adapter.snapshot_config(self._context["model"])
+            self._call("lakemerge_snapshot", target=self._relation, options=options)
+
+    def rows(self) -> list[Any]:
+        with self._project.adapter.connection_named(self.name):
+            rows: list[Any] = self._project.adapter.handle.spark.table(self._relation.render()).collect()
+            return rows
+
+    def drop(self) -> None:
+        with self._project.adapter.connection_named(self.name):
+            self._project.adapter.drop_table(self._relation)
+
+
+def told(expected: dict[int, list[Version]]) -> list[tuple[Any, ...]]:
+    return [
+        (key, v.name, ("time", v.begins), ("time", v.ends), v.deleted)
+        for key, all_of in expected.items()
+        for v in all_of
+    ]
+
+
+def ranked(versions: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The versions with their times by rank: what a run's time was, nobody can say beforehand."""
+    times = {
+        part[1] for version in versions for part in version if isinstance(part, tuple) and part[1] is not None
+    }
+    ranks = {time: rank for rank, time in enumerate(sorted(times))}
+    made = [
+        tuple(ranks.get(part[1]) if isinstance(part, tuple) else part for part in version)
+        for version in versions
+    ]
+    return sorted(made, key=repr)
+
+
+@pytest.fixture(scope="class")
+def ran(project: Any) -> Any:
+    run_dbt(["parse"])
+    return project
+
+
+@pytest.mark.parametrize(
+    ("strategy", "hard_deletes", "examples"),
+    [
+        pytest.param("timestamp", "invalidate", FEW),
+        pytest.param("timestamp", "new_record", MANY, marks=pytest.mark.slow),
+        pytest.param("timestamp", "invalidate", MANY, marks=pytest.mark.slow),
+        pytest.param("timestamp", "ignore", MANY, marks=pytest.mark.slow),
+        pytest.param("check", "invalidate", MANY, marks=pytest.mark.slow),
+        pytest.param("check", "new_record", MANY, marks=pytest.mark.slow),
+    ],
+)
+class TestHistories:
+    def test_a_history_is_what_the_oracle_tells(
+        self, ran: Any, strategy: str, hard_deletes: str, examples: settings
+    ) -> None:
+        options = {"updated_at": "changed_at"} if strategy == "timestamp" else {"check_cols": ["name"]}
+
+        @examples
+        @given(states=STATES)
+        def check(states: list[State]) -> None:
+            table = Snapshotter(ran, strategy=strategy, hard_deletes=hard_deletes, **options)
+            for state in states:
+                table.take(state)
+            found = [
+                (
+                    row.id,
+                    row.name,
+                    ("time", row.dbt_valid_from),
+                    ("time", row.dbt_valid_to),
+                    getattr(row, "dbt_is_deleted", "False") == "True",
+                )
+                for row in table.rows()
+            ]
+            ids = [row.dbt_scd_id for row in table.rows()]
+            assert len(ids) == len(set(ids)), "an id is used twice"
+            assert all((row.dbt_valid_to is None) == (row["__closed_in"] == 0) for row in table.rows())
+            assert ranked(found) == ranked(told(histories(states, strategy, hard_deletes)))
+            table.drop()
+
+        check()
