@@ -157,13 +157,13 @@ class Bench:
         self.spark.conf.set("hive.exec.dynamic.partition.mode", "nonstrict")
         self.spark.sql(
             f"""
-            insert into bench.history partition (__closed_in)
+            insert into bench.history partition (dbt_closed_in)
             select id, {closed}, md5(concat(dbt_scd_id, version)) as dbt_scd_id, dbt_updated_at,
                 timestamp_seconds(version) as dbt_valid_from, timestamp_seconds(version + 1) as dbt_valid_to,
-                -version as __closed_in
+                -version as dbt_closed_in
             from bench.history
             lateral view explode(sequence(1, {HISTORY})) as version
-            where __closed_in = 0
+            where dbt_closed_in = 0
             """
         )
         self.dbt("run-operation", "lakemerge_recover", "--args", "{table: history}")

@@ -35,7 +35,7 @@ def versions(
 
 def files(table: Any) -> dict[str, str]:
     """The directory of each partition, by its name."""
-    found = table.sql(f"select distinct __closed_in, input_file_name() from {table.relation.render()}")
+    found = table.sql(f"select distinct dbt_closed_in, input_file_name() from {table.relation.render()}")
     return {row[0]: row[1] for row in found}
 
 

@@ -45,7 +45,8 @@ class HistoryLayout:
     """
 
     split: bool = True
-    partition: str = "__closed_in"
+    # no underscore in front: it would begin the name of the partition's directory, and Hadoop hides such ones
+    partition: str = "dbt_closed_in"
     version: int = 1
     stored: Mapping[str, PartitionState] = field(default_factory=dict, repr=False)
 
