@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
     from pyspark.sql import DataFrame, Observation, SparkSession
 
-# Above this many partitions a filter costs the planner more than reading the rest saves.
-_LONGEST_FILTER = 1000
 # So many folders of rejected records are written into one.
 _MOST_FOLDERS = 20
 _ROWS_OF_FILE = 1_000_000
@@ -159,7 +157,7 @@ class NodeTransaction:
         """SQL that is true in the partitions of these names (``None``: in all).
 
         Args:
-            exact: not true in others even where these are all that this attempt knows of, or very many.
+            exact: not true in others even where these are all that this attempt knows of.
         """
         if names is None or not self.partitioned:
             return "true"
@@ -167,7 +165,7 @@ class NodeTransaction:
         if not wanted:
             return "false"
         known = set(self.base_partitions)
-        if not exact and (known <= set(wanted) or len(wanted) > _LONGEST_FILTER):
+        if not exact and known <= set(wanted):
             return "true"
         columns = self.plan.partitions
         if len(columns) == 1:
