@@ -9,7 +9,6 @@ from typing import Any
 
 from dbt.adapters.lakemerge.write_config import OptionReader
 
-from lakemerge.errors import InvalidConfig
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
 
 #: Formats whose records are lines of text.
@@ -123,12 +122,7 @@ class IngestOptions:
             partition_values=reader.values("partition_values"),
         )
         problems += options._problems(config)
-        if problems:
-            raise InvalidConfig(
-                expected="a valid configuration",
-                found="; ".join(problems),
-                action="Correct these options of the model.",
-            )
+        reader.require_sound()
         return options
 
     def _problems(self, config: Mapping[str, Any]) -> list[str]:
