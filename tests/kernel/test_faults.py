@@ -12,7 +12,7 @@ from kernel.commits import COMMITS, OPERATIONS
 from kernel.faults import METASTORE_WRITES, Dice, HookedFileSystem, HookedMetastore, lost
 from kernel.support import assert_nothing_orphaned, assert_whole, picture, settled
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName
 
 _RUNS = 100
 
@@ -142,8 +142,10 @@ def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
         if silent:
             raise lost(call)
 
+    hooked = HookedMetastore(jvm, after=after)
+    hooked.compares = True
     with pytest.raises(LakemergeError):
-        change.run(Kernel(jvm, Settings(compare_and_swap=True), metastore=HookedMetastore(jvm, after=after)))
+        change.run(Kernel(jvm, metastore=hooked))
     sound.recover(name)
     assert picture(sound, name) == change.picture
     assert_whole(sound, name)
