@@ -291,13 +291,14 @@ class Transaction:
         if self.state != "open":
             return
         self.state = "aborted"
-        for path in (
-            self.layout.data_of(self.txn),
-            *(self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS),
-            self.layout.manifest_of(self.txn),
-        ):
-            self._kernel.files.delete(path)
-        self._close()
+        sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
+        try:
+            for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
+                self._kernel.files.delete(path)
+        except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
+            _LOG.warning("Files of an aborted transaction could not be removed: %s", error)
+        finally:
+            self._close()
 
     def _close(self) -> None:
         if self._beating:
