@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.java_gateway import GatewayParameters, JavaGateway, JavaPackage, launch_gateway
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
@@ -37,6 +38,19 @@ _JAVA_OPTIONS = (
 _POOLING = "datanucleus.connectionPoolingType"
 
 
+class _Names:
+    """A Java package whose members are looked up once: py4j asks Java for each part of a name, each time."""
+
+    def __init__(self, package: Any) -> None:
+        self._package = package
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._package, name)
+        member = _Names(found) if isinstance(found, JavaPackage) else found
+        setattr(self, name, member)
+        return member
+
+
 @dataclass(frozen=True)
 class Jvm:
     """A py4j gateway and the Hadoop configuration that file systems and metastore clients are made with."""
@@ -44,15 +58,15 @@ class Jvm:
     gateway: JavaGateway
     hadoop_conf: Any
 
-    @property
+    @cached_property
     def api(self) -> Any:
         """The package ``org.apache.hadoop.hive.metastore.api``."""
-        return self.gateway.jvm.org.apache.hadoop.hive.metastore.api
+        return self.java.org.apache.hadoop.hive.metastore.api
 
-    @property
+    @cached_property
     def java(self) -> Any:
         """The root of all Java packages."""
-        return self.gateway.jvm
+        return _Names(self.gateway.jvm)
 
     @classmethod
     def of_spark(cls, spark: Any) -> Jvm:

@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import tenacity
@@ -106,7 +107,12 @@ class HivePartition:
     columns: tuple[HiveColumn, ...]
     serde: str
     parameters: Mapping[str, str]
-    raw: Any = field(repr=False, compare=False)
+    _rows: Any = field(repr=False, compare=False)
+    _index: int = field(repr=False, compare=False)
+
+    @cached_property
+    def raw(self) -> Any:
+        return self._rows.get(self._index)  # one round trip, which most partitions never need
 
 
 @dataclass(frozen=True)
@@ -219,7 +225,7 @@ class Metastore:
         rows = self._read(
             "getTableObjectsByName", lambda client: client.getTableObjectsByName(schema, wanted)
         )
-        return [_table(raw, self._json(raw)) for raw in rows]
+        return [_table(raw, self._json(raw)) for raw in _items(rows)]
 
     def table_summaries(self, schema: str) -> list[TableSummary]:
         """All tables and views of a schema, in one call; empty where there is no such schema."""
@@ -228,7 +234,7 @@ class Metastore:
         )
         return [
             TableSummary(str(row.getTableName()), str(row.getTableType()), str(row.getComments() or ""))
-            for row in rows
+            for row in _items(rows)
         ]
 
     def database_location(self, schema: str) -> str:
@@ -288,7 +294,7 @@ class Metastore:
         # a Thrift object that holds a list of partitions, to have them all in one text
         together = self.jvm.api.PartitionsByExprResult(rows, False)
         bodies = self._json(together)["partitions"]
-        return [_partition(raw, body) for raw, body in zip(rows, bodies, strict=True)]
+        return [_partition(rows, index, body) for index, body in enumerate(bodies)]
 
     def add_partitions(self, raws: Sequence[Any]) -> int:
         """Register partitions in one metastore transaction, skipping those that exist; returns how many were new."""
@@ -339,7 +345,7 @@ class Metastore:
             "getPartitionColumnStatistics",
             lambda client: client.getPartitionColumnStatistics(name.schema, name.name, names, wanted),
         )
-        for partition in [str(key) for key in known]:
+        for partition in self._strings(known.keySet()):
             self._forget(_deletion(name, partition))
 
     def _forget(self, action: Callable[[Any], object]) -> None:
@@ -406,6 +412,11 @@ class Metastore:
         return False
 
 
+def _items(java_list: Any) -> list[Any]:
+    """The members of a Java list. py4j's own iterator ends by an exception in Java, whose translation takes long."""
+    return [java_list.get(index) for index in range(java_list.size())]
+
+
 def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
     return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
 
@@ -423,7 +434,7 @@ def _columns(fields: Sequence[Mapping[str, str]]) -> tuple[HiveColumn, ...]:
     return tuple(HiveColumn(column["name"], column["type"], column.get("comment") or "") for column in fields)
 
 
-def _partition(raw: Any, body: Mapping[str, Any]) -> HivePartition:
+def _partition(rows: Any, index: int, body: Mapping[str, Any]) -> HivePartition:
     storage = body["sd"]
     return HivePartition(
         values=tuple(body["values"]),
@@ -431,7 +442,8 @@ def _partition(raw: Any, body: Mapping[str, Any]) -> HivePartition:
         columns=_columns(storage.get("cols") or ()),
         serde=(storage.get("serdeInfo") or {}).get("serializationLib") or "",
         parameters=body.get("parameters") or {},
-        raw=raw,
+        _rows=rows,
+        _index=index,
     )
 
 
