@@ -33,11 +33,13 @@ class DbtProject:
         folder: where its dbt_project.yml is.
         profiles: where the profiles.yml is.
         state: where dbt writes its target and log folders.
+        variables: for every command. Another set of them is another project, for a model's config may depend on them.
     """
 
     folder: Path
     profiles: Path
     state: Path
+    variables: Mapping[str, Any] = field(default_factory=dict)
     _manifest: Manifest | None = field(default=None, init=False)
     _lines: list[str] = field(default_factory=list, init=False)
 
@@ -47,10 +49,8 @@ class DbtProject:
         Raises:
             CommandFailed: a model, seed or test failed.
         """
-        command = ["build", *arguments]
-        if variables:
-            command += ["--vars", json.dumps(variables)]
-        return {run.node.name: dict(run.adapter_response) for run in self._run(command)}
+        runs = self._run(["build", *arguments], variables or {})
+        return {run.node.name: dict(run.adapter_response) for run in runs}
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query; `ref` and `source` work in it.
@@ -69,17 +69,21 @@ class DbtProject:
         self._run(["run-operation", macro, "--args", json.dumps(arguments)])
         return list(self._lines)
 
-    def _run(self, command: Sequence[str]) -> Sequence[RunResult]:
+    def _run(self, command: Sequence[str], variables: Mapping[str, Any] | None = None) -> Sequence[RunResult]:
         if self._manifest is None:
-            # Parsed once, for all commands to come: no variable that they pass alters a node.
-            manifest = self._invoke(dbtRunner(), ["parse"]).result
+            # Parsed once, for all commands to come: no variable that a single one passes alters a node.
+            manifest = self._invoke(dbtRunner(), ["parse", *self._vars()]).result
             if not isinstance(manifest, Manifest):
                 raise CommandFailed("dbt parse: expected a manifest; found none")
             self._manifest = manifest
         # Commands compile the nodes of the manifest that they get in place: each has its own.
         runner = dbtRunner(manifest=self._manifest.deepcopy(), callbacks=[self._collect])
-        result = self._invoke(runner, command).result
+        result = self._invoke(runner, [*command, *self._vars(variables)]).result
         return result.results if isinstance(result, RunExecutionResult) else []
+
+    def _vars(self, more: Mapping[str, Any] | None = None) -> list[str]:
+        variables = {**self.variables, **(more or {})}
+        return ["--vars", json.dumps(variables)] if variables else []
 
     def _collect(self, event: EventMsg) -> None:
         if event.info.name == "JinjaLogInfo":

@@ -34,7 +34,7 @@ class TearingMetastore(Metastore):
     def __init__(self, jvm: Jvm, before: HiveTable, part: str, at: int) -> None:
         """
         Args:
-            part: what is of the moment before: ``columns``, or a parameter.
+            part: what is of the moment before: ``columns``, ``location``, or a parameter.
             at: which read it is, from 0.
         """
         super().__init__(jvm)
@@ -52,6 +52,9 @@ class TearingMetastore(Metastore):
         if part == "columns":
             raw.getSd().setCols(self._before.raw.getSd().getCols())
             return replace(now, columns=self._before.columns, raw=raw)
+        if part == "location":
+            raw.getSd().setLocation(self._before.location)
+            return replace(now, location=self._before.location, raw=raw)
         parameters = dict(now.parameters)
         if self._before.parameters.get(part) is None:
             raw.getParameters().remove(part)
@@ -92,6 +95,17 @@ def test_no_change_of_columns_is_undone(at: int, jvm: Jvm, kernel: Kernel, name:
     assert merge(tearing(jvm, before, "columns", at), name, {"p=2": ["c"]}) == 3
     assert kernel.table(name).columns == WIDER_COLUMNS != COLUMNS
     assert rows_of(kernel, name) == {"p=1": ["wider"], "p=2": ["c"]}
+    assert_whole(kernel, name)
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_no_commit_is_taken_for_a_foreign_one(at: int, jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    """The location of an unpartitioned table moves with its version; the old one would be taken in as a change."""
+    create(kernel, name, {"": ["a"]})
+    before = kernel.table(name)
+    assert merge(kernel, name, {"": ["b"]}) == 2
+    assert merge(tearing(jvm, before, "location", at), name, {"": ["c"]}) == 3
+    assert rows_of(kernel, name) == {"": ["c"]}
     assert_whole(kernel, name)
 
 

@@ -8,7 +8,7 @@ from lakemerge.errors import CorruptTable
 from lakemerge.kernel.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION, same_keys
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.metastore import HiveTable, Metastore
 from lakemerge.kernel.names import TableName
 
@@ -96,8 +96,8 @@ def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> Sight |
     """See a table as it is at one moment; ``None`` where the metastore has none of this name.
 
     The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
-    moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, or
-    the columns, of another. The manifest tells, for it has its version's number and columns. What does not fit is
+    moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, the
+    columns or the location of another. The manifest tells, for it has those of its version. What does not fit is
     read again until two reads agree: a change that was half seen in the first is wholly seen in the second.
 
     Raises:
@@ -127,8 +127,12 @@ def _fits(sight: Sight) -> bool:
     if sight.state is None or sight.manifest is None:
         return False
     # a claim may have changed the columns already
-    same_columns = sight.state.claim is not None or same_keys(sight.table.columns, sight.manifest.columns)
-    return same_columns and _has_version(sight.state, sight.manifest)
+    if sight.state.claim is None and not same_keys(sight.table.columns, sight.manifest.columns):
+        return False
+    whole = sight.manifest.partitions.get(WHOLE_TABLE)
+    if whole and normal(sight.table.location) != normal(sight.state.layout.absolute(whole.location)):
+        return False
+    return _has_version(sight.state, sight.manifest)
 
 
 def _has_version(state: TableState, manifest: Manifest) -> bool:

@@ -33,6 +33,7 @@ def main() -> None:
                 "product_change_log_compacted",
                 "inventory_value",
                 "low_stock_products",
+                "shipments",
                 "customer_master",
                 "customer_history",
                 "customer_snapshot",

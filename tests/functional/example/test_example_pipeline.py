@@ -23,6 +23,18 @@ DELIVERIES = customers.generate()
 HISTORY = customers.expected_history(DELIVERIES)
 CUSTOMER_ATTRIBUTES = ("name", "street", "city", "segment")
 Row = dict[str, Any]
+#: File, line, reason and column of the records that the example rejects.
+QUARANTINED = (
+    ("shipments_2.csv", "3", "malformed_value", "quantity"),
+    ("shipments_2.csv", "4", "overflow", "quantity"),
+    ("shipments_2.csv", "5", "precision_lost", "weight_kg"),
+    ("shipments_2.csv", "6", "bad_date", "shipped_on"),
+    ("shipments_2.csv", "7", "missing_field", ""),
+    ("shipments_2.csv", "8", "malformed_quotes", ""),
+    ("shipments_2.csv", "9", "truncated_record", ""),
+    ("shipments_3.csv", "2", "extra_field", ""),
+    ("shipments_3.csv", "3", "extra_field", ""),
+)
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -199,6 +211,18 @@ def test_each_delivery_is_built_once(runs: list[dict[str, Any]]) -> None:
         assert f"path:snapshots: {day}" in first
         assert f"path:snapshots: {day}" not in second
     assert "path:snapshots: (nothing new)" in second
+
+
+def test_each_shipment_is_a_row_or_in_quarantine(runs: list[dict[str, Any]]) -> None:
+    """Twelve whole records and one that is cut off; the two with a field too many come in by the replay."""
+    for run in runs:
+        ids = sorted(int(row["shipment_id"]) for row in run["tables"]["shipments"])
+        assert ids == [1001, 1002, 1003, 1004, 1005, 1013, 1014]
+    cells = [[cell.strip() for cell in line.split("|")] for line in runs[0]["out"].splitlines()]
+    rejected = [row[1:5] for row in cells if len(row) == 7 and row[1] != "file" and "---" not in row[1]]
+    assert rejected == [list(row) for row in QUARANTINED]
+    assert "shipments: REPLAY (2 inserted" in runs[0]["out"]
+    assert "shipments: REPLAY (0 inserted" in runs[1]["out"]
 
 
 def test_failure_is_one_line_and_an_exit_code(tmp_path: Path) -> None:

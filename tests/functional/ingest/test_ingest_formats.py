@@ -232,6 +232,26 @@ class TestJson:
         assert [row[0] for row in table.rows("id")] == [1, 2, 6, 7, 12]
 
 
+class TestHeader:
+    @pytest.mark.parametrize(
+        ("header", "reason", "relaxed"),
+        [("id,name,more", "extra_field", "extra_fields"), ("id", "missing_field", "missing_fields")],
+    )
+    def test_a_header_that_is_wrong_rejects_each_record(
+        self, ingester: Any, header: str, reason: str, relaxed: str
+    ) -> None:
+        """Spark knows before it reads such a file that it has no row; its records are counted all the same."""
+        table = ingester({"format": "delimited", "header": True}, {"id": "int", "name": "string"})
+        values = ",".join(["1", "a", "x"][: header.count(",") + 1])
+        table.land("only.csv", f"{header}\n{values}\n{values}\n")
+        table.run()
+        assert table.rows() == []
+        assert table.reasons() == 2 * [(reason, None)]
+        table.model["config"] |= {relaxed: "drop" if relaxed == "extra_fields" else "null"}
+        assert table.replay().inserted == 2
+        assert table.rows() == 2 * [(1, "a" if reason == "extra_field" else None)]
+
+
 class TestRegex:
     def test_the_pattern_must_match_the_whole_record(self, ingester: Any) -> None:
         pattern = r"(\S+) \[([^\]]*)\] (\d+|-)"

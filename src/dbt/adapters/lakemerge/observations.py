@@ -17,19 +17,22 @@ class Observed:
     """What counts the rows of a frame as they pass by, once."""
 
     observation: Observation
-    names: tuple[str, ...]
+    frame: DataFrame
+    metrics: Mapping[str, str]
 
     @property
     def get(self) -> dict[str, Any]:
         """The metrics by name; waits for the first action that reads the frame.
 
-        Where Spark knows without reading that the frame has no rows, it leaves it out of the plan with what counts
-        them, and pyspark fails on the empty answer. pyspark 4.0 hands arrays over as Scala sequences, later releases
-        as lists. A metric is a simple value, or an array of such or of arrays.
+        Where Spark knows without reading that an action needs no rows, because the frame has none or because the action
+        drops them all, it leaves the frame out of the plan with what counts them, and pyspark fails on the empty
+        answer. They are then counted by a query of its own. pyspark 4.0 hands arrays over as Scala sequences, later
+        releases as lists. A metric is a simple value, or an array of such or of arrays.
         """
         java = self.observation._jo
         if java is not None and java.getRow().length() == 0:
-            return dict.fromkeys(self.names, 0)
+            row = self.frame.selectExpr(*(f"{sql} as {name}" for name, sql in self.metrics.items())).first()
+            return row.asDict() if row else {}
         return {name: _without_sequences(value) for name, value in self.observation.get.items()}
 
 
@@ -43,7 +46,7 @@ def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Ob
 
     observation = Observation()
     expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-    return frame.observe(observation, *expressions), Observed(observation, tuple(metrics))
+    return frame.observe(observation, *expressions), Observed(observation, frame, metrics)
 
 
 def _without_sequences(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.lakemerge.ingest_options import RECORD_COLUMNS, IngestOptions
 from dbt.adapters.lakemerge.table_schema import literal, quote, stores_losslessly
+from dbt.adapters.lakemerge.write_config import COMMIT_COLUMN
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
@@ -135,12 +136,22 @@ class RecordColumn:
 def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[RecordColumn, ...]:
     """The columns of a model's yml, in its order, and those that are recorded of each record.
 
+    The yml may describe the latter and the commit column too; what they hold does not follow from that.
+
     Raises:
         InvalidConfig: there are none, or some have no data_type, or options name columns that are not there.
         UnsupportedColumnType: a type that records cannot be read into.
     """
-    declared = list((model.get("columns") or {}).values())
-    problems = [f"{column['name']} has no data_type" for column in declared if not column.get("data_type")]
+    own = {name: RECORD_COLUMNS[name] for name in options.record_columns}
+    own[str(model["config"].get("commit_column") or COMMIT_COLUMN).lower()] = "bigint"
+    declared, problems = [], []
+    for column in (model.get("columns") or {}).values():
+        name, kind = str(column["name"]).lower(), str(column.get("data_type") or "")
+        if name not in own:
+            declared.append(column)
+            problems += [] if kind else [f"{column['name']} has no data_type"]
+        elif kind.lower() not in ("", own[name]):
+            problems.append(f"{column['name']} has the data_type {kind}, and is {own[name]}")
     if not declared:
         problems.append("the model has no columns in a yml file")
     names = [column["name"].lower() for column in declared]
@@ -151,11 +162,6 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
         f"{name} is a name of lakemerge's own; call the column otherwise, and give its field in meta"
         for name in names
         if name in _OWN
-    ]
-    problems += [
-        f"{name} is both a column and one of record_columns"
-        for name in options.record_columns
-        if name in names
     ]
     if not problems:
         columns = [_column(column, options) for column in declared]

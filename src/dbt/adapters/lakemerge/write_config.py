@@ -59,6 +59,8 @@ _NOT_WITH_SCD2 = (
     "incremental_predicates",
     "allow_empty_sync",
 )
+#: What the last partition column of an append table is called if nobody names it otherwise.
+COMMIT_COLUMN = "_commit"
 _COMMIT_PARTITIONED_ONLY = ("commit_column", "compact_after", "compact_below")
 _NEED_SEQUENCE = ("apply_as_truncates",)
 _UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
@@ -104,7 +106,7 @@ class WriteConfig:
     target_file_size: int = 128 * 2**20
     max_attempts: int = 10
     append_layout: str = "rewrite"
-    commit_column: str = "_commit"
+    commit_column: str = COMMIT_COLUMN
     compact_after: int = 20
     compact_below: int = 128 * 2**20
     tblproperties: Mapping[str, str] = field(default_factory=dict)
@@ -151,7 +153,7 @@ class WriteConfig:
             target_file_size=file_size,
             max_attempts=reader.count("max_attempts", 10),
             append_layout=reader.choice("append_layout", "rewrite"),
-            commit_column=reader.text("commit_column").lower() or "_commit",
+            commit_column=reader.text("commit_column").lower() or COMMIT_COLUMN,
             compact_after=reader.count("compact_after", 20, least=0),
             compact_below=reader.size("compact_below", file_size),
             tblproperties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
