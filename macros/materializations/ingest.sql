@@ -8,7 +8,6 @@
     {%- set response = lakemerge_ingest(target, options, should_full_refresh()) -%}
     {%- do store_result('main', response=response) -%}
 
-    {%- do lakemerge_create_quarantine_view(target) -%}
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

@@ -15,6 +15,7 @@ import pytest
 from kernel.servers import MetastoreServer
 
 _DBT = "from dbt.cli.main import cli; cli()"
+_LAKEMERGE = "from dbt.adapters.lakemerge.cli import cli; cli()"
 _SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
@@ -53,13 +54,25 @@ class DbtProject:
         Args:
             program: Python that runs dbt's command line.
         """
-        folders = ["--target-path", f"target{number}", "--log-path", f"logs{number}"]
+        return self._start(
+            program, [*arguments, "--no-use-colors", *self._folders(number)], stderr=subprocess.STDOUT
+        )
+
+    def start_stream(self, *arguments: str, number: int = 1) -> subprocess.Popen[str]:
+        """Start `lakemerge stream`: batches go to standard output, what else it says to standard error."""
+        return self._start(_LAKEMERGE, ["stream", *arguments, *self._folders(number)], stderr=subprocess.PIPE)
+
+    @staticmethod
+    def _folders(number: int) -> list[str]:
+        return ["--profiles-dir", ".", "--target-path", f"target{number}", "--log-path", f"logs{number}"]
+
+    def _start(self, program: str, arguments: list[str], *, stderr: int) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", program, *arguments, "--no-use-colors", "--profiles-dir", ".", *folders],
+            [sys.executable, "-c", program, *arguments],
             cwd=self.root,
             env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=stderr,
             text=True,
         )
 

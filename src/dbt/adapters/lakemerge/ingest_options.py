@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from dbt.adapters.lakemerge.write_config import OptionReader
@@ -22,6 +23,7 @@ RECORD_COLUMNS = {
     "_batch": "bigint",
     "_ingested_at": "timestamp",
 }
+_INTERVAL = timedelta(seconds=10)
 _ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1")
 _OF_FORMAT = {
     "field_delimiter": ("delimited",),
@@ -49,7 +51,9 @@ class IngestOptions:
         partition_values: the same value in all rows, by column.
         record_columns: those of :data:`RECORD_COLUMNS` that the table gets.
         max_bad_records: above it nothing is committed; ``None`` for no limit.
-        max_bad_fraction: the same as a share of the run's records, 0 to 1.
+        max_bad_fraction: the same as a share of the batch's records, 0 to 1.
+        trigger: when the next batch begins: never (``once``), at once until all is read that had landed when the run
+            began (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
     """
 
     landing: LandingRules
@@ -76,6 +80,8 @@ class IngestOptions:
     max_bad_fraction: float | None = None
     record_columns: tuple[str, ...] = ()
     partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    trigger: str = "once"
+    trigger_interval: timedelta = _INTERVAL
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> IngestOptions:
@@ -121,6 +127,8 @@ class IngestOptions:
             max_bad_fraction=reader.fraction("max_bad_fraction"),
             record_columns=tuple(name.lower() for name in reader.names("record_columns")),
             partition_values=reader.values("partition_values"),
+            trigger=reader.choice("trigger", "once"),
+            trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
         problems += options._problems(config)
         if problems:
@@ -135,6 +143,8 @@ class IngestOptions:
         problems = []
         if not self.landing.patterns:
             problems.append("landing must name a folder, a file or a glob")
+        if config.get("kafka") is not None:
+            problems.append("kafka is not an option: topics are not read, only files that have landed")
         for name, formats in _OF_FORMAT.items():
             if config.get(name) is not None and self.format not in formats:
                 problems.append(f"{name} has no meaning with format '{self.format}'")
@@ -163,6 +173,8 @@ class IngestOptions:
         limits = self.max_bad_records is not None or self.max_bad_fraction is not None
         if limits and self.on_bad_record == "fail":
             problems.append("max_bad_records and max_bad_fraction have no meaning with on_bad_record 'fail'")
+        if self.trigger == "available_now" and self.trigger_interval != _INTERVAL:
+            problems.append("trigger_interval has no meaning with trigger 'available_now'")
         return problems
 
     @property

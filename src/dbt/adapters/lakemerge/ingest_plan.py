@@ -95,6 +95,7 @@ class IngestPlan:
         files: what is read.
         batch: the number of this batch.
         tasks: how many tasks write rows that are not gathered by partitions.
+        told: the changed files that were told of.
         most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
     """
 
@@ -105,6 +106,7 @@ class IngestPlan:
     files: Sequence[FileEntry] = ()
     batch: int = 0
     tasks: int = 1
+    told: set[FileEntry] = field(default_factory=set)
     most_bytes: int = 0
 
     @property

@@ -11,6 +11,7 @@ import tenacity
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.ingest_batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
@@ -22,7 +23,7 @@ from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import BadRecords, FileChanged, InvalidConfig, LakemergeError
-from lakemerge.ingest import Arrivals, FileLedger, ReadFile, look
+from lakemerge.ingest import Arrivals, FileLedger, ReadFile, continuous, look
 from lakemerge.kernel import FileSystem, TableName
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.published import PUBLISHED
@@ -137,8 +138,14 @@ class IngestMethods(metaclass=AdapterMeta):
     # -- files ---------------------------------------------------------------------------------
 
     @available.parse_none
-    def choose_files(self, transaction: NodeTransaction, plan: IngestPlan) -> Arrivals:
-        """Find the files that this attempt reads, and make their records readable.
+    def ingest_batches(self, relation: BaseRelation, plan: IngestPlan) -> IngestBatches:
+        """The batches of this run, one after another."""
+        table = f"{relation.schema}.{relation.identifier}"
+        return IngestBatches(table, plan.options, self.handle, continuous.current())
+
+    @available.parse_none
+    def choose_files(self, transaction: NodeTransaction, plan: IngestPlan, batch: IngestBatch) -> Arrivals:
+        """Find the files that this attempt at a batch reads, and make their records readable.
 
         Raises:
             DbtRuntimeError: a file was changed since it was read and the policy is ``fail``.
@@ -147,9 +154,9 @@ class IngestMethods(metaclass=AdapterMeta):
             files: FileSystem = self.handle.application.filesystem
             ledger = FileLedger.of(files, transaction.kernel_transaction, replaced=transaction.rebuilds)
             arrivals: Arrivals = _with_retries(
-                lambda: look(files, plan.options.landing, ledger, int(time.time() * 1000))
+                lambda: look(files, plan.options.landing, ledger, batch.until or int(time.time() * 1000))
             )
-            self._tell_changed(plan.options, arrivals)
+            self._tell_changed(plan, arrivals)
             plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
             positions = "_line" in plan.options.record_columns
             plan.groups = (
@@ -159,18 +166,21 @@ class IngestMethods(metaclass=AdapterMeta):
             )
             return arrivals
 
-    def _tell_changed(self, options: IngestOptions, arrivals: Arrivals) -> None:
-        if not arrivals.changed:
+    def _tell_changed(self, plan: IngestPlan, arrivals: Arrivals) -> None:
+        options = plan.options
+        untold = [entry for entry in arrivals.changed if entry not in plan.told]
+        if not untold:
             return
-        names = _some(arrivals.changed)
+        plan.told.update(untold)
+        names = _some(untold)
         if options.on_changed_file == "fail":
             raise FileChanged(
                 expected="files that stay as they were when they were read (on_changed_file: fail)",
-                found=f"{len(arrivals.changed)} that were changed since: {names}",
+                found=f"{len(untold)} that were changed since: {names}",
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if options.on_changed_file == "reread" else "are not read again"
-        logger.warning(f"{len(arrivals.changed)} files were changed since they were read and {verb}: {names}")
+        logger.warning(f"{len(untold)} files were changed since they were read and {verb}: {names}")
 
     @available.parse_none
     def open_rejected(self, plan: IngestPlan, bad_files: list[str]) -> None:
@@ -269,21 +279,21 @@ class IngestMethods(metaclass=AdapterMeta):
 
     @available.parse_none
     def ingest_response(
-        self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int]
+        self, operation: str, done: NodeTransaction | IngestBatches, counts: Mapping[str, int]
     ) -> IngestResponse:
-        """The response for dbt's result line."""
+        """The response for dbt's result line, of one commit or of all those of a run."""
         told = {key: int(value) for key, value in counts.items()}
         shown = [f"{told.get('inserted', 0)} inserted"]
         shown += [
             f"{count} {key}" for key, count in told.items() if count and key not in ("inserted", "files")
         ]
         shown.append(f"{told.get('files', 0)} files" if "files" in told else "replayed")
-        where = "nothing to write" if transaction.version is None else f"version {transaction.version}"
+        where = "nothing to write" if done.version is None else f"version {done.version}"
         return IngestResponse(
             _message=f"{operation.upper()} ({', '.join([*shown, where])})",
             code=operation.upper(),
             rows_affected=told.get("inserted", 0),
-            version=transaction.version or 0,
+            version=done.version or 0,
             inserted=told.get("inserted", 0),
             quarantined=told.get("quarantined", 0),
             dropped=told.get("dropped", 0),
