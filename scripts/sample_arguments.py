@@ -116,8 +116,8 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
 def _scd2(bitemporal: bool, split: bool, **changes: Any) -> Scd2Plan:
     merge = _merge(**changes)
     start_at, end_at, known_from, known_to, closed_in = (
-        ColumnPlan(name, "bigint", False, True, name == "__closed_in")
-        for name in ("__start_at", "__end_at", "__known_from", "__known_to", "__closed_in")
+        ColumnPlan(name, "bigint", False, True, name == "dbt_closed_in")
+        for name in ("__start_at", "__end_at", "__known_from", "__known_to", "dbt_closed_in")
     )
     known = (known_from, known_to) if bitemporal else (None, None)
     own = [start_at, end_at, *(column for column in known if column), *([closed_in] if split else [])]
@@ -249,8 +249,8 @@ _SAMPLES: dict[str, list[Any]] = {
     "met": ["select * from sample_table", None],
     "scan": [
         {
-            "open_partitions": ["category=shoes/__closed_in=0"],
-            "closed_partitions": ["category=shoes/__closed_in=3"],
+            "open_partitions": ["category=shoes/dbt_closed_in=0"],
+            "closed_partitions": ["category=shoes/dbt_closed_in=3"],
             "open_filter": "category = 'shoes'",
             "closed_filter": "category <> 'shoes'",
         }

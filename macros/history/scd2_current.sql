@@ -4,7 +4,7 @@
     Args:
         partition: the history_partition of a table of layout split, so that its closed rows are not read.
 
-    Example: with customers as ({{ scd2_current(ref('customers_history'), partition='__closed_in') }})
+    Example: with customers as ({{ scd2_current(ref('customers_history'), partition='dbt_closed_in') }})
 #}
 {%- macro scd2_current(relation, end_at='__end_at', current_end=none, known_to=none, partition=none) -%}
 select *

@@ -1,6 +1,6 @@
 {#
-    The records of a group as rows, with whether they may be rows: `__ok`. Three layers, so that no value is computed
-    twice: parts, values, checks.
+    The records of a group as rows, with whether they may be rows: `__ok`. Layers, so that nothing is computed
+    twice and the code that Spark makes of each stays short: parts, fields, values, checks.
 
     Args:
         plan: how records become rows: an IngestPlan.
@@ -32,7 +32,7 @@ from (
         {%- endfor %}
         *
     from (
-        {{ lakemerge_record_parts_sql(plan, group) | indent(8) }}
+        {{ lakemerge_record_fields_sql(plan, group) | indent(8) }}
     )
 )
 {%- endmacro -%}

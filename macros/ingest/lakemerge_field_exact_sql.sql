@@ -6,9 +6,9 @@
     {%- elif group.is_typed -%}
         {{ group.typed[record_column.name].exact }}
     {%- elif group.format == 'json' -%}
-        {{ field }} is null or is_variant_null({{ field }}) or ({{ lakemerge_json_exact_sql(record_column.type, field, plan.options) }})
+        {{ field }} is null or ({{ lakemerge_json_exact_sql(record_column.type, field, plan.options) }})
     {%- else -%}
         {%- set exact = lakemerge_text_exact_sql(record_column.type, field, record_column.quoted, plan.options) -%}
-        {{ 'true' if exact == 'true' else group.null_sql(record_column) ~ ' or (' ~ exact ~ ')' }}
+        {{ 'true' if exact == 'true' else field ~ ' is null or (' ~ exact ~ ')' }}
     {%- endif -%}
 {%- endmacro -%}

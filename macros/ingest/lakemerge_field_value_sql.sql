@@ -1,4 +1,4 @@
-{# The value of a column, from the parts of a record; see `lakemerge_record_parts_sql`. #}
+{# The value of a column, from the field of a record; see `lakemerge_record_fields_sql`. #}
 {%- macro lakemerge_field_value_sql(plan, group, record_column) -%}
     {%- set field = group.field_sql(record_column) -%}
     {%- if record_column.constant -%}
@@ -7,10 +7,13 @@
         cast(null as {{ record_column.type.sql }})
     {%- elif group.is_typed -%}
         {{ field }}
-    {%- elif group.format == 'json' -%}
-        if(is_variant_null({{ field }}), null, {{ lakemerge_json_value_sql(record_column.type, field, plan.options) }})
     {%- else -%}
-        {%- set value = lakemerge_text_value_sql(record_column.type, field, plan.options) -%}
-        {{ 'if(' ~ group.null_sql(record_column) ~ ', null, ' ~ value ~ ')' if group.tests_null(record_column) else value }}
+        {%- if group.format == 'json' -%}
+            {%- set value = lakemerge_json_value_sql(record_column.type, field, plan.options) -%}
+        {%- else -%}
+            {%- set value = lakemerge_text_value_sql(record_column.type, field, plan.options) -%}
+        {%- endif -%}
+        {#- a struct of nulls is no null -#}
+        {{ 'if(' ~ field ~ ' is null, null, ' ~ value ~ ')' if record_column.type.kind == 'struct' else value }}
     {%- endif -%}
 {%- endmacro -%}

@@ -9,29 +9,25 @@
 #}
 {%- macro lakemerge_text_exact_sql(type, text, value, options) -%}
     {%- set kind = type.kind -%}
-    {%- set last = 'right(' ~ text ~ ', 1)' -%}
-    {#- casts take blanks around a value -#}
-    {%- set tight = 'ascii(' ~ text ~ ') > 32 and ' ~ last ~ " between '0' and '9'" -%}
     {%- if kind == 'string' -%}
         true
     {%- elif kind == 'char' -%}
         char_length({{ text }}) <= {{ type.length }}
     {%- elif kind == 'integer' -%}
-        {{ value }} is not null and {{ tight }}
+        {#- a cast takes blanks around a number -#}
+        {{ value }} is not null and ascii({{ text }}) > 32 and ascii(right({{ text }}, 1)) > 32
     {%- elif kind == 'decimal' -%}
-        {{ value }} is not null and {{ tight }} and instr({{ text }}, 'e') = 0 and instr({{ text }}, 'E') = 0
-        and (instr({{ text }}, '.') = 0 or length(trim(trailing '0' from {{ text }})) - instr({{ text }}, '.') <= {{ type.scale }})
+        {{ value }} is not null and {{ text }} rlike '^[+-]?[0-9]*[.]?[0-9]{0,{{ type.scale }}}0*\\z'
     {%- elif kind == 'float' -%}
         {{ value }} is not null
-        and ({{ text }} in ('NaN', 'Infinity', '-Infinity') or ({{ tight }} and abs({{ value }}) < double('Infinity') and instr(lower({{ text }}), 'x') = 0))
+        and ((abs({{ value }}) < double('Infinity') and {{ text }} rlike '^[-+0-9.eE]+\\z') or {{ text }} in ('NaN', 'Infinity', '-Infinity'))
     {%- elif kind == 'boolean' -%}
         {{ value }} is not null and lower({{ text }}) in ('true', 'false')
     {%- elif kind == 'date' and not options.date_format -%}
-        {{ value }} is not null and length({{ text }}) = 10 and substr({{ text }}, 5, 1) = '-' and substr({{ text }}, 8, 1) = '-' and {{ tight }}
+        {{ value }} is not null and cast({{ value }} as string) = {{ text }}
     {%- elif kind == 'timestamp' and not options.timestamp_format -%}
-        {{ value }} is not null and length({{ text }}) >= 16 and substr({{ text }}, 5, 1) = '-' and substr({{ text }}, 8, 1) = '-' and ascii({{ last }}) > 32
-        and substr({{ text }}, 14, 1) = ':'
-        and (length({{ text }}) <= 26 or not {{ text }} rlike '[.][0-9]{7}')
+        {{ value }} is not null
+        and {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?( ?(Z|[+-][0-9:]+|[A-Za-z][A-Za-z_/0-9:+-]*))?\\z'
     {%- elif kind in ('array', 'map', 'struct') -%}
         {{ value }} is not null and {{ _lakemerge_text_items_exact_sql(type, lakemerge_text_items_sql(text, options), options) }}
     {%- else -%}

@@ -104,7 +104,7 @@ bounded as (
     select
         *,
         __is_change and coalesce(__start < __end, true) as __is_version,
-        __stored[0] as __old
+        get(__stored, 0) as __old
     from versions
 )
 

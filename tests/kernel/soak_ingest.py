@@ -64,7 +64,7 @@ class Soak:
         deadline = time.monotonic() + _SECONDS
         for role in self.roles:
             self.start(role)
-        next_kill = time.monotonic() + self._args.kill_every
+        next_kill = next_word = time.monotonic() + self._args.kill_every
         while self.processes and time.monotonic() < deadline:
             time.sleep(0.5)
             self.look()
@@ -74,6 +74,10 @@ class Soak:
                 self.kills[role.partition("-")[0]] += 1
                 next_kill = time.monotonic() + self._args.kill_every
             self._collect()
+            if time.monotonic() > next_word:
+                alive, kills = ", ".join(self.processes), sum(self.kills.values())
+                print(f"{self._seen} records in {self.reads} reads; {kills} killed; {alive}", file=sys.stderr)
+                next_word += 10
         assert not self.processes, f"not done within {_SECONDS} s: {list(self.processes)}"
 
     def _collect(self) -> None:
@@ -162,7 +166,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     ensure_java()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
         server = MetastoreServer(folder).start()
         try:

@@ -47,6 +47,7 @@ class Options:
         max_retries: how many failures more than one a partition may have before it is discarded.
         on_rewrite: what to do with a partition that was changed after it was processed.
         pin: how long after its last run a consumer keeps versions of its source from vacuum.
+        where: the predicate behind ``wanted``, kept for those who look at the consumer later.
     """
 
     limit: int | None = None
@@ -55,6 +56,7 @@ class Options:
     max_retries: int = 3
     on_rewrite: Policy = "reprocess"
     pin: datetime.timedelta = datetime.timedelta(days=7)
+    where: str = ""
 
 
 #: Tells which of these items a run may see: by predicates over the partition columns.
@@ -151,10 +153,8 @@ class Consumer:
                 known = {name: row for name, row in known.items() if row.state == DISCARDED}
             batch, rows = self._take(known, progress, sight, run, rebuild)
             taken.append(batch)
-            begun = dict(contents.begun)
-            if batch.items:
-                begun[begun_key(self.key)] = progress.to_json(self.key)
-            return Contents({**contents.rows, self.key: rows}, begun)
+            after = contents.with_rows(self.key, rows)
+            return self._with_begun(after, progress) if batch.items else after
 
         self.kernel.heartbeats.start(layout, run)
         try:
@@ -166,6 +166,11 @@ class Consumer:
         if not taken[0].items:
             self.kernel.heartbeats.stop(layout, run)
         return taken[0]
+
+    def _with_begun(self, contents: Contents, progress: Progress) -> Contents:
+        told = {"where": self.options.where, "on_rewrite": self.options.on_rewrite}
+        begun = {**contents.begun, begun_key(self.key): {**progress.to_json(self.key), **told}}
+        return replace(contents, begun=begun)
 
     def preview(self) -> Batch:
         """What a run would take now; nothing is taken, and the batch cannot be committed."""
@@ -312,7 +317,7 @@ class Consumer:
             position = _version_of(self.kernel, self.source, version)
         progress = Progress(uuid.uuid4().hex, sight.source_id, position)
         self._commit({self.key: progress}, "reset consumer")
-        self.working_set.update(lambda contents: contents.without(self.key))
+        self.working_set.update(lambda contents: self._with_begun(contents.with_rows(self.key, {}), progress))
         self.pin(progress)
         return progress
 

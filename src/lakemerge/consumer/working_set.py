@@ -15,7 +15,7 @@ from typing import Any
 import tenacity
 
 from lakemerge.consumer.progress import Key
-from lakemerge.errors import CommitConflict
+from lakemerge.errors import CommitConflict, LakemergeError
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.definition import TEXT
 from lakemerge.kernel.layout import Layout
@@ -89,7 +89,7 @@ class Contents:
 
     Attributes:
         rows: by consumer and partition.
-        begun: what a consumer that has not committed yet has begun with: its progress as JSON.
+        begun: what a consumer's last run has begun with: its progress as JSON, ``where`` and ``on_rewrite``.
     """
 
     rows: Mapping[Key, Rows]
@@ -135,10 +135,9 @@ class WorkingSet:
         transaction = self._kernel.begin(self.name, "read")
         return self._contents(transaction)
 
-    def consumers(self) -> set[Key]:
-        """The consumers that have ever taken anything for this output."""
-        contents = self.read()
-        return {*contents.rows, *(begun_consumer(text) for text in contents.begun)}
+    def consumers(self) -> dict[Key, Mapping[str, Any]]:
+        """The consumers that have ever taken anything for this output, with what they have begun with."""
+        return {begun_consumer(text): begun for text, begun in sorted(self.read().begun.items())}
 
     def update(self, change: Callable[[Contents], Contents]) -> Contents:
         """Change it in one commit; ``change`` is called again where another run was first.
@@ -170,8 +169,14 @@ class WorkingSet:
         finally:
             transaction.abort()
         if version % _VACUUM_EVERY == 0:
-            vacuum(self._kernel, self.name, retention=_READING, dry_run=False)
+            self._vacuum()
         return after
+
+    def _vacuum(self) -> None:
+        try:
+            vacuum(self._kernel, self.name, retention=_READING, dry_run=False)
+        except LakemergeError as error:
+            _LOG.warning("%s: old versions were not removed; a later run tries again: %s", self.name, error)
 
     def _begin(self) -> Transaction:
         if self._kernel.exists(self.name):

@@ -115,11 +115,16 @@ class Publisher:
     ) -> bool:
         name = published.name_of(main)
         table = self._metastore.get_table(name)
+        if table is not None:
+            check_own(table)
+            if table.parameters[PUBLISHED_OF] != manifest.table_id and still_newest():
+                # that of a table of this name which another program has dropped
+                self._metastore.drop_table(name)
+                table = None
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
             assert table is not None, "it was made just now"
-        check_own(table, manifest.table_id)
         names = self._metastore.partition_names(name)
         present = {row.values[0]: row for row in self._metastore.partitions(name, names)}
         fresh = [txn for txn in wanted if txn not in present]
@@ -173,7 +178,7 @@ class Publisher:
             if table is not None and PUBLISHED_OF in table.parameters:
                 self._metastore.drop_table(table.name)
 
-    def check(self, main: TableName, table_id: str | None) -> None:
+    def check(self, main: TableName) -> None:
         """Whether the published tables' names are free, or theirs already.
 
         Raises:
@@ -182,18 +187,15 @@ class Publisher:
         for published in PUBLISHED.values():
             table = self._metastore.get_table(published.name_of(main))
             if table is not None:
-                check_own(table, table_id)
+                check_own(table)
 
 
-def check_own(table: HiveTable, table_id: str | None) -> None:
-    """Refuse to write to a table that is not the image of this one's side data."""
-    found = table.parameters.get(PUBLISHED_OF)
-    if found is None or (table_id is not None and found != table_id):
+def check_own(table: HiveTable) -> None:
+    """Refuse to write to a table that does not show side data. Raises UnsupportedTable."""
+    if PUBLISHED_OF not in table.parameters:
         raise UnsupportedTable(
             expected=f"no table {table.name}, or the one that lakemerge keeps there",
-            found="a table of that name that is not its own"
-            if found is None
-            else "that of a table dropped since",
+            found="a table of that name that is not its own",
             action="Rename it or drop it; or give the model another alias.",
         )
 

@@ -12,6 +12,8 @@ from typing import Any
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[+-]?inf(inity)?|nan", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _SIZED = re.compile(r"(?:var)?char\((\d+)\)")
@@ -62,10 +64,9 @@ def _decimal(precision: int, scale: int) -> Convert:
     def convert(value: Any) -> str:
         if isinstance(value, bool | float) or not isinstance(value, str | int | decimal.Decimal):
             raise ValueError("no decimal number")
-        try:
-            number = decimal.Decimal(value)
-        except decimal.InvalidOperation as error:
-            raise ValueError("no decimal number") from error
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise ValueError("no decimal number")
+        number = decimal.Decimal(value)
         _, digits, exponent = number.as_tuple()
         if not isinstance(exponent, int):
             raise ValueError("no decimal number")
@@ -98,8 +99,10 @@ def _boolean(value: Any) -> str:
 def _real(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("no number")
-    number = float(value)  # raises ValueError
-    if isinstance(value, str) and not math.isfinite(number) and not re.search("[a-zA-Z]", value):
+    if isinstance(value, str) and not _NUMBER.fullmatch(value) and not _NO_NUMBER.fullmatch(value):
+        raise ValueError("no number")
+    number = float(value)
+    if math.isinf(number) and isinstance(value, str) and _NUMBER.fullmatch(value):
         raise ValueError("too large")
     return repr(number).replace("inf", "Infinity").replace("nan", "NaN")
 

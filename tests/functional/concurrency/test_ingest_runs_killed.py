@@ -105,10 +105,12 @@ def test_each_record_once_after_kills_at_every_step_and_two_runs_at_once(project
     runs = [start(project, ["run"], number=number) for number in (1, 2)]
     outputs = [run.communicate(timeout=400)[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], "\n".join(outputs)
-    for _ in range(2):
+    for _ in range(4):  # two files a run
         run = start(project, ["run"])
         output = run.communicate(timeout=400)[0]
         assert run.returncode == 0, output
+        if "nothing to write" in output:
+            break
     assert "nothing to write" in output
     rows, quarantine = dumped(project)
     numbers = range(1, 10)

@@ -35,7 +35,7 @@ def versions(
 
 def files(table: Any) -> dict[str, str]:
     """The directory of each partition, by its name."""
-    found = table.sql(f"select distinct __closed_in, input_file_name() from {table.relation.render()}")
+    found = table.sql(f"select distinct dbt_closed_in, input_file_name() from {table.relation.render()}")
     return {row[0]: row[1] for row in found}
 
 
@@ -91,6 +91,16 @@ class TestVersions:
             (ts, ts + 1 if ts < 8 else None) for ts in range(1, 9)
         ]
         assert table.merge([change(1, "n2", 2)]).version == 0, "a version is found wherever it lies now"
+
+    def test_a_truncate_voids_what_has_its_sequence(self, merger: Any) -> None:
+        feed = [change(1, "a", 3), change(1, "a", 5, note="x"), change(0, None, 5, op="T"), change(1, "b", 7)]
+        feed[2]["id"] = None
+        for order in (feed, feed[::-1], [feed[1], feed[2], feed[0], feed[3]]):
+            table = merger({**FEED, "apply_as_truncates": "op = 'T'"}, SCHEMA)
+            for row in order:
+                table.merge([row])
+            assert versions(table) == [("a", None, 3, 5), ("b", None, 7, None)]
+            assert table.merge(feed).version == 0
 
     def test_a_tie_with_what_is_known(self, merger: Any) -> None:
         for policy, expected in (("error", "AmbiguousChange"), ("any", None)):

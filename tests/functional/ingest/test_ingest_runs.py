@@ -79,6 +79,18 @@ class TestFiles:
         with pytest.raises(DbtRuntimeError, match="landing folder"):
             table.run()
 
+    def test_a_file_that_cannot_be_read_stops_the_run_and_is_named(self, ingester: Any) -> None:
+        import gzip
+
+        table = ingester({}, COLUMNS)
+        table.land("good.csv", "1,a\n")
+        cut = table.land("cut.csv.gz", gzip.compress(b"2,a\n" * 10000)[:-20])
+        with pytest.raises(DbtRuntimeError, match=r"cut\.csv\.gz"):
+            table.run()
+        cut.unlink()
+        table.run()
+        assert table.rows() == [(1, "a")]
+
     def test_full_refresh_reads_everything_again(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)
         table.land("a.csv", "1,a\nx,b\n")
@@ -187,6 +199,9 @@ class TestBadRecords:
         assert len(table.quarantine()) == 1
         table.drop()
         assert table.quarantine() == []
+        table.run()
+        assert len(table.quarantine()) == 1
+        table.sql("drop table {table}")  # which knows nothing of the quarantine
         table.run()
         assert len(table.quarantine()) == 1
 

@@ -128,7 +128,7 @@ class TestHistories:
             ]
             ids = [row.dbt_scd_id for row in table.rows()]
             assert len(ids) == len(set(ids)), "an id is used twice"
-            assert all((row.dbt_valid_to is None) == (row["__closed_in"] == 0) for row in table.rows())
+            assert all((row.dbt_valid_to is None) == (row["dbt_closed_in"] == 0) for row in table.rows())
             assert ranked(found) == ranked(told(histories(states, strategy, hard_deletes)))
             table.drop()
 

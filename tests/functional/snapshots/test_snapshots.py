@@ -51,15 +51,15 @@ class TestLayout:
         for number in (1, 2, 3):
             snapshot.source(COLUMNS, [row(1, f"v{number}", number), row(2, "b", 1)])
             snapshot.run()
-        closed = snapshot.rows("__closed_in, id, name", "1, 2, 3")
+        closed = snapshot.rows("dbt_closed_in, id, name", "1, 2, 3")
         assert closed == [(0, 1, "v3"), (0, 2, "b"), (2, 1, "v1"), (3, 1, "v2")]
         files = dict(
-            snapshot.sql(f"select distinct __closed_in, input_file_name() from {snapshot.schema}.history")
+            snapshot.sql(f"select distinct dbt_closed_in, input_file_name() from {snapshot.schema}.history")
         )
         snapshot.source(COLUMNS, [row(1, "v4", 4), row(2, "b", 1)])
         snapshot.run()
         later = dict(
-            snapshot.sql(f"select distinct __closed_in, input_file_name() from {snapshot.schema}.history")
+            snapshot.sql(f"select distinct dbt_closed_in, input_file_name() from {snapshot.schema}.history")
         )
         assert {number for number in files if later[number] == files[number]} == {2, 3}
         assert set(later) == {0, 2, 3, 4}

@@ -85,7 +85,9 @@ class TestSymptoms:
         assert (1, "b", day(17), False) in names
         assert names[3:] == [(2, "x", day(16), True), (2, "same day", day(16), False)]
 
-    @pytest.mark.parametrize("sentinel", ["to_timestamp('9999-12-31')", "date('9999-12-31')"])
+    @pytest.mark.parametrize(
+        "sentinel", ["to_timestamp('9999-12-31')", pytest.param("date('9999-12-31')", marks=pytest.mark.slow)]
+    )
     def test_rows_that_multiply_in_each_run_with_dbt_valid_to_current(
         self, snapshot: Any, sentinel: str
     ) -> None:

@@ -37,9 +37,9 @@ def layout(sizes: dict[str, int], *keys: str) -> HistoryLayout:
 @pytest.mark.parametrize(
     ("config", "split", "partition"),
     [
-        ({}, True, "__closed_in"),
+        ({}, True, "dbt_closed_in"),
         ({"history_layout": "split", "history_partition": " Era "}, True, "era"),
-        ({"history_layout": "plain"}, False, "__closed_in"),
+        ({"history_layout": "plain"}, False, "dbt_closed_in"),
     ],
 )
 def test_options(config: dict[str, object], split: bool, partition: str) -> None:
@@ -68,8 +68,8 @@ def test_wrong_options_are_all_collected(config: dict[str, object], problem: str
 
 def test_a_new_table_is_as_configured() -> None:
     new = HistoryLayout().met(None)
-    assert new.partition_by(["region"]) == ("region", "__closed_in")
-    assert new.columns == (HiveColumn("__closed_in", "bigint"),)
+    assert new.partition_by(["region"]) == ("region", "dbt_closed_in")
+    assert new.columns == (HiveColumn("dbt_closed_in", "bigint"),)
     plain = HistoryLayout(split=False).met(None)
     assert plain.partition_by(["region"]) == ("region",)
     assert plain.columns == ()
@@ -78,30 +78,32 @@ def test_a_new_table_is_as_configured() -> None:
 def test_a_table_keeps_the_layout_that_it_has() -> None:
     assert not HistoryLayout().met(manifest({"region=1": 1}, "region")).split
     assert not HistoryLayout().met(manifest({"": 1})).split
-    assert HistoryLayout(split=False).met(manifest({}, "region", "__closed_in")).split
+    assert HistoryLayout(split=False).met(manifest({}, "region", "dbt_closed_in")).split
 
 
 def test_a_column_of_that_name_elsewhere_in_the_path_is_not_the_layouts() -> None:
-    assert not HistoryLayout().met(manifest({}, "__closed_in", "region")).split
+    assert not HistoryLayout().met(manifest({}, "dbt_closed_in", "region")).split
 
 
 def test_rows_closed_now_go_by_the_version_that_the_commit_makes() -> None:
-    found = layout({"__closed_in=0": 10}, "__closed_in")
+    found = layout({"dbt_closed_in=0": 10}, "dbt_closed_in")
     assert found.version == 8
     assert found.value("end is null") == "cast(if(end is null, 0, 8) as bigint)"
-    assert found.closes_into("__closed_in=0") == "__closed_in=8"
+    assert found.closes_into("dbt_closed_in=0") == "dbt_closed_in=8"
 
 
 def test_open_and_closed_partitions() -> None:
     found = layout(
-        {"r=0/__closed_in=0": 1, "r=0/__closed_in=3": 1, "r=a%2Fb/__closed_in=0": 1}, "r", "__closed_in"
+        {"r=0/dbt_closed_in=0": 1, "r=0/dbt_closed_in=3": 1, "r=a%2Fb/dbt_closed_in=0": 1},
+        "r",
+        "dbt_closed_in",
     )
-    assert found.open_partitions == ["r=0/__closed_in=0", "r=a%2Fb/__closed_in=0"]
-    assert found.closed_partitions == ["r=0/__closed_in=3"]
-    assert found.open_filter == "`__closed_in` = 0"
-    assert found.closes_into("r=a%2Fb/__closed_in=0") == "r=a%2Fb/__closed_in=8"
-    assert found.closed_beside(["r=0/__closed_in=0", "r=2/__closed_in=0"]) == ["r=0/__closed_in=3"]
-    assert found.closed_beside(["r=a%2Fb/__closed_in=0"]) == []
+    assert found.open_partitions == ["r=0/dbt_closed_in=0", "r=a%2Fb/dbt_closed_in=0"]
+    assert found.closed_partitions == ["r=0/dbt_closed_in=3"]
+    assert found.open_filter == "`dbt_closed_in` = 0"
+    assert found.closes_into("r=a%2Fb/dbt_closed_in=0") == "r=a%2Fb/dbt_closed_in=8"
+    assert found.closed_beside(["r=0/dbt_closed_in=0", "r=2/dbt_closed_in=0"]) == ["r=0/dbt_closed_in=3"]
+    assert found.closed_beside(["r=a%2Fb/dbt_closed_in=0"]) == []
 
 
 def test_in_a_plain_table_every_partition_is_open() -> None:
@@ -114,38 +116,38 @@ def test_in_a_plain_table_every_partition_is_open() -> None:
 
 
 def closed(sizes: list[int], user: str = "") -> dict[str, int]:
-    return {f"{user}__closed_in={number}": size for number, size in enumerate(sizes, 1)}
+    return {f"{user}dbt_closed_in={number}": size for number, size in enumerate(sizes, 1)}
 
 
 def test_few_closed_partitions_are_left_alone() -> None:
-    found = layout(closed([10] * 32), "__closed_in")
-    assert found.to_merge(["__closed_in=0"]) == []
+    found = layout(closed([10] * 32), "dbt_closed_in")
+    assert found.to_merge(["dbt_closed_in=0"]) == []
 
 
 def test_many_alike_become_one() -> None:
-    found = layout(closed([10] * 33), "__closed_in")
-    assert len(found.to_merge(["__closed_in=0"])) == 33
+    found = layout(closed([10] * 33), "dbt_closed_in")
+    assert len(found.to_merge(["dbt_closed_in=0"])) == 33
 
 
 def test_a_large_one_is_not_rewritten_for_small_ones() -> None:
-    found = layout(closed([1_000_000, *[10] * 32]), "__closed_in")
-    merged = found.to_merge(["__closed_in=0"])
+    found = layout(closed([1_000_000, *[10] * 32]), "dbt_closed_in")
+    merged = found.to_merge(["dbt_closed_in=0"])
     assert len(merged) == 32
-    assert "__closed_in=1" not in merged
+    assert "dbt_closed_in=1" not in merged
 
 
 def test_only_beside_what_the_commit_writes() -> None:
     sizes = closed([10] * 33, "r=0/") | closed([10] * 33, "r=1/")
-    found = layout(sizes, "r", "__closed_in")
-    merged = found.to_merge(["r=1/__closed_in=0", "r=1/__closed_in=5"])
+    found = layout(sizes, "r", "dbt_closed_in")
+    merged = found.to_merge(["r=1/dbt_closed_in=0", "r=1/dbt_closed_in=5"])
     assert len(merged) == 0, "one of the 33 is written anew already"
-    merged = found.to_merge(["r=1/__closed_in=0"])
+    merged = found.to_merge(["r=1/dbt_closed_in=0"])
     assert {name[:4] for name in merged} == {"r=1/"}
 
 
 def test_sizes_that_are_all_different_are_merged_all_the_same() -> None:
-    found = layout(closed([5**number for number in range(33)]), "__closed_in")
-    assert len(found.to_merge(["__closed_in=0"])) == 4
+    found = layout(closed([5**number for number in range(33)]), "dbt_closed_in")
+    assert len(found.to_merge(["dbt_closed_in=0"])) == 4
 
 
 def test_the_work_of_merging_follows_the_rows_and_not_their_square() -> None:
@@ -153,11 +155,11 @@ def test_the_work_of_merging_follows_the_rows_and_not_their_square() -> None:
     current, rewritten, most = HistoryLayout(), 0, 0
     stored: dict[str, int] = {}
     for version in range(1000):
-        current = current.met(manifest(stored, "__closed_in", version=version))
-        merged = current.to_merge(["__closed_in=0"])
+        current = current.met(manifest(stored, "dbt_closed_in", version=version))
+        merged = current.to_merge(["dbt_closed_in=0"])
         size = sum(stored.pop(name) for name in merged)
         rewritten += size
-        stored[current.closes_into("__closed_in=0")] = 10 + size
+        stored[current.closes_into("dbt_closed_in=0")] = 10 + size
         most = max(most, len(stored))
     assert sum(stored.values()) == 10_000
     assert rewritten < 5 * 10_000

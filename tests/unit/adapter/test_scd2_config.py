@@ -47,7 +47,7 @@ def test_history_has_the_split_layout(kind: Any) -> None:
     found = read(stored_as_scd_type=kind)
     assert found.scd2 == Scd2Config()
     assert found.history is not None
-    assert found.history.partition_by(["region"]) == ("region", "__closed_in")
+    assert found.history.partition_by(["region"]) == ("region", "dbt_closed_in")
 
 
 def test_all_that_is_wrong_is_named_at_once() -> None:

@@ -31,12 +31,10 @@ class ConsumeConfig:
 
     Attributes:
         consumer: its name; the model's if none is given.
-        where: SQL over the partition columns that is true for the partitions to be consumed at all.
         ready: SQL over the partition columns that is true for those that may be consumed by now.
     """
 
     consumer: str
-    where: str
     ready: str
     options: Options
 
@@ -56,10 +54,9 @@ class ConsumeConfig:
             max_retries=reader.count("max_retries", 3, least=0),
             on_rewrite=reader.choice("on_rewrite", "reprocess"),  # type: ignore[arg-type]
             pin=reader.duration("pin", timedelta(days=7)),
+            where=reader.text("where"),
         )
-        config = cls(
-            reader.text("consumer") or model_name, reader.text("where"), reader.text("ready"), options
-        )
+        config = cls(reader.text("consumer") or model_name, reader.text("ready"), options)
         if problems:
             raise InvalidConfig(
                 expected="valid arguments of consume",

@@ -12,13 +12,15 @@ from dbt.adapters.lakemerge.consumption import Consumption, Request
 from dbt.adapters.lakemerge.publishing import PublishingMethods
 from dbt_common.exceptions import CompilationError
 
-from lakemerge.consumer import Consumer, Options, WorkingSet
+from lakemerge.consumer import Consumer, WorkingSet
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.kernel import TableName
 
 _STRATEGIES = ("append", "merge", "insert_overwrite")
 # Commands that render a model to show its text, or its rows.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
+# What a consumer's last run was told, which operations need to see what it sees.
+_TOLD = ("where", "on_rewrite")
 
 
 class ConsumingMethods(PublishingMethods):
@@ -137,7 +139,7 @@ class ConsumingMethods(PublishingMethods):
             InvalidConfig: there is none.
         """
         kernel, output = self._kernel({}, None), _name(relation)
-        known = sorted(WorkingSet(kernel, output).consumers())
+        known = WorkingSet(kernel, output).consumers()
         found = [key for key in known if name in (None, key[1]) and (source is None or str(source) == key[0])]
         if not found:
             raise InvalidConfig(
@@ -145,8 +147,13 @@ class ConsumingMethods(PublishingMethods):
                 found=", ".join(f"{consumer} of {table}" for table, consumer in known) or "none",
                 action="Correct the name. A consumer is there from its first run on.",
             )
+        consumption = Consumption(self.handle.spark, kernel, output)
         return [
-            Consumer(kernel, TableName(*key[0].split(".", 1)), key[1], output, Options()) for key in found
+            consumption.consumer(
+                TableName(*key[0].split(".", 1)),
+                ConsumeConfig.of({name: known[key].get(name) for name in _TOLD}, key[1]),
+            )
+            for key in found
         ]
 
 

@@ -67,7 +67,7 @@ class Consumption:
             config.consumer,
             self._output,
             config.options,
-            wanted=self._filter(config.where),
+            wanted=self._filter(config.options.where),
             ready=self._filter(config.ready),
         )
 

@@ -42,13 +42,13 @@ def write_files(
     # without it Hive's own reader cannot read decimals in Parquet
     settings.set("spark.sql.parquet.writeLegacyFormat", "true")
     for column in partitions:
-        frame = frame.withColumnRenamed(column.name, _directory_name(column))
+        frame = frame.withColumnRenamed(column.name, directory_name(column))
     writer = frame.write.format(file_format).mode("append")
     options = {**WRITER_OPTIONS[file_format], **_configured_options(config.tblproperties, file_format)}
     for name, value in options.items():
         writer = writer.option(name, value)
     if partitions:
-        writer = writer.partitionBy(*(_directory_name(column) for column in partitions))
+        writer = writer.partitionBy(*(directory_name(column) for column in partitions))
     writer.save(directory)
 
 
@@ -59,6 +59,6 @@ def _configured_options(properties: Mapping[str, str], file_format: str) -> dict
     return {**options, "compression": codec.lower()} if codec else options
 
 
-def _directory_name(column: HiveColumn) -> str:
+def directory_name(column: HiveColumn) -> str:
     """What a partition column is called in paths: Hive does not read directories that begin with ``_`` or ``.``."""
     return f"lakemerge{column.name}" if column.name[:1] in "_." else column.name

@@ -100,11 +100,6 @@ class FeedMethods(metaclass=AdapterMeta):
         return observation
 
     @available.parse_none
-    def observed(self, observation: Any) -> dict[str, Any]:
-        """The counts of a view of :meth:`observe_view`, once its rows were read."""
-        return observed(observation)
-
-    @available.parse_none
     def rows_of(self, sql: str) -> list[Any]:
         """The rows of a small query."""
         with self.connections.exception_handler(sql):

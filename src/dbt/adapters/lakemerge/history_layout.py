@@ -45,7 +45,8 @@ class HistoryLayout:
     """
 
     split: bool = True
-    partition: str = "__closed_in"
+    # no underscore in front: it would begin the name of the partition's directory, and Hadoop hides such ones
+    partition: str = "dbt_closed_in"
     version: int = 1
     stored: Mapping[str, PartitionState] = field(default_factory=dict, repr=False)
 
@@ -75,7 +76,7 @@ class HistoryLayout:
         if self.split != asked.split:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it; "
-                f"'{LAYOUTS[not asked.split]}' takes effect with --full-refresh"
+                f"'{LAYOUTS[not asked.split]}' is for a table that is made anew"
             )
 
     def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ class IngestOptions:
     @property
     def row_pattern(self) -> str:
         """A regular expression of a whole well-formed record with a delimiter before it."""
-        return f"(?s)^(?:{_without_group(self.field_pattern)})++$"
+        return rf"(?s)^(?:{_without_group(self.field_pattern)})++\z"
 
     @property
     def escaped_pattern(self) -> str:

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.ingest_options import IngestOptions
 from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField
-from dbt.adapters.lakemerge.table_schema import literal
+from dbt.adapters.lakemerge.table_schema import literal, quote
 
 if TYPE_CHECKING:
     from lakemerge.kernel.filesystem import FileEntry
-
-# Texts that no cast takes for a value, so that a null needs no test of its own before it.
-_NEVER_VALUES = ("\\N", "", "NULL", "null", "-", "N/A", "NA")
-_WHOLE_TEXTS = ("string", "char", "array", "map", "struct", "binary")
 
 
 @dataclass(frozen=True)
@@ -52,26 +48,28 @@ class RecordGroup:
         """The number of fields of a record."""
         return len(self.fields)
 
+    def part_sql(self, column: RecordColumn) -> str | None:
+        """SQL of a column's field, over the parts of a record, null where the record says null.
+
+        ``None`` where these records have no such field.
+        """
+        if self.format == "json":
+            part = f"__fields[{literal(column.field)}]"
+            return f"if(is_variant_null({part}), null, {part})"
+        if self.is_typed or column.field not in self.fields:
+            return None
+        part = f"get(__tokens, {self.fields.index(column.field)})"
+        said_null = f"nullif({part}, {literal(self.options.null_literal)})"
+        if self.format == "delimited" and (self.options.quote or self.options.escape):
+            return f"if(__plain, {said_null}, {part})"
+        return said_null
+
     def field_sql(self, column: RecordColumn) -> str | None:
-        """SQL of a column's field, over the parts of a record; ``None`` where these records have no such field."""
+        """SQL of a column's field where the fields stand beside each other; see :meth:`part_sql`."""
         if self.is_typed:
             found = self.typed.get(column.name)
             return found.value if found else None
-        if self.format == "json":
-            return f"__fields[{literal(column.field)}]"
-        return f"get(__tokens, {self.fields.index(column.field)})" if column.field in self.fields else None
-
-    def null_sql(self, column: RecordColumn) -> str:
-        """SQL that is true where a text field says null."""
-        token = self.field_sql(column)
-        said = f"{token} = {literal(self.options.null_literal)}"
-        if self.format == "delimited" and (self.options.quote or self.options.escape):
-            return f"({token} is null or (__plain and {said}))"
-        return f"({token} is null or {said})" if self.options.missing_fields == "null" else f"({said})"
-
-    def tests_null(self, column: RecordColumn) -> bool:
-        """Whether a text that says null could be taken for a value."""
-        return column.type.kind in _WHOLE_TEXTS or self.options.null_literal not in _NEVER_VALUES
+        return None if self.part_sql(column) is None else quote(f"__field_{column.name}")
 
     @property
     def field_names_sql(self) -> str:
@@ -136,7 +134,7 @@ class IngestPlan:
     @property
     def pattern_sql(self) -> str:
         """A regular expression that matches a whole record, as a literal."""
-        return literal(f"^(?:{self.options.pattern})$")
+        return literal(rf"^(?:{self.options.pattern})\z")
 
     @property
     def rejects_unterminated(self) -> bool:

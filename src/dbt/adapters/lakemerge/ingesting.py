@@ -26,7 +26,7 @@ from lakemerge.errors import BadRecords, FileChanged, InvalidConfig, LakemergeEr
 from lakemerge.ingest import Arrivals, FileLedger, ReadFile, continuous, look
 from lakemerge.kernel import FileSystem, TableName
 from lakemerge.kernel.filesystem import FileEntry
-from lakemerge.kernel.published import PUBLISHED
+from lakemerge.kernel.published import PUBLISHED, Publisher
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.handle import SessionHandle
@@ -247,9 +247,7 @@ class IngestMethods(metaclass=AdapterMeta):
         """Make sure that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = TableName(str(relation.schema), str(relation.identifier))
         with self.connections.exception_handler(f"look for the quarantine of {name}"):
-            kernel = self._kernel({}, None)  # type: ignore[attr-defined]
-            state = kernel.peek(name) if kernel.exists(name) else None
-            kernel.roll_forward.publisher.check(name, state.table_id if state else None)
+            Publisher(self.handle.application.metastore, self.handle.application.filesystem).check(name)
 
     @available.parse_none
     def quarantine_of(self, relation: BaseRelation) -> BaseRelation | None:

@@ -183,10 +183,13 @@ def _require(columns: dict[str, MergeColumn], config: WriteConfig) -> None:
 
 
 def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeColumn, ...]) -> str:
-    """The sequence over stored rows, if they hold all of it and every change updates all of it."""
+    """The sequence over stored rows, if they hold all of it and every change updates all of it.
+
+    A history has sequences in columns of its own.
+    """
     from pyspark.errors import AnalysisException
 
-    if not config.sequence:
+    if not config.sequence or config.scd2:
         return ""
     held = [column for column in columns if column.plan.in_feed and column.mode != "keep"]
     try:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from dbt.adapters.lakemerge.data_files import write_files
+from dbt.adapters.lakemerge.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
+from dbt.adapters.lakemerge.observations import observed
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
@@ -25,12 +26,13 @@ from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
 # Above this many partitions a filter costs the planner more than reading the rest saves.
 _LONGEST_FILTER = 1000
 # So many folders of rejected records are written into one.
 _MOST_FOLDERS = 20
+_ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
@@ -283,14 +285,12 @@ class NodeTransaction:
         touched: Iterable[str] | None = None,
         *,
         count: bool = True,
-        check: bool = True,
     ) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
-            check: whether to enforce constraints; not where the query lets only such rows through.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -304,8 +304,7 @@ class NodeTransaction:
             return 0
         observation = Observation()
         checks = {"rows": "count(*)"} if count else {}
-        if check:
-            checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
+        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
         frame = self._spark.sql(sql)
         if checks:
             frame = frame.observe(
@@ -314,12 +313,35 @@ class NodeTransaction:
         directory = self._transaction.stage_directory
         write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
         counts = observation.get if checks else {}
-        if check:
-            self._check(counts)
+        self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
             self._transaction.remove(set(touched) - written)
         return int(counts.get("rows", 0))
+
+    @_translated
+    def stage_records(self, sql: str, observation: Observation, *, rewrites: bool = False) -> dict[str, Any]:
+        """Write the rows of records that keep all rules, constraints among them.
+
+        Args:
+            observation: what counts the records as they are read: ``records``, and ``rejected`` among them.
+            rewrites: whether the query has rows of earlier commits too.
+
+        Returns:
+            The counts.
+        """
+        if self.conflict is not None:
+            return {"records": 0, "rejected": 0}
+        frame, directory, keys = self._spark.sql(sql), self._transaction.stage_directory, self.plan.partitions
+        if not rewrites and [column.name for column in keys] == [self.commit_column]:
+            # all rows are of one partition: Spark need not sort them by it, which takes as long as to read them
+            frame = frame.drop(self.commit_column)
+            directory, keys = f"{directory}/{directory_name(keys[0])}={DEFAULT_PARTITION}", ()
+        write_files(frame, directory, self.file_format, self._config, keys)
+        counts = observed(observation)
+        if rewrites or counts["records"] > counts["rejected"]:
+            self._transaction.add_staged()
+        return counts
 
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
@@ -332,8 +354,12 @@ class NodeTransaction:
             self._transaction.add_sidecar("ledger", directory)
 
     @_translated
-    def stage_quarantine(self, sql: str, *, replace: bool = False) -> None:
-        """Write rejected records beside those of earlier commits or in their place; the query has them all then."""
+    def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
+        """Write rejected records beside those of earlier commits or in their place; the query has them all then.
+
+        Args:
+            rows: about how many they are.
+        """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get(QUARANTINE, ()) if base else ()
         frame = self._spark.sql(sql)
@@ -341,7 +367,7 @@ class NodeTransaction:
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        write_files(frame.coalesce(1), directory, "orc", self._config)
+        write_files(frame.coalesce(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:

@@ -85,6 +85,8 @@ class RecordSource:
         # a file then fills its task's share whatever its size, so that no other is put beside it
         conf.set("spark.sql.files.openCostInBytes", f"{self._split}b")
         conf.unset("spark.sql.files.maxPartitionNum")
+        # Java does not compile longer methods; Spark then makes several of them
+        conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
         splits = sum(-(-entry.size // self._split) for entry in entries)
         self._plan.tasks = max(1, min(splits, max(cores, -(-total // most))))
 

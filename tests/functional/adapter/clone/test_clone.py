@@ -28,7 +28,7 @@ class TestClone(BaseClonePossible):
         relations = project.adapter.list_relations(database=project.database, schema=other_schema)
         assert Counter(str(relation.type) for relation in relations) == {"table": 3, "view": 1}
         partitions = project.run_sql(f"show partitions {other_schema}.my_cool_snapshot", fetch="all")
-        assert [tuple(row) for row in partitions] == [("__closed_in=0",)]
+        assert [tuple(row) for row in partitions] == [("dbt_closed_in=0",)]
         for table in ("table_model", "seed"):
             rows = project.run_sql(f"select * from {other_schema}.{table} order by id", fetch="all")
             assert [tuple(row) for row in rows] == [(1, "Alice"), (2, "Bob")]

@@ -165,7 +165,7 @@ class SnapshotHooks:
         names = "a, b, c, dbt_scd_id, dbt_updated_at, dbt_valid_from, dbt_valid_to"
         hooks = [
             "alter table {{ this }} add columns (new_col int)",
-            f"create table {{{{ this }}}}_copy stored as orc as select {names}, 1, __closed_in from {{{{ this }}}}",
+            f"create table {{{{ this }}}}_copy stored as orc as select {names}, 1, dbt_closed_in from {{{{ this }}}}",
             "insert overwrite table {{ this }} select * from {{ this }}_copy",
         ]
         return {

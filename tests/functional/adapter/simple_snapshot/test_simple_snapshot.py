@@ -1,8 +1,8 @@
 """dbt's suites "simple_snapshot" and those of snapshots in "basic", on ORC.
 
 Tables lie as they do by default, open rows apart from closed ones. The suites compare all columns but those whose
-names begin with ``dbt_``, so the partition column is given such a name. Each suite is run once more with the plain
-layout, which has no column that dbt does not know.
+names begin with ``dbt_``, so the partition column is given such a name. The slow ring runs the suites that
+change most once more with the plain layout, which has no column that dbt does not know.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class TestBasicCheckCols(WithUpdates, test_snapshot_check_cols.BaseSnapshotCheck
     pass
 
 
+@pytest.mark.slow
 class TestBasicTimestamp(WithUpdates, test_snapshot_timestamp.BaseSnapshotTimestamp):
     pass
 
@@ -92,6 +93,7 @@ class TestColumnNames(SeedOfTheSchema, test_various_configs.BaseSnapshotColumnNa
     pass
 
 
+@pytest.mark.slow
 class TestColumnNamesFromDbtProject(
     SeedOfTheSchema, test_various_configs.BaseSnapshotColumnNamesFromDbtProject
 ):
@@ -107,6 +109,7 @@ class TestColumnNamesFromDbtProject(
     }
 
 
+@pytest.mark.slow
 class TestInvalidColumnNames(SeedOfTheSchema, test_various_configs.BaseSnapshotInvalidColumnNames):
     own_config = TestColumnNamesFromDbtProject.own_config
 
@@ -150,6 +153,7 @@ class TestNewRecordCheckMode(SeedOfTheSchema, new_record_check_mode.BaseSnapshot
     pass
 
 
+@pytest.mark.slow
 class TestNewRecordDbtValidToCurrent(
     SeedOfTheSchema, new_record_dbt_valid_to_current.BaseSnapshotNewRecordDbtValidToCurrent
 ):
@@ -175,5 +179,36 @@ class TestNewColumnSpecificCheckCols(
     pass
 
 
+@pytest.mark.slow
 class TestNewColumnWithDeletes(OnHive, test_ephemeral_snapshot_hard_deletes.BaseSnapshotNewColumnWithDeletes):
+    pass
+
+
+@pytest.mark.slow
+class TestBasicCheckColsPlain(Plain, TestBasicCheckCols):
+    pass
+
+
+@pytest.mark.slow
+class TestSimpleSnapshotPlain(Plain, TestSimpleSnapshot):
+    pass
+
+
+@pytest.mark.slow
+class TestDbtValidToCurrentPlain(Plain, TestDbtValidToCurrent):
+    pass
+
+
+@pytest.mark.slow
+class TestMultiUniqueKeyPlain(Plain, TestMultiUniqueKey):
+    pass
+
+
+@pytest.mark.slow
+class TestNewRecordTimestampModePlain(Plain, TestNewRecordTimestampMode):
+    pass
+
+
+@pytest.mark.slow
+class TestNewColumnWithDeletesPlain(Plain, TestNewColumnWithDeletes):
     pass

@@ -1,0 +1,18 @@
+{#
+    The records of a group with the field of each column beside each other: `__field_<column>`, a text or a JSON value as a
+    variant, null where the record says null. The parts of `lakemerge_record_parts_sql` stay beside them.
+#}
+{%- macro lakemerge_record_fields_sql(plan, group) -%}
+    {%- if group.is_typed -%}
+{{ lakemerge_record_parts_sql(plan, group) }}
+    {%- else -%}
+select
+    {%- for column in plan.columns if not column.constant and group.part_sql(column) is not none %}
+    {{ group.part_sql(column) }} as {{ group.field_sql(column) }},
+    {%- endfor %}
+    *
+from (
+    {{ lakemerge_record_parts_sql(plan, group) | indent(4) }}
+)
+    {%- endif -%}
+{%- endmacro -%}
