@@ -94,6 +94,10 @@ bench-merge: env  ## CPU seconds of a merge against the least that any engine mu
 bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
 	@$(PY) benchmarks/history.py
 
+.PHONY: bench-snapshot
+bench-snapshot: env  ## CPU seconds of a snapshot of a wide table against dbt's own SQL, and with ten times the history
+	@$(PY) benchmarks/snapshot.py
+
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
 	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest

@@ -17,11 +17,9 @@ import sys
 import tempfile
 import textwrap
 from pathlib import Path
-from typing import Any
-
-from dbt.cli.main import dbtRunner
 
 from measure import Measured
+from project import BenchProject
 
 KEYS, PARTITIONS, SHARE = 100_000, 10, 0.03
 # Versions of each key that are there before: closed ones and the open one.
@@ -35,13 +33,6 @@ MODEL = """
 select * from {{ var('feed') }}
 """
 PROJECT = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base}\n"
-PROFILE = """
-bench:
-  target: bench
-  outputs:
-    bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
-             server_side_parameters: {{spark.driver.memory: 6g, spark.sql.shuffle.partitions: "8"}}}}
-"""
 
 
 def rows_sql(source: str) -> str:
@@ -62,67 +53,35 @@ def rows_sql(source: str) -> str:
     """
 
 
-class Bench:
-    """A dbt project, its Spark, and histories in it."""
+class Bench(BenchProject):
+    """Histories in a dbt project."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        (root / "models").mkdir(parents=True)
-        (root / "dbt_project.yml").write_text(PROJECT)
-        (root / "profiles.yml").write_text(PROFILE.format(root=root))
-        for layout in ("split", "plain"):
-            for length in ("short", "long"):
-                model = textwrap.dedent(MODEL).replace("LAYOUT", layout)
-                (root / "models" / f"{layout}_{length}.sql").write_text(model)
-        self._taken = Measured()
-        self._node: Any = None
-        self.runner = dbtRunner(callbacks=[self._on_event])
-
-    def _on_event(self, event: Any) -> None:
-        """Measure the node alone: parsing the project is not the merge's."""
-        if event.info.name == "NodeStart":
-            self._node = self._taken.run()
-            self._node.__enter__()
-        elif event.info.name == "NodeFinished":
-            self._node.__exit__(None, None, None)
-
-    def _dbt(self, *arguments: str) -> Any:
-        folders = ["--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        result: Any = self.runner.invoke(["--quiet", *arguments, *folders])
-        if not result.success:
-            raise SystemExit(f"dbt failed: {result.exception or result.result[0].message}")
-        return result
+        models = {
+            f"models/{layout}_{length}.sql": textwrap.dedent(MODEL).replace("LAYOUT", layout)
+            for layout in ("split", "plain")
+            for length in ("short", "long")
+        }
+        super().__init__(root, PROJECT, models)
 
     def merge(self, table: str, feed: str, taken: Measured) -> str:
         """Merge a feed into a table; returns dbt's message."""
-        self._taken = taken
-        result = self._dbt("run", "--select", table, "--vars", f"{{feed: bench.{feed}}}")
-        return str(result.result[0].adapter_response["_message"])
-
-    @property
-    def spark(self) -> Any:
-        from pyspark.sql import SparkSession
-
-        return SparkSession.builder.getOrCreate()
+        self.seconds = taken
+        result = self.dbt("run", "--select", table, "--vars", f"{{feed: bench.{feed}}}")
+        return str(result[0].adapter_response["_message"])
 
     def prepare(self, layouts: list[str]) -> None:
         """Make the tables, each by one first merge of all the changes of its past."""
-        self._dbt("debug")
-        self.spark.sql("create database if not exists bench")
+        self.start()
         for length, versions in (("short", SHORT), ("long", LONG)):
             # the last change of every key has one number in both, so that the same feeds are newer in both
             changes = f"explode(sequence({LONG - versions + 1}, {LONG})) as change"
-            self.write_feed("base", rows_sql(f"select id, {changes} from range({KEYS})"), files=4)
+            self.write_table("base", rows_sql(f"select id, {changes} from range({KEYS})"), files=4)
             for layout in layouts:
                 print(
                     f"{layout}_{length}: {self.merge(f'{layout}_{length}', 'base', Measured())}",
                     file=sys.stderr,
                 )
-
-    def write_feed(self, name: str, sql: str, files: int = 1) -> None:
-        """Make a feed a table of its own, so that reading it is all that a merge does with it."""
-        self.spark.sql(f"drop table if exists bench.{name}")
-        self.spark.sql(sql).coalesce(files).write.format("orc").saveAsTable(f"bench.{name}")
 
     def size(self, table: str) -> tuple[int, int]:
         """Open and closed rows."""
@@ -138,7 +97,9 @@ def compare(bench: Bench, layout: str, rounds: int) -> float:
         changed = (
             f"select distinct pmod(xxhash64(id, {number}), {KEYS}) as id from range({int(KEYS * SHARE)})"
         )
-        bench.write_feed("feed", rows_sql(f"select id, {LONG + 1 + number} as change from ({changed})"))
+        bench.write_table(
+            "feed", rows_sql(f"select id, {LONG + 1 + number} as change from ({changed})"), files=1
+        )
         # in turns, so that what the machine does meanwhile falls on both
         order = ("short", "long") if number % 2 else ("long", "short")
         for length in order:

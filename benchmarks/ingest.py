@@ -20,9 +20,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from dbt.cli.main import dbtRunner
-
 from measure import Measured
+from project import BenchProject
 
 RECORDS, FILES = 1_000_000, 4
 # Rounds that let Java compile what both run, and are not counted.
@@ -42,13 +41,6 @@ COLUMNS = {
 }
 MODEL = "{{ config(materialized='ingest', landing=var('landing'), format='delimited', settle_seconds=0) }}"
 PROJECT = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {landing: /nowhere}\n"
-PROFILE = """
-bench:
-  target: bench
-  outputs:
-    bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
-             server_side_parameters: {{spark.driver.memory: 4g}}}}
-"""
 
 
 def record_sql(bad: int) -> str:
@@ -73,46 +65,16 @@ def record_sql(bad: int) -> str:
     return f"select concat_ws(',', {', '.join(fields)}) as value from range({RECORDS})"
 
 
-class Bench:
-    """A dbt project, its Spark, and the pieces of work to compare."""
+class Bench(BenchProject):
+    """An ingest in a dbt project, and the plain read and write beside it."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        (root / "models").mkdir(parents=True)
-        (root / "dbt_project.yml").write_text(PROJECT)
-        (root / "profiles.yml").write_text(PROFILE.format(root=root))
-        (root / "models" / "products.sql").write_text(MODEL)
         columns = "\n".join(
             f"      - {{name: {name}, data_type: '{kind}'}}" for name, kind in COLUMNS.items()
         )
-        (root / "models" / "products.yml").write_text(
-            textwrap.dedent("models:\n  - name: products\n    columns:\n") + columns + "\n"
-        )
-        self.seconds = Measured()
-        self._node: Any = None
-        self.runner = dbtRunner(callbacks=[self._on_event])
-
-    def _on_event(self, event: Any) -> None:
-        """Measure the node alone: parsing the project is not the ingest's."""
-        if event.info.name == "NodeStart":
-            self._node = self.seconds.run()
-            self._node.__enter__()
-        elif event.info.name == "NodeFinished":
-            self._node.__exit__(None, None, None)
-
-    def dbt(self, *arguments: str) -> Any:
-        folders = ["--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        result: Any = self.runner.invoke(["--quiet", *arguments, *folders])
-        if not result.success:
-            message = result.exception or (result.result[0].message if result.result else "")
-            raise SystemExit(f"dbt {arguments[0]} failed: {message}")
-        return result.result
-
-    @property
-    def spark(self) -> Any:
-        from pyspark.sql import SparkSession
-
-        return SparkSession.builder.getOrCreate()
+        schema = textwrap.dedent("models:\n  - name: products\n    columns:\n") + columns + "\n"
+        files = {"models/products.sql": MODEL, "models/products.yml": schema}
+        super().__init__(root, PROJECT, files, settings="spark.driver.memory: 4g")
 
     def land(self, name: str, bad: int) -> Path:
         """Write the files once."""
@@ -171,8 +133,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
         bench = Bench(Path(folder))
-        bench.dbt("debug")
-        bench.spark.sql("create database if not exists bench")
+        bench.start()
         print(f"Making {RECORDS:,} records", file=sys.stderr)
         good = compare(bench, "no bad record", bench.land("good", 0), arguments.rounds, 1)
         bad = compare(bench, "1 in 1000 bad", bench.land("bad", 1000), arguments.rounds, 101)

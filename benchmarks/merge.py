@@ -21,9 +21,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from dbt.cli.main import dbtRunner
-
 from measure import Measured, median_cpu
+from project import BenchProject
 
 ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
 # Rounds of merge and floor that let Java compile what both run, and are not counted.
@@ -37,13 +36,6 @@ select * from {{ var('feed') }}
 PROJECT = (
     "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base, partition_moves: true}\n"
 )
-PROFILE = """
-bench:
-  target: bench
-  outputs:
-    bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
-             server_side_parameters: {{spark.driver.memory: 6g, spark.sql.shuffle.partitions: "8"}}}}
-"""
 
 
 def row_sql(identity: str, version: str) -> str:
@@ -84,56 +76,23 @@ def feed_sql(round_number: int, *, scattered: bool) -> str:
     """
 
 
-class Bench:
-    """A dbt project, its Spark, and the pieces of work to compare."""
+class Bench(BenchProject):
+    """A merge in a dbt project, and the pieces of work to compare with it."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        (root / "models").mkdir(parents=True)
-        (root / "dbt_project.yml").write_text(PROJECT)
-        (root / "profiles.yml").write_text(PROFILE.format(root=root))
-        (root / "models" / "master.sql").write_text(textwrap.dedent(MODEL))
-        self.merge_seconds = Measured()
-        self._node: Any = None
-        self.runner = dbtRunner(callbacks=[self._on_event])
-
-    def _on_event(self, event: Any) -> None:
-        """Measure the node alone: parsing the project is not the merge's."""
-        if event.info.name == "NodeStart":
-            self._node = self.merge_seconds.run()
-            self._node.__enter__()
-        elif event.info.name == "NodeFinished":
-            self._node.__exit__(None, None, None)
+        super().__init__(root, PROJECT, {"models/master.sql": textwrap.dedent(MODEL)})
 
     def merge(self, feed: str, *, partition_moves: bool = True) -> Any:
         """Run the model on a feed; returns dbt's response."""
         variables = f"{{feed: {feed}, partition_moves: {str(partition_moves).lower()}}}"
-        arguments = ["--quiet", "run", "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        result: Any = self.runner.invoke([*arguments, "--vars", variables])
-        if not result.success:
-            raise SystemExit(f"The merge failed: {result.exception or result.result[0].message}")
-        return result.result[0].adapter_response
-
-    @property
-    def spark(self) -> Any:
-        from pyspark.sql import SparkSession
-
-        return SparkSession.builder.getOrCreate()
+        return self.dbt("run", "--vars", variables)[0].adapter_response
 
     def prepare(self) -> None:
         """Make the table, by its first merge, and forget what that took."""
-        arguments = ["--quiet", "debug", "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        if not self.runner.invoke(arguments).success:
-            raise SystemExit("dbt debug failed: see its output")
-        self.spark.sql("create database if not exists bench")
+        self.start()
         base = f"select {row_sql('id', '0')}, 'U' as op from range({ROWS})"
-        self.write_feed("base", base, files=4)
+        self.write_table("base", base, files=4)
         self.merge("bench.base")
-
-    def write_feed(self, name: str, sql: str, files: int = 2) -> None:
-        """Make a feed a table of its own, so that reading it is all that a merge does with it."""
-        self.spark.sql(f"drop table if exists bench.{name}")
-        self.spark.sql(sql).coalesce(files).write.format("orc").saveAsTable(f"bench.{name}")
 
     def copy(self, measured: Measured, where: str) -> None:
         """The first part of the floor."""
@@ -164,16 +123,16 @@ def compare(bench: Bench, label: str, rounds: int, first: int, *, scattered: boo
     copy, append, merge = Measured(), Measured(), Measured()
     where = "true" if scattered else "region = 'region-07'"
     for number in range(first, first + WARM_UP + rounds):
-        bench.write_feed("feed", feed_sql(number, scattered=scattered))
+        bench.write_table("feed", feed_sql(number, scattered=scattered), files=2)
         passes = (Measured(), Measured()) if number == first else (copy, append)
         bench.copy(passes[0], where)
         bench.append(passes[1], "feed")
-        bench.merge_seconds = Measured()
+        bench.seconds = Measured()
         response = bench.merge("bench.feed", partition_moves=scattered)
         print(f"{label}: {response['_message']}", file=sys.stderr)
         if number >= first + WARM_UP:
-            merge.cpu += bench.merge_seconds.cpu
-            merge.wall += bench.merge_seconds.wall
+            merge.cpu += bench.seconds.cpu
+            merge.wall += bench.seconds.wall
     floor = median_cpu([copy, append])
     ratio = statistics.median(merge.cpu) / floor
     print(f"{label}: copy   {copy}\n{label}: append {append}\n{label}: merge  {merge}")
@@ -187,18 +146,18 @@ def fixed_cost(bench: Bench, rounds: int) -> None:
     tracker = context._jsc.sc().statusStore()
     bench.spark.sql("drop table if exists bench.base")
     small = f"select {row_sql('id', '0')}, 'U' as op from range(100)"
-    bench.write_feed("small", small, files=1)
+    bench.write_table("small", small, files=1)
     (bench.root / "models" / "master.sql").rename(bench.root / "models" / "small_master.sql")
     bench.merge("bench.small")
     taken, jobs = Measured(), []
     for number in range(1, rounds + 1):
-        bench.write_feed("feed", f"select {row_sql('id', str(number))}, 'U' as op from range(10)", files=1)
+        bench.write_table("feed", f"select {row_sql('id', str(number))}, 'U' as op from range(10)", files=1)
         before = tracker.jobsList(None).size()
-        bench.merge_seconds = Measured()
+        bench.seconds = Measured()
         bench.merge("bench.feed")
         jobs.append(tracker.jobsList(None).size() - before)
-        taken.cpu += bench.merge_seconds.cpu
-        taken.wall += bench.merge_seconds.wall
+        taken.cpu += bench.seconds.cpu
+        taken.wall += bench.seconds.wall
     print(
         f"small: merge  {taken}, {statistics.median(jobs):.0f} Spark jobs (10 rows into 100, 20 partitions)"
     )

@@ -15,11 +15,9 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
-
-from dbt.cli.main import dbtRunner
 
 from measure import Measured
+from project import BenchProject
 
 WIDTH, HISTORY = 100, 10
 WARM_UP = 2
@@ -30,13 +28,6 @@ select * from bench.source
 {% endsnapshot %}
 """
 PROJECT = "name: bench\nprofile: bench\n"
-PROFILE = """
-bench:
-  target: bench
-  outputs:
-    bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
-             server_side_parameters: {{spark.driver.memory: 6g, spark.sql.shuffle.partitions: "8"}}}}
-"""
 VALUES = [f"c{number}" for number in range(WIDTH)]
 
 
@@ -90,48 +81,16 @@ def dbt_sql() -> str:
     """
 
 
-class Bench:
-    """A dbt project with one snapshot, and its Spark."""
+class Bench(BenchProject):
+    """A dbt project with one snapshot."""
 
     def __init__(self, root: Path, rows: int) -> None:
-        self.root = root
+        super().__init__(root, PROJECT, {"snapshots/history.sql": SNAPSHOT})
         self.rows = rows
-        (root / "snapshots").mkdir(parents=True)
-        (root / "dbt_project.yml").write_text(PROJECT)
-        (root / "profiles.yml").write_text(PROFILE.format(root=root))
-        (root / "snapshots" / "history.sql").write_text(SNAPSHOT)
-        self.seconds = Measured()
-        self._node: Any = None
-        self.runner = dbtRunner(callbacks=[self._on_event])
-
-    def _on_event(self, event: Any) -> None:
-        """Measure the node alone: parsing the project is not the snapshot's."""
-        if event.info.name == "NodeStart":
-            self._node = self.seconds.run()
-            self._node.__enter__()
-        elif event.info.name == "NodeFinished":
-            self._node.__exit__(None, None, None)
-
-    def dbt(self, command: str, *options: str) -> Any:
-        """Run a command of dbt; returns its result."""
-        folders = ["--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        result: Any = self.runner.invoke(["--quiet", command, *folders, *options])
-        if not result.success:
-            raise SystemExit(f"dbt {command} failed: {result.exception or result.result[0].message}")
-        return result.result
-
-    @property
-    def spark(self) -> Any:
-        from pyspark.sql import SparkSession
-
-        return SparkSession.builder.getOrCreate()
 
     def change_source(self, round_number: int) -> None:
-        """Make the source a table of its own, so that reading it is all that a snapshot does with it."""
-        self.spark.sql("drop table if exists bench.source")
-        self.spark.sql(source_sql(round_number, self.rows)).coalesce(2).write.format("orc").saveAsTable(
-            "bench.source"
-        )
+        """Write the source as it is after a number of rounds."""
+        self.write_table("source", source_sql(round_number, self.rows), files=2)
 
     def rounds(self, label: str, first: int, count: int, staging: Measured | None = None) -> Measured:
         """Measure snapshots of changed sources; beside them dbt's staging query, where asked for."""
@@ -178,8 +137,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
         bench = Bench(Path(folder), arguments.rows)
-        bench.dbt("debug")
-        bench.spark.sql("create database if not exists bench")
+        bench.start()
         bench.change_source(0)
         bench.dbt("snapshot")
         staging = Measured()

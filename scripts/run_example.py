@@ -1,9 +1,9 @@
 """Run the example: a change feed of products, merged day after day by `dbt build`.
 
 Writes the feed to the landing folder, builds the project once a day of it, and prints some products
-before and after, the counts of each merge and the commits of the table. Then it delivers some alerts,
-see run_alerts.py. A warehouse that already holds days is continued: nothing in it is deleted, and a day
-merged twice changes nothing.
+before and after, the counts of each merge and the commits of the table. Then it delivers some alerts and
+some customers, see run_alerts.py and run_customers.py. A warehouse that already holds days is continued:
+nothing in it is deleted, and a day merged twice changes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import generate_feeds as feeds
 import run_alerts
+import run_customers
 from dbt_project import CommandFailed, DbtProject, print_table, progress
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,6 +88,7 @@ def run(project: DbtProject, config: feeds.FeedConfig, landing: Path) -> None:
     for line in project.run_operation("lakemerge_history", {"table": "product_master"}):
         print(line)
     run_alerts.run(project, landing)
+    run_customers.run(project, landing)
     sys.stdout.flush()
     progress(f"[done] {time.monotonic() - started:.0f} s; the tables stay in the warehouse")
 
@@ -127,7 +129,7 @@ def _build_day(
     )
     began = time.monotonic()
     # Unit tests test the models' SQL, which stays the same from one day to the next, as seeds do.
-    arguments = ["--exclude", run_alerts.FOLDER]
+    arguments = ["--exclude", run_alerts.FOLDER, *run_customers.FOLDERS]
     if not first:
         arguments += ["--exclude-resource-type", "unit_test", "--exclude-resource-type", "seed"]
     answers = project.build(*arguments, variables={"feed_date": date})

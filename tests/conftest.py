@@ -7,6 +7,11 @@ from importlib.metadata import version
 import py4j.java_gateway
 import py4j.protocol
 import pytest
+from hypothesis import settings
+
+# Machines are busy: how long an example takes says nothing.
+settings.register_profile("lakemerge", deadline=None)
+settings.load_profile("lakemerge")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -175,7 +175,12 @@ def main() -> None:
                 kernel.create(definition(table)).commit()
             soak = Soak(folder, server.client_conf, kernel, args)
             began = time.monotonic()
-            soak.run()
+            try:
+                soak.run()
+            finally:
+                for process in soak.processes.values():
+                    process.kill()
+                    process.wait()
             seconds = time.monotonic() - began
             expected = Counter(
                 (writer, batch, row)

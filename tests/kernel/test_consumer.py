@@ -242,6 +242,39 @@ def test_a_zombie_cannot_commit(
     assert counted(texts(kernel, output)) == Counter("ab")
 
 
+def test_progress_stays_short_and_complete_when_two_runs_shorten_it_at_once(
+    jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
+) -> None:
+    create_appendable(kernel, source, {"p=1": ["0"]})
+    consume(kernel, source, output)
+    for number in range(1, 12):
+        append(kernel, source, {"p=1": [str(number)]})
+        consume(kernel, source, output)
+        assert len(history(kernel, output, 1)[0].sidecars["consumed"]) <= 10
+        if len(history(kernel, output, 1)[0].sidecars["consumed"]) == 10:
+            break
+    for text in "ab":
+        append(kernel, source, {"p=1": [text]})
+    others: list[Batch] = []
+
+    def overtake(step: str) -> None:
+        if step == "staged" and others:
+            other = others.pop()
+            publish(
+                kernel, output, [f"p=1 {kernel.files.read_text(path)}" for path, _ in other.files()], other
+            )
+
+    slow = Kernel(jvm, step=overtake)
+    batch = consumer_of(slow, source, output, Options(limit=1)).claim()
+    others.append(consumer_of(kernel, source, output).claim())
+    publish(slow, output, [f"p=1 {slow.files.read_text(path)}" for path, _ in batch.files()], batch)
+    assert others == []
+    assert all(count == 1 for count in counted(texts(kernel, output)).values())
+    assert {"a", "b"} <= set(counted(texts(kernel, output)))
+    assert consume(kernel, source, output) == []
+    assert len(history(kernel, output, 1)[0].sidecars["consumed"]) <= 3
+
+
 def test_the_output_s_commits_decide_where_the_working_set_is_gone(
     jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
 ) -> None:

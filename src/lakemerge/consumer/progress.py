@@ -116,13 +116,22 @@ def record(kernel: Kernel, transaction: Transaction, batches: Sequence[Batch]) -
 
 
 def write_progress(
-    kernel: Kernel, transaction: Transaction, changes: Mapping[Key, Progress], forget: Iterable[Key] = ()
+    kernel: Kernel,
+    transaction: Transaction,
+    changes: Mapping[Key, Progress],
+    *,
+    forget: Iterable[Key] = (),
+    fold: bool = True,
 ) -> None:
-    """Let a transaction's commit change the progress of some consumers, or forget them."""
+    """Let a transaction's commit change the progress of some consumers, or forget them.
+
+    Args:
+        fold: whether it may write many folders together to one, which conflicts with another commit that does.
+    """
     base = None if transaction.replaces_all else transaction.base
     folders = base.sidecars.get(KIND, ()) if base else ()
     forgotten = set(forget)
-    whole = bool(forgotten) or len(folders) >= _MOST_FOLDERS
+    whole = bool(forgotten) or (fold and len(folders) >= _MOST_FOLDERS)
     entries = dict(changes)
     if whole:
         entries = read_progress(kernel, transaction.layout, base)
@@ -132,6 +141,6 @@ def write_progress(
     directory = transaction.sidecar_directory(KIND)
     kernel.files.write_text(f"{directory}/{_FILE}", json.dumps(bodies, indent=1) + "\n")
     if whole:
-        transaction.set_sidecars(KIND, [directory])
+        transaction.set_sidecars(KIND, [directory], keep_later=True)
     else:
         transaction.add_sidecar(KIND, directory)

@@ -6,7 +6,7 @@ import datetime
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import tenacity
 
@@ -91,12 +91,11 @@ class Transaction:
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
         self.replaces_all = False
-        self._sidecars: dict[str, tuple[list[str], bool]] = {}
+        self._sidecars: dict[str, tuple[list[str], Literal["add", "set", "fold"]]] = {}
         self._parameters: dict[str, str] = {}
         self._beating = False
         self._requirements: list[Callable[[Manifest | None], None]] = []
-        # whether a claim was sent whose outcome is not known
-        self._in_doubt = False
+        self._in_doubt = False  # whether a claim was sent whose outcome is not known
         self.layout = state.layout if state else Layout(self._root())
 
     def _root(self) -> str:
@@ -212,12 +211,14 @@ class Transaction:
     def add_sidecar(self, kind: str, directory: str) -> None:
         """Record a folder of side data beside those of the version before."""
         self._require_open()
-        self._sidecars[kind] = ([self.layout.relative(directory)], False)
+        self._sidecars[kind] = ([self.layout.relative(directory)], "add")
 
-    def set_sidecars(self, kind: str, directories: Iterable[str]) -> None:
-        """Record folders as all the side data of a kind; another commit that changed it is then a conflict."""
+    def set_sidecars(self, kind: str, directories: Iterable[str], *, keep_later: bool = False) -> None:
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict, but where
+        it only added some and ``keep_later`` is set: these stay beside them."""
         self._require_open()
-        self._sidecars[kind] = ([self.layout.relative(directory) for directory in directories], True)
+        paths = [self.layout.relative(directory) for directory in directories]
+        self._sidecars[kind] = (paths, "fold" if keep_later else "set")
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.
@@ -486,10 +487,9 @@ class Transaction:
 
     def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
         parent = None if self.replaces_all else parent
-        replaced = replaced_meanwhile(self._sidecars, self.base, parent)
-        if replaced:
+        if replaced := replaced_meanwhile(self._sidecars, self.base, parent):
             raise self._conflict(f"another commit's {replaced}")
-        return united_sidecars(self._sidecars, parent)
+        return united_sidecars(self._sidecars, self.base, parent)
 
     def _require_open(self) -> None:
         if self.state != "open":

@@ -9,6 +9,7 @@ from typing import Any
 
 from lakemerge.consumer.progress import Done, Progress, read_progress, write_progress
 from lakemerge.errors import (
+    CommitConflict,
     InvalidConfig,
     InvalidTransactionState,
     LakemergeError,
@@ -124,7 +125,7 @@ class Stream:
             done = known.done if known else {}
             self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
             self._progress = Progress(uuid.uuid4().hex, "", None, done)
-            write_progress(self._kernel, transaction, {self._key: self._progress})
+            write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
             transaction.commit()
         finally:
             transaction.abort()
@@ -215,8 +216,8 @@ class Stream:
             self.abort()
             return None
         try:
-            self._finish(transaction, batch)
-            version = transaction.commit()
+            self._finish(transaction)
+            version = self._publish(transaction, batch)
         except StreamFenced:
             self.close()
             raise
@@ -229,7 +230,7 @@ class Stream:
         compact(self._kernel, self._table, after=after, below=below)
         return version
 
-    def _finish(self, transaction: Transaction, batch: int | None) -> None:
+    def _finish(self, transaction: Transaction) -> None:
         for file in self._files.values():
             file.close()
         rows = sum(file.rows for file in self._files.values())
@@ -238,13 +239,21 @@ class Stream:
         transaction.properties = {} if before is None else {"rows": before + rows}
         transaction.metrics["inserted"] = rows
         transaction.add_staged()
-        if self._progress is None:
-            return
-        if batch is not None:
-            done = {_BATCH: Done(str(batch))}
-            self._progress = Progress(self._progress.generation, "", None, {**self._progress.done, **done})
-            write_progress(self._kernel, transaction, {self._key: self._progress})
-        transaction.require(self._check_writer)
+        if self._progress is not None:
+            transaction.require(self._check_writer)
+
+    def _publish(self, transaction: Transaction, batch: int | None) -> int:
+        if self._progress is None or batch is None:
+            return transaction.commit()
+        done = {**self._progress.done, _BATCH: Done(str(batch))}
+        self._progress = Progress(self._progress.generation, "", None, done)
+        write_progress(self._kernel, transaction, {self._key: self._progress})
+        try:
+            return transaction.commit()
+        except CommitConflict:
+            # two writers have folded what all of them have done: this one leaves it to the other
+            write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
+            return transaction.commit()
 
     def abort(self) -> None:
         """Give up what was written since the last commit. Does nothing without a transaction."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +15,7 @@ import pytest
 
 from kernel.servers import MetastoreServer
 
-_DBT = "from dbt.cli.main import cli; cli()"
-_LAKEMERGE = "from dbt.adapters.lakemerge.cli import cli; cli()"
+_DIE_AT_STEP = Path(__file__).with_name("die_at_step.py")
 _SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
@@ -48,27 +48,22 @@ class DbtProject:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
 
-    def start(self, *arguments: str, number: int = 1, program: str = _DBT) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, number: int = 1, dies_at: str = "none") -> subprocess.Popen[str]:
         """Start dbt; runs that go on at the same time need different numbers.
 
         Args:
-            program: Python that runs dbt's command line.
+            dies_at: the step of its first commit after which it is killed.
         """
-        return self._start(
-            program, [*arguments, "--no-use-colors", *self._folders(number)], stderr=subprocess.STDOUT
-        )
+        return self._start([dies_at, "dbt", *arguments, "--no-use-colors"], number, stderr=subprocess.STDOUT)
 
-    def start_stream(self, *arguments: str, number: int = 1) -> subprocess.Popen[str]:
+    def start_stream(self, *arguments: str, number: int = 1, dies_at: str = "none") -> subprocess.Popen[str]:
         """Start `lakemerge stream`: batches go to standard output, what else it says to standard error."""
-        return self._start(_LAKEMERGE, ["stream", *arguments, *self._folders(number)], stderr=subprocess.PIPE)
+        return self._start([dies_at, "lakemerge", "stream", *arguments], number, stderr=subprocess.PIPE)
 
-    @staticmethod
-    def _folders(number: int) -> list[str]:
-        return ["--profiles-dir", ".", "--target-path", f"target{number}", "--log-path", f"logs{number}"]
-
-    def _start(self, program: str, arguments: list[str], *, stderr: int) -> subprocess.Popen[str]:
+    def _start(self, command: list[str], number: int, *, stderr: int) -> subprocess.Popen[str]:
+        folders = ["--target-path", f"target{number}", "--log-path", f"logs{number}"]
         return subprocess.Popen(
-            [sys.executable, "-c", program, *arguments],
+            [sys.executable, str(_DIE_AT_STEP), *command, "--profiles-dir", ".", *folders],
             cwd=self.root,
             env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
             stdout=subprocess.PIPE,
@@ -76,11 +71,18 @@ class DbtProject:
             text=True,
         )
 
-    def run(self, *arguments: str) -> None:
-        """Run dbt to its end, which must be a good one."""
+    def run(self, *arguments: str) -> str:
+        """Run dbt to its end, which must be a good one; returns what it printed."""
         run = self.start(*arguments)
         output = run.communicate(timeout=400)[0]
         assert run.returncode == 0, output
+        return output
+
+    def run_killed(self, *arguments: str, at: str) -> None:
+        """Run dbt, and be sure that it was killed at a step."""
+        run = self.start(*arguments, dies_at=at)
+        output = run.communicate(timeout=400)[0]
+        assert run.returncode == -signal.SIGKILL, f"did not die at {at}:\n{output}"
 
     def run_twice_at_once(self, *arguments: str) -> list[Mapping[str, Any]]:
         """Two runs at the same time; returns the response of each to its one node."""
@@ -89,6 +91,10 @@ class DbtProject:
         assert [run.returncode for run in runs] == [0, 0], "\n".join(outputs)
         results = [json.loads((self.root / f"target{n}" / "run_results.json").read_text()) for n in (1, 2)]
         return [result["results"][0]["adapter_response"] for result in results]
+
+
+#: The steps of every commit of a partitioned table after which a run is killed.
+STEPS = ("staged", "manifest written", "claimed", "registered", "swapped", "settled")
 
 
 @pytest.fixture(scope="package")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from functional.concurrency.test_snapshot_runs import KILLED, STEPS
+from functional.concurrency.conftest import STEPS
 from lakemerge.kernel import Jvm, Kernel, TableName
 from lakemerge.kernel.operations import history
 
@@ -72,9 +71,7 @@ def test_a_killed_merge_shows_the_old_history_or_the_new(dbt_project: Callable[[
     project = project_of(dbt_project, "killed_history")
     project.run("run", "--vars", "day: 1")
     for day, step in enumerate(STEPS, 2):
-        run = project.start("run", "--vars", f"day: {day}", program=KILLED.format(step=step))
-        output = run.communicate(timeout=400)[0]
-        assert run.returncode == -signal.SIGKILL, output
+        project.run_killed("run", "--vars", f"day: {day}", at=step)
         # a claimed version stands, and the next to open the table finishes it
         stands = day if step not in ("staged", "manifest written") else day - 1
         project.run("run-operation", "lakemerge_recover", "--args", "{table: history}")

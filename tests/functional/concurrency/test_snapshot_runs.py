@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from functional.concurrency.conftest import STEPS
 from lakemerge.kernel import Jvm, Kernel, TableName
 from lakemerge.kernel.operations import history
 
@@ -30,18 +30,6 @@ select id from {{ ref('history') }}
 where dbt_valid_to is null and name <> if(id % 2 = 0, 'same', concat('day ', {{ var('day') }}))
 union all
 select count(*) from {{ ref('history') }} where dbt_valid_to is null having count(*) <> 200
-"""
-STEPS = ("staged", "manifest written", "claimed", "registered", "swapped", "settled")
-KILLED = """
-import os, signal
-from lakemerge.kernel import Kernel
-make = Kernel.__init__
-def dies(name):
-    if name == {step!r}:
-        os.kill(os.getpid(), signal.SIGKILL)
-Kernel.__init__ = lambda self, *args, **options: make(self, *args, **{{**options, 'step': dies}})
-from dbt.cli.main import cli
-cli()
 """
 
 
@@ -70,9 +58,7 @@ def test_a_killed_snapshot_shows_the_old_state_or_the_new(dbt_project: Callable[
     project = project_of(dbt_project, "killed")
     project.run("snapshot", "--vars", "day: 1")
     for day, step in enumerate(STEPS, 2):
-        run = project.start("snapshot", "--vars", f"day: {day}", program=KILLED.format(step=step))
-        output = run.communicate(timeout=400)[0]
-        assert run.returncode == -signal.SIGKILL, output
+        project.run_killed("snapshot", "--vars", f"day: {day}", at=step)
         # a claimed version stands, and the next to open the table finishes it
         stands = day if step not in ("staged", "manifest written") else day - 1
         project.run("run-operation", "lakemerge_recover", "--args", "{table: history}")

@@ -6,111 +6,74 @@ import json
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from functional.concurrency.conftest import DbtProject
-
-MODEL = """
-{{ config(materialized='ingest', landing=var('landing'), settle_seconds=0, max_files=1,
-          trigger='processing_time', trigger_interval='1 second') }}
-"""
-YML = "models: [{name: events, columns: [{name: id, data_type: int}, {name: name, data_type: string}]}]\n"
-DUMP = """
-{% macro dump() %}
-    {% for table in ['events', 'events__quarantine'] %}
-        {% set first = run_query('select * from ' ~ target.schema ~ '.' ~ table).columns[0] %}
-        {% do log('DUMP ' ~ tojson(first.values() | map('string') | list), info=true) %}
-    {% endfor %}
-{% endmacro %}
-"""
+from functional.concurrency.landed_events import LandedEvents
 
 
-class Streamed:
-    """A project with one ingest model, and the process that streams it."""
-
-    def __init__(self, project: DbtProject) -> None:
-        self.project = project
-        self.landing = project.root / "landing"
-        self.landing.mkdir()
-        project.write("models/events.sql", MODEL)
-        project.write("models/events.yml", YML)
-        project.write("macros/dump.sql", DUMP)
-        self.variables = json.dumps({"landing": str(self.landing)})
-
-    def start(self) -> subprocess.Popen[str]:
-        return self.project.start_stream(
-            "--select", "events", "--vars", self.variables, "--log-format", "json"
-        )
-
-    def land(self, *numbers: int) -> None:
-        for number in numbers:
-            lines = [f"{number}{line},x" if line % 3 else f"bad{number}{line},x" for line in range(6)]
-            hidden = self.landing / f".{number}.csv"
-            hidden.write_text("\n".join(lines) + "\n")
-            hidden.rename(self.landing / f"{number}.csv")
-
-    def dumped(self) -> tuple[list[str], list[str]]:
-        run = self.project.start("run-operation", "dump", "--vars", self.variables)
-        output = run.communicate(timeout=400)[0]
-        assert run.returncode == 0, output
-        rows, quarantine = (
-            json.loads(line.partition("DUMP ")[2]) for line in output.splitlines() if "DUMP [" in line
-        )
-        return rows, quarantine
+@contextmanager
+def streaming(project: DbtProject, *, dies_at: str = "none") -> Iterator[subprocess.Popen[str]]:
+    """The command on the model of landed events; killed at the end, if it has not ended."""
+    arguments = ("--select", "events", "--log-format", "json")
+    process = project.start_stream(*arguments, dies_at=dies_at)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def batch(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The next batch that the process tells of."""
     assert process.stdout is not None
+    assert process.stderr is not None
     line = process.stdout.readline()
-    assert line.startswith("{"), line + process.stdout.read()
+    assert line.startswith("{"), line or process.stderr.read()
     told: dict[str, Any] = json.loads(line)
     return told
 
 
 @pytest.mark.slow
-def test_each_record_once_through_kills_a_lost_project_and_stops(
+def test_each_record_once_through_kills_a_lost_target_folder_and_stops(
     dbt_project: Callable[[str], DbtProject],
 ) -> None:
-    streamed = Streamed(dbt_project("streamed"))
-    streamed.land(1)
-    process = streamed.start()
-    told = batch(process)
-    assert (told["version"], told["inserted"], told["quarantined"]) == (1, 4, 2)
-    # visible while the process goes on, and killed when it has nothing to do
-    rows, quarantine = streamed.dumped()
-    assert (len(rows), len(quarantine)) == (4, 2)
-    process.kill()
-    process.wait()
+    project = dbt_project("streamed")
+    events = LandedEvents(project, "max_files=1, trigger='processing_time', trigger_interval='1 second'")
+    events.land(1)
+    with streaming(project) as process:
+        told = batch(process)
+        assert (told["version"], told["inserted"], told["quarantined"]) == (1, 4, 2)
+        assert told["behind"] == {"files": 0, "bytes": 0}
+        # visible while the process goes on; it is killed when it has nothing to do
+        assert events.dumped() == events.expected([1])
+        events.land(2)
+        assert batch(process)["version"] == 2
     # all that a run could remember outside of the table is gone
-    shutil.rmtree(streamed.project.root / "target1")
-    streamed.land(*range(2, 8))
-    process = streamed.start()
-    assert batch(process)["behind"]["files"] == 5
-    time.sleep(0.3)  # in the midst of a batch
-    process.kill()
-    process.wait()
-    process = streamed.start()
-    told = batch(process)
-    assert told["behind"]["files"] < 5
-    process.send_signal(signal.SIGTERM)
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    assert "Stopped after" in errors
-    assert "Traceback" not in errors
-    stopped_at = [json.loads(line)["version"] for line in output.splitlines()] or [told["version"]]
-    rows, quarantine = streamed.dumped()
-    assert len(rows) == 4 * stopped_at[-1]
-    process = streamed.start()
-    while batch(process)["behind"]["files"]:
-        pass
-    process.send_signal(signal.SIGINT)
-    assert process.wait(120) == 0
-    rows, quarantine = streamed.dumped()
-    numbers = range(1, 8)
-    assert sorted(rows) == sorted(f"{number}{line}" for number in numbers for line in range(6) if line % 3)
-    assert sorted(quarantine) == sorted(f"bad{number}{line},x" for number in numbers for line in (0, 3))
+    shutil.rmtree(project.root / "target1")
+    events.land(*range(3, 9))
+    for step in ("staged", "claimed", "swapped"):
+        with streaming(project, dies_at=step) as process:
+            errors = process.communicate(timeout=120)[1]
+            assert process.returncode == -signal.SIGKILL, f"did not die at {step}:\n{errors}"
+    with streaming(project) as process:
+        told = batch(process)
+        assert 0 < told["behind"]["files"] < 6
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        assert "Stopped after" in errors
+        assert "Traceback" not in errors
+        stopped_at = [json.loads(line)["version"] for line in output.splitlines()] or [told["version"]]
+    rows, quarantine = events.dumped()
+    assert (len(rows), len(quarantine)) == (4 * stopped_at[-1], 2 * stopped_at[-1])
+    with streaming(project) as process:
+        while batch(process)["behind"]["files"]:
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0
+    assert events.dumped() == events.expected(range(1, 9))

@@ -33,6 +33,11 @@ def main() -> None:
                 "product_change_log_compacted",
                 "inventory_value",
                 "low_stock_products",
+                "customer_master",
+                "customer_history",
+                "customer_snapshot",
+                "customer_orders",
+                "orders_by_segment",
             )
         }
         runs.append({"code": code, "out": out.getvalue(), "err": err.getvalue(), "tables": tables})

@@ -13,11 +13,15 @@ from typing import Any
 
 import pytest
 
+import generate_customers as customers
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 
 ROOT = Path(__file__).parents[3]
 SIZE = FeedConfig(days=4, products=300, changes_per_day=80)
 FILES = generate(SIZE)
+DELIVERIES = customers.generate()
+HISTORY = customers.expected_history(DELIVERIES)
+CUSTOMER_ATTRIBUTES = ("name", "street", "city", "segment")
 Row = dict[str, Any]
 
 
@@ -117,6 +121,84 @@ def test_second_run_continues_and_changes_nothing(runs: list[dict[str, Any]]) ->
     ]
     assert [[int(count) for count in line] for line in counts] == [[0, 0, 0]]
     assert first["out"].count("merge") - second["out"].count("merge") == 0
+
+
+def number(value: Any) -> int:
+    return int(Decimal(value))
+
+
+def attributes(source: Any) -> tuple[Any, ...]:
+    if isinstance(source, dict):
+        return (number(source["customer_id"]), *(source[name] for name in CUSTOMER_ATTRIBUTES))
+    return (source.customer_id, *(getattr(source, name) for name in CUSTOMER_ATTRIBUTES))
+
+
+def time_of(value: Any) -> str | None:
+    return None if value is None else str(value).replace("T", " ")[:19]
+
+
+def versions(rows: list[Row]) -> list[tuple[Any, ...]]:
+    found = [(*attributes(row), time_of(row["__start_at"]), time_of(row["__end_at"])) for row in rows]
+    return sorted(found, key=lambda row: (row[0], row[5]))
+
+
+def test_customer_history_equals_the_oracle(runs: list[dict[str, Any]]) -> None:
+    expected = [(*attributes(v.change), str(v.start_at), time_of(v.end_at)) for v in HISTORY]
+    assert versions(runs[0]["tables"]["customer_history"]) == expected
+
+
+def test_customer_master_equals_the_oracle(runs: list[dict[str, Any]]) -> None:
+    found = [(*attributes(row), time_of(row["changed_at"])) for row in runs[0]["tables"]["customer_master"]]
+    expected = [(*attributes(v.change), str(v.change.changed_at)) for v in HISTORY if v.end_at is None]
+    assert sorted(found) == sorted(expected)
+
+
+def test_current_rows_of_the_snapshot_are_the_master(runs: list[dict[str, Any]]) -> None:
+    tables = runs[0]["tables"]
+    current = [attributes(row) for row in tables["customer_snapshot"] if row["dbt_valid_to"] is None]
+    assert sorted(current) == sorted(attributes(row) for row in tables["customer_master"])
+    told = [
+        row["city"] for row in tables["customer_snapshot"] if number(row["customer_id"]) == customers.STORY_ID
+    ]
+    assert sorted(told) == ["Graz", "Vienna"], "the customer as of each snapshot, and never Linz"
+
+
+def test_each_order_has_the_segment_of_its_time(runs: list[dict[str, Any]]) -> None:
+    by_customer: dict[int, list[customers.Version]] = {}
+    for version in HISTORY:
+        by_customer.setdefault(version.change.customer_id, []).append(version)
+    expected = {}
+    for order in (order for delivery in DELIVERIES for order in delivery.orders):
+        valid = [
+            version.change
+            for version in by_customer.get(order.customer_id, [])
+            if version.start_at <= order.ordered_at
+            and (not version.end_at or version.end_at > order.ordered_at)
+        ]
+        expected[order.order_id] = (valid[0].segment, valid[0].city) if valid else (None, None)
+    rows = runs[0]["tables"]["orders_by_segment"]
+    assert len(rows) == len(expected)
+    assert {number(row["order_id"]): (row["segment"], row["city"]) for row in rows} == expected
+
+
+def test_second_run_of_the_customers_changes_nothing(runs: list[dict[str, Any]]) -> None:
+    first, second = (run["tables"] for run in runs)
+    for table in (
+        "customer_master",
+        "customer_history",
+        "customer_snapshot",
+        "customer_orders",
+        "orders_by_segment",
+    ):
+        assert sorted(map(repr, second[table])) == sorted(map(repr, first[table])), table
+
+
+def test_each_delivery_is_built_once(runs: list[dict[str, Any]]) -> None:
+    first, second = (run["err"] for run in runs)
+    for day in customers.DELIVERY_DATES:
+        assert f"path:snapshots: {day}" in first
+        assert f"path:snapshots: {day}" not in second
+    assert "path:snapshots: (nothing new)" in second
 
 
 def test_failure_is_one_line_and_an_exit_code(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def check(ingester: Any, actions: list[tuple[Any, ...]], splits: int) -> None:
 
 class TestIngestProperties:
     @given(actions=st.lists(ACTION, min_size=3, max_size=6), splits=st.sampled_from([7, 1000]))
-    @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     def test_each_record_once(self, ingester: Any, actions: list[tuple[Any, ...]], splits: int) -> None:
         check(ingester, actions, splits)
 
@@ -124,7 +124,10 @@ class TestIngestProperties:
     def test_each_record_once_often(self, ingester: Any, actions: list[tuple[Any, ...]], splits: int) -> None:
         check(ingester, actions, splits)
 
-    @pytest.mark.parametrize("step", STEPS)
+    @pytest.mark.parametrize(
+        "step",
+        [pytest.param(step, marks=() if step == "claimed" else pytest.mark.slow) for step in STEPS],
+    )
     def test_a_run_that_dies_at_a_step_loses_and_doubles_nothing(self, ingester: Any, step: str) -> None:
         land = [("land", BODIES, True)]
         check(ingester, [*land, ("run", 1), *[("land", BODIES[::-1], True)], ("die", step)], 1000)

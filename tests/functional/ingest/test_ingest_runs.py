@@ -174,6 +174,7 @@ class TestBadRecords:
         assert table.quarantine() == []
         assert table.rows()[-1] == ("x", "b")
 
+    @pytest.mark.slow
     def test_many_batches_are_folded_into_one_folder(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)
         for number in range(22):

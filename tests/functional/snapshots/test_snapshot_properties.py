@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from functional.snapshots.oracle import Row, State, Version, histories
@@ -112,6 +112,7 @@ class TestHistories:
 
         @examples
         @given(states=STATES)
+        @example(states=[{}, {}])
         def check(states: list[State]) -> None:
             table = Snapshotter(ran, strategy=strategy, hard_deletes=hard_deletes, **options)
             for state in states:

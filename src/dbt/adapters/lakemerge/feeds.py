@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
-from dbt.adapters.lakemerge.observations import observed
+from dbt.adapters.lakemerge.observations import ObservedView, observed
 from dbt.adapters.lakemerge.seeds import frame_of_agate
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -89,7 +89,7 @@ class FeedMethods(metaclass=AdapterMeta):
             self.handle.spark.sql(sql).createOrReplaceTempView(view)
 
     @available.parse_none
-    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Any:
+    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> ObservedView:
         """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
         from pyspark.sql import Observation, functions
 
@@ -97,7 +97,7 @@ class FeedMethods(metaclass=AdapterMeta):
         expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
         with self.connections.exception_handler(sql):
             self.handle.spark.sql(sql).observe(observation, *expressions).createOrReplaceTempView(view)
-        return observation
+        return ObservedView(observation, tuple(metrics))
 
     @available.parse_none
     def rows_of(self, sql: str) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dbt.adapters.lakemerge.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
-from dbt.adapters.lakemerge.observations import observed
+from dbt.adapters.lakemerge.observations import ObservedView
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
@@ -26,10 +26,8 @@ from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-# Above this many partitions a filter costs the planner more than reading the rest saves.
-_LONGEST_FILTER = 1000
 # So many folders of rejected records are written into one.
 _MOST_FOLDERS = 20
 _ROWS_OF_FILE = 1_000_000
@@ -159,7 +157,7 @@ class NodeTransaction:
         """SQL that is true in the partitions of these names (``None``: in all).
 
         Args:
-            exact: not true in others even where these are all that this attempt knows of, or very many.
+            exact: not true in others even where these are all that this attempt knows of.
         """
         if names is None or not self.partitioned:
             return "true"
@@ -167,7 +165,7 @@ class NodeTransaction:
         if not wanted:
             return "false"
         known = set(self.base_partitions)
-        if not exact and (known <= set(wanted) or len(wanted) > _LONGEST_FILTER):
+        if not exact and known <= set(wanted):
             return "true"
         columns = self.plan.partitions
         if len(columns) == 1:
@@ -320,7 +318,7 @@ class NodeTransaction:
         return int(counts.get("rows", 0))
 
     @_translated
-    def stage_records(self, sql: str, observation: Observation, *, rewrites: bool = False) -> dict[str, Any]:
+    def stage_records(self, sql: str, observation: ObservedView, *, rewrites: bool = False) -> dict[str, Any]:
         """Write the rows of records that keep all rules, constraints among them.
 
         Args:
@@ -338,7 +336,7 @@ class NodeTransaction:
             frame = frame.drop(self.commit_column)
             directory, keys = f"{directory}/{directory_name(keys[0])}={DEFAULT_PARTITION}", ()
         write_files(frame, directory, self.file_format, self._config, keys)
-        counts = observed(observation)
+        counts = observation.get
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
         return counts

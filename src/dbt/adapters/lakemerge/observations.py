@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaObject
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
+
+
+@dataclass(frozen=True)
+class ObservedView:
+    """What counts the rows of a view as they are read, once."""
+
+    observation: Observation
+    names: tuple[str, ...]
+
+    @property
+    def get(self) -> dict[str, Any]:
+        """The counts by name; waits for the first action that reads the view.
+
+        Where Spark knows without reading that the view has no rows, it leaves it out of the plan with what counts
+        them, and pyspark fails on the empty answer.
+        """
+        java = self.observation._jo
+        if java is not None and java.getRow().length() == 0:
+            return dict.fromkeys(self.names, 0)
+        return observed(self.observation)
 
 
 def observed(observation: Observation) -> dict[str, Any]:
