@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from dbt.adapters.lakemerge import connections
 from dbt.adapters.lakemerge.cli.project import DbtFailed, Project
+
+from lakemerge.errors import InvalidConfig
 
 PROFILE = "shop: {target: dev, outputs: {dev: {type: lakemerge, schema: shop, warehouse: %s, metastore: embedded}}}\n"
 INGEST = "{{ config(materialized='ingest', landing='/in') }}"
@@ -41,6 +44,21 @@ def test_models_by_dbts_selection(root: Path, capsys: pytest.CaptureFixture[str]
 
 def test_what_dbt_says_is_not_lost(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "models" / "master.sql").write_text("select * from {{ ref('nowhere') }}")
-    with pytest.raises(DbtFailed, match="nowhere"):
+    with pytest.raises(DbtFailed, match="nowhere") as raised:
         project(root).models(["alerts"])
-    assert capsys.readouterr().out == ""
+    assert "\n" not in str(raised.value)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_why_a_model_failed_is_told_once_and_in_one_line(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise InvalidConfig(expected="this", found="that,\non two lines", action="Correct it.")
+
+    monkeypatch.setattr(connections, "application", refuse)
+    with pytest.raises(DbtFailed) as raised:
+        project(root).run(["alerts"], 1)
+    assert str(raised.value).count("Expected this; found that, on two lines. Correct it") == 1
+    assert "\n" not in str(raised.value)
+    assert capsys.readouterr() == ("", "")

@@ -38,7 +38,7 @@ class Project:
         if not result.success:
             raise DbtFailed(
                 expected="a dbt project that can be read",
-                found=str(result.exception or "that dbt ls failed"),
+                found=_in_one_line(str(result.exception or "that dbt ls failed")),
                 action="Correct it, or --project-dir, --profiles-dir and --target.",
             )
         found: Any = result.result
@@ -55,22 +55,33 @@ class Project:
         if result.success:
             return
         results: Any = getattr(result.result, "results", None) or ()
-        failed = [f"{one.node.name}: {one.message}" for one in results if str(one.status) == "error"]
+        failed = [f"{one.node.name}: {_reason(one.message)}" for one in results if str(one.status) == "error"]
         raise DbtFailed(
             expected="dbt run to end well",
-            found="; ".join(failed) or str(result.exception or "that it failed"),
+            found="; ".join(failed) or _in_one_line(str(result.exception or "that it failed")),
             action="What was committed stands, and the rest is read by the next run.",
         )
 
     def _invoke(self, command: str, *arguments: str) -> dbtRunnerResult:
         # dbt writes to standard output, which is for what the calling command gives
-        runner = dbtRunner(callbacks=[self._tell_trouble])
+        runner = dbtRunner(callbacks=[self._tell_warning])
         return runner.invoke([command, *arguments, *self.options, "--log-level", "none"])
 
     @staticmethod
-    def _tell_trouble(event: Any) -> None:
-        if event.info.level in ("warn", "error"):
+    def _tell_warning(event: Any) -> None:
+        # of what dbt calls an error the result tells too, and once is enough
+        if event.info.level == "warn":
             click.echo(event.info.msg, err=True)
+
+
+def _reason(message: str | None) -> str:
+    """What a node failed of, without dbt's first line, which names the node and its file."""
+    first, _, rest = (message or "it does not say why").partition("\n")
+    return _in_one_line(rest.strip() or first)
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")
 
 
 def _select(selectors: Sequence[str]) -> list[str]:

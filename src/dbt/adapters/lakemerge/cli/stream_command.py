@@ -173,11 +173,12 @@ def _in_background(action: Callable[[], None]) -> None:
 def _as_text(report: BatchReport) -> str:
     read = ", ".join(f"{count:,} {unit}" for unit, count in report.read.items())
     behind = ", ".join(f"{count:,} {unit}" for unit, count in report.behind.items())
+    rate = f"{report.rate:,.0f}" if report.rate >= 10 else f"{report.rate:.1f}"
     dropped = f", {report.dropped:,} dropped" if report.dropped else ""
     return (
         f"{datetime.now():%H:%M:%S} {report.table} version {report.version}: {report.inserted:,} inserted, "
         f"{report.quarantined:,} quarantined{dropped} of {read} in {report.seconds:.1f} s "
-        f"({report.rate:,.0f} records/s); behind: {behind}"
+        f"({rate} records/s); behind: {behind}"
     )
 
 
