@@ -1,6 +1,6 @@
 {#
-    Read the files that have landed since, and commit their records and the list of the files together: in one batch,
-    or in as many as the model's trigger asks for.
+    Read the files that have landed since, or what topics have since, and commit the records and how far was read
+    together: in one batch, or in as many as the model's trigger asks for.
 
     Args:
         target: the relation.

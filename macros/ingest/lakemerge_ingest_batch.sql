@@ -10,13 +10,13 @@
 #}
 {%- macro lakemerge_ingest_batch(target, config, plan, batch, rebuild) -%}
     {%- for txn in adapter.transactions(target, model, config, 'ingest', rebuild=rebuild) -%}
-        {%- set arrivals = adapter.choose_files(txn, plan, batch) -%}
-        {%- set counts = {'inserted': 0, 'files': plan.files | length, 'backlog': arrivals.backlog | length, 'changed': arrivals.changed | length} -%}
-        {%- if not plan.files and txn.exists and not txn.changes_schema -%}
+        {%- set arrivals = adapter.choose_arrivals(txn, plan, batch) -%}
+        {%- set counts = dict(arrivals.counts, inserted=0) -%}
+        {%- if arrivals.is_empty and txn.exists and not txn.changes_schema -%}
             {%- do txn.skip() -%}
         {%- else -%}
             {%- do counts.update(lakemerge_stage_records(txn, plan, target)) -%}
-            {%- do adapter.record_files(txn, plan) -%}
+            {%- do adapter.record_arrivals(txn, plan, arrivals) -%}
             {%- set before = txn.rows_before -%}
             {%- do txn.commit(counts, {'rows': none if before is none else before + counts['inserted']}) -%}
         {%- endif -%}

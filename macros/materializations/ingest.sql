@@ -1,4 +1,4 @@
-{# The files of a landing folder as a table: each record once, a row or in quarantine, in the commit that has read it. #}
+{# Landed files or topics as a table: each record once, a row or in quarantine, in the commit that has read it. #}
 {% materialization ingest, adapter='lakemerge', supported_languages=['sql'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.ingest_config(model) -%}

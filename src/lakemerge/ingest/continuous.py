@@ -16,8 +16,8 @@ class BatchReport:
         table: ``schema.table``.
         version: the version that it made.
         inserted, quarantined, dropped: records by what became of them.
-        read: what they were read from: ``files`` and ``bytes``.
-        behind: what had landed by then and is still to be read, in the same units; all 0 for none.
+        read: what they were read from: ``files`` and ``bytes``, or ``offsets`` of topics.
+        behind: what was there by then and is still to be read, in the same units; all 0 for none.
         seconds: from the look at the source to the end of the commit, and of the merging of small partitions after it.
     """
 

@@ -158,8 +158,3 @@ def test_options_of_the_trigger() -> None:
         IngestOptions.of({"landing": "/in", "trigger": "hourly"})
     with pytest.raises(InvalidConfig, match="trigger_interval has no meaning"):
         IngestOptions.of({"landing": "/in", "trigger": "available_now", "trigger_interval": "1m"})
-
-
-def test_topics_are_refused() -> None:
-    with pytest.raises(InvalidConfig, match="kafka is not an option"):
-        IngestOptions.of({"landing": "/in", "kafka": {"subscribe": "alerts"}})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.ingest_options import IngestOptions
 
-from lakemerge.ingest import Arrivals
+from lakemerge.ingest import Arrivals, TopicArrivals
 from lakemerge.ingest.continuous import BatchReport, Continuous
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 
 # A run has read so much; of what is still to be read and of what was changed, its last batch knows best.
-_SUMS = ("inserted", "quarantined", "dropped", "files")
+_SUMS = ("inserted", "quarantined", "dropped", "files", "offsets")
 
 
 class IngestBatch:
@@ -35,9 +35,11 @@ class IngestBatch:
         self.until = until
         self.version: int | None = None
         self.counts: Mapping[str, int] = {}
-        self.arrivals = Arrivals()
+        self.arrivals: Arrivals | TopicArrivals = Arrivals()
 
-    def end(self, transaction: NodeTransaction, counts: Mapping[str, int], arrivals: Arrivals) -> None:
+    def end(
+        self, transaction: NodeTransaction, counts: Mapping[str, int], arrivals: Arrivals | TopicArrivals
+    ) -> None:
         """Say what an attempt at this batch did."""
         self.version, self.counts, self.arrivals = transaction.version, dict(counts), arrivals
 
@@ -126,7 +128,7 @@ class IngestBatches:
             inserted=int(counts.get("inserted", 0)),
             quarantined=int(counts.get("quarantined", 0)),
             dropped=int(counts.get("dropped", 0)),
-            read={"files": len(arrivals.chosen), "bytes": sum(entry.size for entry in arrivals.chosen)},
-            behind={"files": len(arrivals.backlog), "bytes": sum(entry.size for entry in arrivals.backlog)},
+            read=arrivals.read,
+            behind=arrivals.behind,
             seconds=seconds,
         )
