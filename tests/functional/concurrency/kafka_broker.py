@@ -6,12 +6,14 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyspark
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.java_gateway import GatewayParameters, JavaGateway, JavaMember, launch_gateway
+from py4j.protocol import STATIC_PREFIX
 
 from kernel.servers import free_port
 from lakemerge.java import ensure_java
@@ -93,17 +95,24 @@ class KafkaBroker:
         self._gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auth_token=token, auto_convert=True)
         )
+        self._admin = self._gateway.jvm.org.apache.kafka.clients.admin.Admin.create(self._properties())
+        self._producer = self._new_producer()
+
+    def _properties(self, **more: str) -> Any:
         properties = self._gateway.jvm.java.util.Properties()
         for name, value in {
             "bootstrap.servers": self.servers,
             "key.serializer": "org.apache.kafka.common.serialization.ByteArraySerializer",
             "value.serializer": "org.apache.kafka.common.serialization.ByteArraySerializer",
-            "max.block.ms": "30000",
+            **more,
         }.items():
             properties.setProperty(name, value)
-        clients = self._gateway.jvm.org.apache.kafka.clients
-        self._admin = clients.admin.Admin.create(properties)
-        self._producer = clients.producer.KafkaProducer(properties)
+        return properties
+
+    def _new_producer(self, **properties: str) -> Any:
+        return self._gateway.jvm.org.apache.kafka.clients.producer.KafkaProducer(
+            self._properties(**properties)
+        )
 
     @property
     def _log(self) -> Path:
@@ -152,13 +161,30 @@ class KafkaBroker:
 
     def send(self, topic: str, values: Iterable[str | bytes | None], partition: int = 0) -> None:
         """Write records, one after another; each is there when this returns."""
+        self._send(self._producer, topic, values, partition)
+
+    def _send(self, producer: Any, topic: str, values: Iterable[str | bytes | None], partition: int) -> None:
         record = self._gateway.jvm.org.apache.kafka.clients.producer.ProducerRecord
         for value in values:
             content: Any = value.encode() if isinstance(value, str) else value
-            self._producer.send(record(topic, partition, None, content)).get()
+            producer.send(record(topic, partition, None, content)).get()
+
+    @contextmanager
+    def transaction(self, topic: str, values: Iterable[str]) -> Iterator[Callable[[str], None]]:
+        """Records of an open transaction; what is yielded ends it, by `commit` or `abort`."""
+        producer = self._new_producer(**{"transactional.id": topic})
+        try:
+            producer.initTransactions()
+            producer.beginTransaction()
+            self._send(producer, topic, values, 0)
+            yield lambda way: getattr(producer, f"{way}Transaction")()
+        finally:
+            producer.close()
 
     def expire(self, topic: str, before: int, partition: int = 0) -> None:
         """Delete the records of a partition below an offset, as retention does."""
         place = self._gateway.jvm.org.apache.kafka.common.TopicPartition(topic, partition)
-        records = self._gateway.jvm.org.apache.kafka.clients.admin.RecordsToDelete.beforeOffset(before)
+        # py4j does not look for a static method where an object's has the same name
+        name = f"{STATIC_PREFIX}org.apache.kafka.clients.admin.RecordsToDelete"
+        records = JavaMember("beforeOffset", None, name, self._gateway._gateway_client)(before)
         self._admin.deleteRecords({place: records}).all().get()

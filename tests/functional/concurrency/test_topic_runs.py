@@ -123,6 +123,29 @@ def test_records_become_rows_or_go_to_quarantine_by_partition_and_offset(
         assert (fourth["inserted"], fourth["quarantined"]) == (1, 1)
 
 
+def test_of_transactions_only_what_is_committed(
+    topic_runs: Callable[[str], TopicRuns], broker: KafkaBroker
+) -> None:
+    runs = topic_runs("transactions")
+    broker.create(runs.topic)
+    arguments = runs.arguments({"kafka.isolation.level": "read_committed"})
+    with runs.project.commands() as dbt:
+        with broker.transaction(runs.topic, ["1,given up", "2,given up"]) as end:
+            end("abort")
+        broker.send(runs.topic, ["3,plain"])
+        with broker.transaction(runs.topic, ["4,in it"]) as end:
+            broker.send(runs.topic, ["5,after it began"])
+            first = dbt("run", *arguments)
+            assert first["success"], first
+            assert first["response"]["inserted"] == 1
+            end("commit")
+        assert dbt("run", *arguments)["response"]["inserted"] == 2
+        # the mark of the end has an offset, and is no record
+        assert dbt("run", *arguments)["response"]["offsets"] == 0
+        assert runs.select(dbt, "select id from {events} order by id") == [[3], [4], [5]]
+        assert dbt("run", "--full-refresh", *runs.arguments())["response"]["inserted"] == 5
+
+
 def test_what_is_gone_before_it_was_read_is_an_error_that_says_what_to_do(
     topic_runs: Callable[[str], TopicRuns], broker: KafkaBroker
 ) -> None:

@@ -179,7 +179,7 @@ class IngestMethods(metaclass=AdapterMeta):
             files = self.handle.application.filesystem
             ledger = OffsetLedger.of(files, transaction.kernel_transaction, replaced=transaction.rebuilds)
             source = self._topic_source(plan, rules)
-            states = _with_retries(source.states)
+            states = source.states()
             if batch.until is not None and plan.horizon is None:
                 plan.horizon = {
                     name: {number: latest for number, (_, latest) in state.partitions.items()}
@@ -263,7 +263,7 @@ class IngestMethods(metaclass=AdapterMeta):
     ) -> None:
         rules = plan.options.topics
         assert rules is not None, "these arrivals are of topics"
-        now = _with_retries(self._topic_source(plan, rules).states)
+        now = self._topic_source(plan, rules).states()
         for item in plan.ranges:
             state = now[item.topic]
             earliest = state.partitions.get(item.partition, (item.end, 0))[0]

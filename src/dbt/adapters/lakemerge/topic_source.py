@@ -46,6 +46,8 @@ class TopicSource:
     def states(self) -> dict[str, TopicState]:
         """What the brokers say of the model's topics now.
 
+        Kafka's client tries again by itself, for as long as ``default.api.timeout.ms`` says (a minute).
+
         Raises:
             ConnectorMissing: Spark has no connector for Kafka.
             BrokerUnreachable: no broker answers.
