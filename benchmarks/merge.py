@@ -123,16 +123,14 @@ def compare(bench: Bench, label: str, rounds: int, first: int, *, scattered: boo
     copy, append, merge = Measured(), Measured(), Measured()
     where = "true" if scattered else "region = 'region-07'"
     for number in range(first, first + WARM_UP + rounds):
+        if number == first + WARM_UP:
+            copy, append, merge = Measured(), Measured(), Measured()
         bench.write_table("feed", feed_sql(number, scattered=scattered), files=2)
-        passes = (Measured(), Measured()) if number == first else (copy, append)
-        bench.copy(passes[0], where)
-        bench.append(passes[1], "feed")
-        bench.seconds = Measured()
+        bench.copy(copy, where)
+        bench.append(append, "feed")
+        bench.seconds = merge
         response = bench.merge("bench.feed", partition_moves=scattered)
         print(f"{label}: {response['_message']}", file=sys.stderr)
-        if number >= first + WARM_UP:
-            merge.cpu += bench.seconds.cpu
-            merge.wall += bench.seconds.wall
     floor = median_cpu([copy, append])
     ratio = statistics.median(merge.cpu) / floor
     print(f"{label}: copy   {copy}\n{label}: append {append}\n{label}: merge  {merge}")

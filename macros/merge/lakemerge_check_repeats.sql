@@ -24,12 +24,10 @@
     {%- endset -%}
     {%- set differing = adapter.rows_of(sql) -%}
     {%- if differing -%}
-        {%- set samples = [] -%}
-        {%- for row in differing -%}{%- do samples.append('(' ~ (row | join(', ')) ~ ')') -%}{%- endfor -%}
         {%- do adapter.raise_typed(
             'AmbiguousChange',
             'a change with the sequence of the stored row to have its values',
-            'others, for the keys ' ~ (samples | join(', ')),
+            'others, for the keys ' ~ lakemerge_key_list(differing),
             'Add a column to sequence_by that tells them apart, or set on_sequence_tie: any to keep the stored rows.'
         ) -%}
     {%- endif -%}

@@ -11,75 +11,8 @@
 #}
 {%- macro lakemerge_scd2_versions_sql(scd2, met, has_ledger, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
-with events as (
-    {{ lakemerge_scd2_events_sql(scd2, met, has_ledger) | indent(4) }}
-),
-
-hashed as (
-    select /*+ repartition({{ keys }}) */
-        *,
-        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash
-    from events
-),
-
-dated as (
-    select
-        hashed.*,
-        {{ 'truncates.__sequences' if truncates else 'cast(array() as array<' ~ scd2.start_at.type ~ '>)' }} as __truncates
-    from hashed
-    {%- if truncates %}
-    cross join (
-        {{ lakemerge_scd2_truncates_sql(has_ledger) | indent(8) }}
-    ) as truncates
-    where not (hashed.__source = 3 and array_contains(truncates.__sequences, hashed.__sequence))
-    {%- endif %}
-),
-
-placed as (
-    select
-        *,
-        row_number() over (partition by {{ keys }}, __sequence order by __source) as __place,
-        first_value(__stored, true) over (
-            partition by {{ keys }}, __sequence order by __source
-            rows between unbounded preceding and unbounded following
-        ) as __began,
-        max(if(__source = 4, __hash, null)) over (partition by {{ keys }}, __sequence) as __told_hash,
-        min(if(__source = 1, null, __sequence)) over (partition by {{ keys }}) as __first,
-        array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
-    from dated
-),
-
-linked as (
-    select
-        *,
-        lag(struct(__is_delete, __truncated, {{ lakemerge_scd2_tracked_sql(scd2) }} as __tracked)) over by_time as __before,
-        lead(__sequence) over by_time as __next
-    from placed
-    where __place = 1 and __sequence >= __first
-    window by_time as (partition by {{ keys }} order by __sequence)
-),
-
-followed as (
-    select
-        *,
-        __before is null or __before.__is_delete or coalesce(__before.__truncated < __sequence, false) as __is_first,
-        coalesce(__truncated = __sequence, false) as __is_void,
-        least(__next, __truncated) as __until
-    from linked
-),
-
-numbered as (
-    select
-        *,
-        sum(
-            if(
-                not (__is_delete or __is_first or __is_void)
-                and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked,
-                0,
-                1
-            )
-        ) over (partition by {{ keys }} order by __sequence) as __version
-    from followed
+with numbered as (
+    {{ lakemerge_scd2_numbered_events_sql(scd2, met, has_ledger, truncates) | indent(4) }}
 ),
 
 versions as (

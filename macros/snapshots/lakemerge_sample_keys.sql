@@ -6,9 +6,5 @@
         where __action = '{{ action }}'
         limit 5
     {%- endset -%}
-    {%- set samples = [] -%}
-    {%- for row in adapter.rows_of(sql) -%}
-        {%- do samples.append('(' ~ (row | join(', ')) ~ ')') -%}
-    {%- endfor -%}
-    {{- return('For instance: ' ~ (samples | join(', ')) ~ '.') -}}
+    {{- return('For instance: ' ~ lakemerge_key_list(adapter.rows_of(sql)) ~ '.') -}}
 {%- endmacro -%}

@@ -53,6 +53,17 @@ class HookedMetastore(Metastore):
         return result
 
 
+class DeafMetastore(Metastore):
+    """A metastore without HIVE-26882: it ignores what is expected."""
+
+    def _context(self, **_: str) -> Any:
+        return super()._context()
+
+
+class HookedDeafMetastore(HookedMetastore, DeafMetastore):
+    """Both: tells of every call, and ignores what is expected."""
+
+
 class HookedFileSystem(FileSystem):
     """Tells of every call before it is made and after it has succeeded."""
 

@@ -10,9 +10,18 @@ import pytest
 from kernel.chain import KINDS, Chain
 from kernel.commits import COMMITS, OPERATIONS
 from kernel.faults import METASTORE_WRITES, Dice, HookedFileSystem, HookedMetastore, lost
-from kernel.support import assert_nothing_orphaned, assert_whole, picture, settled
-from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from kernel.support import (
+    NO_RETENTION,
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    picture,
+    settled,
+    stage,
+)
+from lakemerge.errors import LakemergeError, StorageError
+from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel.operations import vacuum
 
 _RUNS = 100
 
@@ -142,8 +151,31 @@ def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
         if silent:
             raise lost(call)
 
+    hooked = HookedMetastore(jvm, after=after)
+    hooked.compares = True
     with pytest.raises(LakemergeError):
-        change.run(Kernel(jvm, Settings(compare_and_swap=True), metastore=HookedMetastore(jvm, after=after)))
+        change.run(Kernel(jvm, metastore=hooked))
     sound.recover(name)
     assert picture(sound, name) == change.picture
     assert_whole(sound, name)
+
+
+def test_an_abort_that_cannot_delete_ends_all_the_same(jvm: Jvm, name: TableName) -> None:
+    """What it could not delete is vacuum's, and its heartbeat is no sign of life any more."""
+    broken = False
+
+    def before(call: str) -> None:
+        if broken and call == "delete":
+            raise StorageError(expected="to delete", found="an injected fault", action="None.")
+
+    sound = Kernel(jvm)
+    create(sound, name, {"p=1": ["a"]})
+    txn = Kernel(jvm, files=HookedFileSystem(jvm, before=before)).begin(name, "merge")
+    stage(sound, txn, {"p=1": ["b"]})
+    broken = True
+    txn.abort()
+    assert txn.state == "aborted"
+    sound.recover(name)
+    assert_whole(sound, name)
+    assert vacuum(sound, name, retention=NO_RETENTION, dry_run=False)
+    assert_nothing_orphaned(sound, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernel.faults import HookedMetastore, lost
+from kernel.faults import DeafMetastore, HookedDeafMetastore, HookedMetastore, lost
 from kernel.support import assert_whole, create, merge, rows_of, settled
 from lakemerge.errors import ClaimHeld, CommitConflict, MetastoreError
 from lakemerge.kernel import Jvm, Kernel, Metastore, Settings, TableName
@@ -32,13 +32,6 @@ VALUES = [
     "__HIVE_DEFAULT_PARTITION__",
     "2026-11-21 10:00:00",
 ]
-
-
-class DeafMetastore(Metastore):
-    """A metastore without HIVE-26882: it ignores what is expected."""
-
-    def _context(self, **_: str) -> object:
-        return super()._context()
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -123,7 +116,7 @@ def test_lost_replies_under_locks(call: str, jvm: Jvm, kernel: Kernel, name: Tab
             losses -= 1
             raise lost(call)
 
-    locking = Kernel(jvm, Settings(compare_and_swap=False), metastore=HookedMetastore(jvm, after=after))
+    locking = Kernel(jvm, metastore=HookedDeafMetastore(jvm, after=after))
     assert merge(locking, name, {"": ["b"]}) == 2
     assert losses == 0
     assert rows_of(kernel, name) == {"": ["b"]}
@@ -137,7 +130,7 @@ def test_a_lock_held_by_another_is_waited_for_and_named(
     monkeypatch.setattr("lakemerge.kernel.versions._LOCK_SECONDS", 1.0)
     create(kernel, name, {"": ["a"]})
     held = kernel.metastore.lock(name, user="another", host="elsewhere")
-    locking = Kernel(jvm, Settings(compare_and_swap=False, claim_timeout=3))
+    locking = Kernel(jvm, Settings(claim_timeout=3), metastore=DeafMetastore(jvm))
     try:
         with pytest.raises(ClaimHeld, match="lock"):
             merge(locking, name, {"": ["b"]})

@@ -1,7 +1,7 @@
 """A process with several writers that commit to one table as fast as they can, redoing what conflicts.
 
 Usage: python -m kernel.writer '{"conf": {…}, "table": "t", "writers": [0, 1], "commits": 25,
-"mode": "disjoint" | "same" | "whole" | "append", "compare_and_swap": true}'. It prints what it did as JSON.
+"mode": "disjoint" | "same" | "whole" | "append", "deaf": true}'. It prints what it did as JSON.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from kernel.faults import DeafMetastore
 from kernel.support import append, stage
 from lakemerge.errors import CommitConflict
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName, Transaction
+from lakemerge.kernel import Jvm, Kernel, TableName, Transaction
 
 SHARED = ("p=0", "p=1")
 
@@ -71,7 +72,8 @@ def write(kernel: Kernel, job: dict[str, Any], writer: int) -> dict[str, Any]:
 
 
 def main(job: dict[str, Any]) -> None:
-    kernel = Kernel(Jvm.launch(job["conf"]), Settings(compare_and_swap=job["compare_and_swap"]))
+    jvm = Jvm.launch(job["conf"])
+    kernel = Kernel(jvm, metastore=DeafMetastore(jvm) if job["deaf"] else None)
     with ThreadPoolExecutor(len(job["writers"])) as pool:
         done = list(pool.map(lambda writer: write(kernel, job, writer), job["writers"]))
     print(json.dumps(done))

@@ -21,7 +21,7 @@ from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable, Metastore
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.rollforward import RollForward
-from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.transaction import Transaction
 from lakemerge.kernel.versions import Versions
 
@@ -36,14 +36,12 @@ class Settings:
         lease_seconds: a writer without a sign of life for so long is taken for dead.
         claim_timeout: seconds to wait for a live writer to finish before giving up.
         on_foreign_write: take in what other programs wrote, or refuse to go on.
-        compare_and_swap: whether the metastore compares; ``None`` finds out.
         writer: who writes, for the manifests: names and values of any kind.
     """
 
     lease_seconds: int = 30
     claim_timeout: float = 600.0
     on_foreign_write: Policy = "adopt"
-    compare_and_swap: bool | None = None
     writer: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,7 +70,7 @@ class Kernel:
         self.metastore = metastore or Metastore(jvm)
         self.files = files or FileSystem(jvm)
         self.step = step
-        self.versions = Versions(self.metastore, compare_and_swap=self.settings.compare_and_swap)
+        self.versions = Versions(self.metastore)
         self.heartbeats = Heartbeats(self.files, self.settings.lease_seconds)
         self.foreign = Foreign(self.metastore, self.files, self.versions, self.heartbeats)
         self.roll_forward = RollForward(self.metastore, self.files, self.versions, step)
@@ -84,16 +82,15 @@ class Kernel:
         """The metastore's row of a table. Raises TableNotFound."""
         table = self.metastore.get_table(name)
         if table is None:
-            raise TableNotFound(
-                expected=f"the table {name}",
-                found="that the metastore has no such table",
-                action="Check its name and the schema of the profile.",
-            )
+            raise _no_table(name)
         return table
 
     def peek(self, name: TableName) -> TableState | None:
-        """The state of a table without changing anything; ``None`` if it was never adopted."""
-        return state_of(self.table(name))
+        """The state of a table without changing anything; ``None`` if it was never adopted. Raises TableNotFound."""
+        sight = look_at(self.metastore, self.files, name)
+        if sight is None:
+            raise _no_table(name)
+        return sight.state
 
     def manifest(self, state: TableState, txn: str | None = None) -> Manifest:
         """The manifest of the settled version, or of a transaction."""
@@ -106,44 +103,49 @@ class Kernel:
             TableNotFound, UnsupportedTable: there is no such table, or none that lakemerge may write.
             ClaimHeld: a live writer did not finish within ``claim_timeout``.
         """
+        return self.settled(name)[0]
+
+    def settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        """As :meth:`open`, with the manifest of the settled version."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(ClaimHeld),
             stop=tenacity.stop_after_delay(self.settings.claim_timeout),
             wait=tenacity.wait_random_exponential(multiplier=0.02, max=1),
             reraise=True,
         )
-        return retrying(self._open, name)
+        return retrying(self._settled, name)
 
-    def _open(self, name: TableName) -> TableState:
+    def _settled(self, name: TableName) -> tuple[TableState, Manifest]:
         while True:
-            table = self.metastore.get_table(name) or self._rebuilt(name)
-            state = state_of(table)
-            if state is None:
-                self.foreign.adopt(table, self.writer)
-            elif state.claim is None:
-                check_supported(table)
-                return state
+            sight = look_at(self.metastore, self.files, name)
+            if sight is None:
+                self._rebuild(name)
+            elif sight.state is None or sight.manifest is None:
+                self.foreign.adopt(sight.table, self.writer)
+            elif sight.state.claim is None:
+                check_supported(sight.table)
+                return sight.state, sight.manifest
             else:
-                self._rescue(state)
+                self._rescue(sight.state)
 
     def exists(self, name: TableName) -> bool:
         """Whether the metastore has the table, after finishing what a writer that died left of it."""
         try:
-            self.metastore.get_table(name) or self._rebuilt(name)
+            if self.metastore.get_table(name) is None:
+                self._rebuild(name)
         except TableNotFound:
             return False
         return True
 
-    def _rebuilt(self, name: TableName) -> HiveTable:
-        """The row of a table whose writer died between dropping and making it anew. Raises TableNotFound."""
+    def _rebuild(self, name: TableName) -> None:
+        """Finish a writer that died between dropping a table's row and making it anew. Raises TableNotFound."""
         rebuild = self.roll_forward.rebuilds.find(name)
         if rebuild is None:
-            return self.table(name)
+            raise _no_table(name)
         _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
         self.files.delete(layout.heartbeat_of(rebuild.txn))
-        return self.table(name)
 
     def default_root(self, name: TableName) -> str:
         """The directory of a table that names none: in the database's."""
@@ -160,6 +162,9 @@ class Kernel:
                 found=f"that {state.claim} holds its claim and is alive",
                 action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
             )
+        now = self.peek(name)
+        if now is None or now.claim != state.claim:
+            return  # not dead, but done meanwhile
         _LOG.warning("%s: finishing version %d for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
@@ -172,8 +177,8 @@ class Kernel:
         Raises:
             TableNotFound, UnsupportedTable, ClaimHeld: as :meth:`open`.
         """
-        state = self.open(name)
-        return Transaction(self, name, operation, state, self.manifest(state), None)
+        state, manifest = self.settled(name)
+        return Transaction(self, name, operation, state, manifest, None)
 
     def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
         """Begin a transaction whose commit makes the table, with its rows, in one step."""
@@ -191,9 +196,8 @@ class Kernel:
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
         # what other commits have moved since the state was read is not foreign
-        state = self.open(state.table.name)
+        state, manifest = self.settled(state.table.name)
         while True:
-            manifest = self.manifest(state)
             found = self.foreign.inspect(state, manifest, wanted)
             astray = [
                 name
@@ -204,7 +208,7 @@ class Kernel:
             ]
             if (astray or found.strays) and state.table.partitioned:
                 self.roll_forward.repair(state, [*astray, *found.strays])
-                state = self.open(state.table.name)
+                state, manifest = self.settled(state.table.name)
                 continue
             changed = self.foreign.differs(manifest, found)
             same_schema = same_keys(state.table.columns, manifest.columns)
@@ -213,7 +217,7 @@ class Kernel:
             policy = self.settings.on_foreign_write
             if self.foreign.take_in(state, found, changed, policy, self.writer):
                 seen |= set(changed)
-            state = self.open(state.table.name)
+            state, manifest = self.settled(state.table.name)
 
     def doom_of(self, name: TableName) -> str:
         """The file that names the directory which a drop of the table has still to delete."""
@@ -239,8 +243,10 @@ class Kernel:
         Returns:
             What was done, a line each; empty where all was well.
         """
-        row = self.metastore.get_table(name)
-        done = [] if row else [f"made the metastore row of {self._rebuilt(name).name} anew"]
+        done = []
+        if self.metastore.get_table(name) is None:
+            self._rebuild(name)
+            done.append(f"made the metastore row of {name} anew")
         before = self.peek(name)
         if before is None:
             return done
@@ -265,6 +271,14 @@ class Kernel:
                 self.files.delete(entry.path)
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done
+
+
+def _no_table(name: TableName) -> TableNotFound:
+    return TableNotFound(
+        expected=f"the table {name}",
+        found="that the metastore has no such table",
+        action="Check its name and the schema of the profile.",
+    )
 
 
 __all__ = ["Kernel", "LakemergeError", "Settings"]

@@ -15,7 +15,7 @@ from lakemerge.kernel.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.pins import oldest_pinned
-from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.state import TableState, read_manifest, state_of
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -242,7 +242,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     if not kernel.exists(name):
         return
     table = kernel.table(name)
-    state = kernel.peek(name)
+    state = state_of(table)  # and no look at its manifest: a table that is corrupt can be dropped
     external = table.kind == "EXTERNAL_TABLE"
     doomed = ""
     if state is not None:

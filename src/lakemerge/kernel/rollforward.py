@@ -36,7 +36,7 @@ from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
 from lakemerge.kernel.staging import only_adds
-from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.versions import Versions
 
 T = TypeVar("T")
@@ -283,8 +283,8 @@ class RollForward:
         """
         deadline = time.monotonic() + manifest.lease_seconds
         while True:
-            table = self._metastore.get_table(name)
-            state = state_of(table) if table else None
+            sight = look_at(self._metastore, self._files, name)
+            state = sight.state if sight else None
             if state is None or state.table_id != manifest.table_id or state.txn == manifest.txn:
                 return
             if state.claim is None or time.monotonic() > deadline:

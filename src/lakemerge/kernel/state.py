@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
-from lakemerge.kernel.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION, same_keys
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HiveTable
+from lakemerge.kernel.metastore import HiveTable, Metastore
+from lakemerge.kernel.names import TableName
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,74 @@ def state_of(table: HiveTable) -> TableState | None:
             found=f"{VERSION}={value!r} and {type(error).__name__}: {error}",
             action="Set them back, or remove all four to have the table adopted afresh as it is.",
         ) from error
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A table of the metastore as it was at one moment.
+
+    Attributes:
+        state: ``None`` if lakemerge has not adopted the table.
+        manifest: of the last settled version; ``None`` with the state.
+    """
+
+    table: HiveTable
+    state: TableState | None
+    manifest: Manifest | None
+
+
+def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> Sight | None:
+    """See a table as it is at one moment; ``None`` where the metastore has none of this name.
+
+    The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
+    moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, or
+    the columns, of another. The manifest tells, for it has its version's number and columns. What does not fit is
+    read again until two reads agree: a change that was half seen in the first is wholly seen in the second.
+
+    Raises:
+        CorruptTable: the parameters say what cannot be.
+    """
+    before = None
+    while True:
+        table = metastore.get_table(name)
+        if table is None:
+            return None
+        agrees, before = table == before, table
+        state = state_of(table)
+        try:
+            manifest = read_manifest(files, state.layout, state.txn) if state else None
+        except CorruptTable:
+            if agrees:
+                raise
+            continue
+        sight = Sight(table, state, manifest)
+        if agrees:
+            _require_version(sight)
+        if agrees or _fits(sight):
+            return sight
+
+
+def _fits(sight: Sight) -> bool:
+    if sight.state is None or sight.manifest is None:
+        return False
+    # a claim may have changed the columns already
+    same_columns = sight.state.claim is not None or same_keys(sight.table.columns, sight.manifest.columns)
+    return same_columns and _has_version(sight.state, sight.manifest)
+
+
+def _has_version(state: TableState, manifest: Manifest) -> bool:
+    # a table that is being made has the first version's transaction from the beginning
+    return manifest.version == state.version or state.claim == state.txn
+
+
+def _require_version(sight: Sight) -> None:
+    state, manifest = sight.state, sight.manifest
+    if state and manifest and not _has_version(state, manifest):
+        raise CorruptTable(
+            expected=f"{sight.table.name} to be at the version of its transaction {state.txn}, {manifest.version}",
+            found=f"{VERSION}={state.version_value!r}",
+            action="Another program has set one of the two; set it back.",
+        )
 
 
 def read_manifest(files: FileSystem, layout: Layout, txn: str) -> Manifest:

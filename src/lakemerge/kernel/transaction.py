@@ -40,7 +40,7 @@ from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.staging import partitions_of_version, staged_partitions, state_after
-from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.versions import LostRace, lost_race
 
 if TYPE_CHECKING:
@@ -291,13 +291,14 @@ class Transaction:
         if self.state != "open":
             return
         self.state = "aborted"
-        for path in (
-            self.layout.data_of(self.txn),
-            *(self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS),
-            self.layout.manifest_of(self.txn),
-        ):
-            self._kernel.files.delete(path)
-        self._close()
+        sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
+        try:
+            for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
+                self._kernel.files.delete(path)
+        except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
+            _LOG.warning("Files of an aborted transaction could not be removed: %s", error)
+        finally:
+            self._close()
 
     def _close(self) -> None:
         if self._beating:
@@ -308,8 +309,7 @@ class Transaction:
 
     def _claim(self) -> Manifest:
         """One attempt to claim the next version; for an unpartitioned table this publishes it."""
-        state = self._kernel.open(self.name)
-        parent = self._kernel.manifest(state)
+        state, parent = self._kernel.settled(self.name)
         self._check(state, parent)
         self._check_pins(state, parent)
         for check in self._requirements:
@@ -394,8 +394,8 @@ class Transaction:
 
     def _in_history(self) -> bool:
         """Whether this transaction is committed although its claim seemed lost: a rescuer may have settled it."""
-        table = self._kernel.metastore.get_table(self.name)
-        state = state_of(table) if table else None
+        sight = look_at(self._kernel.metastore, self._kernel.files, self.name)
+        state = sight.state if sight else None
         if state is None or self.base is None or state.table_id != self.base.table_id:
             return False
         txn: str | None = state.claim or state.txn

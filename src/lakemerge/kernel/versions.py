@@ -25,13 +25,8 @@ _LOCK_SECONDS = 60.0
 class Versions:
     """Moves version parameters on, one writer at a time."""
 
-    def __init__(self, metastore: Metastore, *, compare_and_swap: bool | None = None) -> None:
-        """
-        Args:
-            compare_and_swap: whether the metastore compares (HIVE-26882); ``None`` finds out at the first write.
-        """
+    def __init__(self, metastore: Metastore) -> None:
         self._metastore = metastore
-        self._compares = compare_and_swap
         self._lock = threading.Lock()
 
     def advance(
@@ -97,16 +92,14 @@ class Versions:
     def compares(self, name: TableName) -> bool:
         """Whether the metastore compares, found out once on an existing table."""
         with self._lock:
-            if self._compares is None:
-                self._compares = self._metastore.compares
-            if self._compares is None:
-                self._compares = self._metastore.compares = self._metastore.probe_compare_and_swap(name)
-                if not self._compares:
+            if self._metastore.compares is None:
+                self._metastore.compares = self._metastore.probe_compare_and_swap(name)
+                if not self._metastore.compares:
                     _LOG.warning(
                         "This metastore ignores compare-and-swap (it lacks HIVE-26882); its lock API stands in: "
                         "a writer that pauses longer than the lock's time-out can overwrite another's commit"
                     )
-            return self._compares
+            return self._metastore.compares
 
     def _alter(self, name: TableName, raw: Any, expected: tuple[str, str]) -> None:
         if self.compares(name):
@@ -117,7 +110,8 @@ class Versions:
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
                 raise ValueChanged("alter_table under a lock", "changed", f"{expected[0]} is {found!r}")
-            self._metastore.alter_table(name, raw)
+            # the expectation costs nothing, and one server of several may be newer than the one that was asked
+            self._metastore.alter_table(name, raw, expected=expected)
 
     @contextmanager
     def _table_lock(self, name: TableName) -> Iterator[None]:

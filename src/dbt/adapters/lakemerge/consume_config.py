@@ -10,7 +10,6 @@ from typing import Any
 from dbt.adapters.lakemerge.write_config import OptionReader
 
 from lakemerge.consumer import Options
-from lakemerge.errors import InvalidConfig
 
 _KNOWN = (
     "consumer",
@@ -57,10 +56,5 @@ class ConsumeConfig:
             where=reader.text("where"),
         )
         config = cls(reader.text("consumer") or model_name, reader.text("ready"), options)
-        if problems:
-            raise InvalidConfig(
-                expected="valid arguments of consume",
-                found="; ".join(problems),
-                action="Correct them in the model.",
-            )
+        reader.require_sound("valid arguments of consume", "Correct them in the model.")
         return config

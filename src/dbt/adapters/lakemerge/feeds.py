@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.lakemerge.merge_plan import BROADCAST_KEYS
-from dbt.adapters.lakemerge.observations import ObservedView, observed
+from dbt.adapters.lakemerge.observations import Observed, observe
 from dbt.adapters.lakemerge.seeds import frame_of_agate
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -72,15 +72,11 @@ class FeedMethods(metaclass=AdapterMeta):
         Returns:
             The aggregates' values by name.
         """
-        from pyspark.sql import Observation, functions
-
         with self.connections.exception_handler(sql):
             self.handle.raise_if_cancelled()
-            observation = Observation()
-            expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
-            frame = self.handle.spark.sql(sql).observe(observation, *expressions).localCheckpoint()
-            frame.createOrReplaceTempView(view)
-            return observed(observation)
+            frame, observed = observe(self.handle.spark.sql(sql), metrics)
+            frame.localCheckpoint().createOrReplaceTempView(view)
+            return observed.get
 
     @available.parse_none
     def define_view(self, view: str, sql: str) -> None:
@@ -89,15 +85,12 @@ class FeedMethods(metaclass=AdapterMeta):
             self.handle.spark.sql(sql).createOrReplaceTempView(view)
 
     @available.parse_none
-    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> ObservedView:
+    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
         """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
-        from pyspark.sql import Observation, functions
-
-        observation = Observation()
-        expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
         with self.connections.exception_handler(sql):
-            self.handle.spark.sql(sql).observe(observation, *expressions).createOrReplaceTempView(view)
-        return ObservedView(observation, tuple(metrics))
+            frame, observed = observe(self.handle.spark.sql(sql), metrics)
+            frame.createOrReplaceTempView(view)
+        return observed
 
     @available.parse_none
     def rows_of(self, sql: str) -> list[Any]:

@@ -11,7 +11,6 @@ from typing import Any
 from dbt.adapters.lakemerge.topic_options import OF_FILES, topic_rules
 from dbt.adapters.lakemerge.write_config import OptionReader
 
-from lakemerge.errors import InvalidConfig
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
 from lakemerge.ingest.topics import TopicRules
 
@@ -145,12 +144,7 @@ class IngestOptions:
             trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
         problems += options._problems(config)
-        if problems:
-            raise InvalidConfig(
-                expected="a valid configuration",
-                found="; ".join(problems),
-                action="Correct these options of the model.",
-            )
+        reader.require_sound()
         return options
 
     def _problems(self, config: Mapping[str, Any]) -> list[str]:

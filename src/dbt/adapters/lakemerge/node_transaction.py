@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dbt.adapters.lakemerge.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
-from dbt.adapters.lakemerge.observations import ObservedView
+from dbt.adapters.lakemerge.observations import Observed, observe
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
 from dbt.adapters.lakemerge.write_config import WriteConfig
@@ -296,21 +296,16 @@ class NodeTransaction:
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
         """
-        from pyspark.sql import Observation, functions
-
         if self.conflict is not None:
             return 0
-        observation = Observation()
         checks = {"rows": "count(*)"} if count else {}
         checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
-        frame = self._spark.sql(sql)
+        frame, observed = self._spark.sql(sql), None
         if checks:
-            frame = frame.observe(
-                observation, *(functions.expr(text).alias(name) for name, text in checks.items())
-            )
+            frame, observed = observe(frame, checks)
         directory = self._transaction.stage_directory
         write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
-        counts = observation.get if checks else {}
+        counts = observed.get if observed else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitioned:
@@ -318,7 +313,7 @@ class NodeTransaction:
         return int(counts.get("rows", 0))
 
     @_translated
-    def stage_records(self, sql: str, observation: ObservedView, *, rewrites: bool = False) -> dict[str, Any]:
+    def stage_records(self, sql: str, observation: Observed, *, rewrites: bool = False) -> dict[str, Any]:
         """Write the rows of records that keep all rules, constraints among them.
 
         Args:

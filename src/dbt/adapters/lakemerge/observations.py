@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaObject
 
 if TYPE_CHECKING:
-    from pyspark.sql import Observation
+    from pyspark.sql import DataFrame, Observation
 
 
 @dataclass(frozen=True)
-class ObservedView:
-    """What counts the rows of a view as they are read, once."""
+class Observed:
+    """What counts the rows of a frame as they pass by, once."""
 
     observation: Observation
     names: tuple[str, ...]
 
     @property
     def get(self) -> dict[str, Any]:
-        """The counts by name; waits for the first action that reads the view.
+        """The metrics by name; waits for the first action that reads the frame.
 
-        Where Spark knows without reading that the view has no rows, it leaves it out of the plan with what counts
-        them, and pyspark fails on the empty answer.
+        Where Spark knows without reading that the frame has no rows, it leaves it out of the plan with what counts
+        them, and pyspark fails on the empty answer. pyspark 4.0 hands arrays over as Scala sequences, later releases
+        as lists. A metric is a simple value, or an array of such or of arrays.
         """
         java = self.observation._jo
         if java is not None and java.getRow().length() == 0:
             return dict.fromkeys(self.names, 0)
-        return observed(self.observation)
+        return {name: _without_sequences(value) for name, value in self.observation.get.items()}
 
 
-def observed(observation: Observation) -> dict[str, Any]:
-    """The metrics by name; waits for the first action on what is observed.
+def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Observed]:
+    """The frame with aggregates on the way, and what has their values afterwards.
 
-    pyspark 4.0 hands arrays over as Scala sequences, later releases as lists. A metric is a simple value, or an
-    array of such or of arrays.
+    Args:
+        metrics: aggregate expressions by name.
     """
-    return {name: _without_sequences(value) for name, value in observation.get.items()}
+    from pyspark.sql import Observation, functions
+
+    observation = Observation()
+    expressions = [functions.expr(text).alias(name) for name, text in metrics.items()]
+    return frame.observe(observation, *expressions), Observed(observation, tuple(metrics))
 
 
 def _without_sequences(value: Any) -> Any:

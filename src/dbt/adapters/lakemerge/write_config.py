@@ -169,12 +169,7 @@ class WriteConfig:
         )
         given = [name for name in _COMMIT_PARTITIONED_ONLY if config.get(name) is not None]
         problems += result._layout_contradictions(strategy, given)
-        if problems:
-            raise InvalidConfig(
-                expected="a valid configuration",
-                found="; ".join(problems),
-                action="Correct these options of the model.",
-            )
+        reader.require_sound()
         return result
 
     def _contradictions(self, merges: bool, given: list[str]) -> list[str]:
@@ -358,6 +353,15 @@ class OptionReader:
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
         self._config = config
         self._problems = problems
+
+    def require_sound(
+        self,
+        expected: str = "a valid configuration",
+        action: str = "Correct these options of the model.",
+    ) -> None:
+        """Raise InvalidConfig naming all that is wrong, if anything is."""
+        if self._problems:
+            raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
 
     def _get(self, name: str) -> Any:
         return self._config.get(name)

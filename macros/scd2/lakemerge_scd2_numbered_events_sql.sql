@@ -1,0 +1,44 @@
+{#
+    The events that count, in the order of time, with the number of the version that each belongs to: `__version`.
+
+    Columns besides those of the placed events: __before (what the event before says), __next (its successor's sequence),
+    __is_first (whether it begins the key's history, or begins it anew), __is_void (whether a truncate of its own sequence
+    takes it back), __until (where its version ends).
+#}
+{%- macro lakemerge_scd2_numbered_events_sql(scd2, met, has_ledger, truncates) -%}
+{%- set keys = lakemerge_keys_sql(scd2.merge) -%}
+with placed as (
+    {{ lakemerge_scd2_placed_events_sql(scd2, met, has_ledger, truncates) | indent(4) }}
+),
+
+linked as (
+    select
+        *,
+        lag(struct(__is_delete, __truncated, {{ lakemerge_scd2_tracked_sql(scd2) }} as __tracked)) over by_time as __before,
+        lead(__sequence) over by_time as __next
+    from placed
+    where __place = 1 and __sequence >= __first
+    window by_time as (partition by {{ keys }} order by __sequence)
+),
+
+followed as (
+    select
+        *,
+        __before is null or __before.__is_delete or coalesce(__before.__truncated < __sequence, false) as __is_first,
+        coalesce(__truncated = __sequence, false) as __is_void,
+        least(__next, __truncated) as __until
+    from linked
+)
+
+select
+    *,
+    sum(
+        if(
+            not (__is_delete or __is_first or __is_void)
+            and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked,
+            0,
+            1
+        )
+    ) over (partition by {{ keys }} order by __sequence) as __version
+from followed
+{%- endmacro -%}

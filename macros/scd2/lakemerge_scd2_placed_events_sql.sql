@@ -1,0 +1,45 @@
+{#
+    The events of the keys in question with their place among those of their sequence, the first of which counts.
+
+    Columns besides those of the events: __hash, __truncates (all truncates' sequences), __place, __began (the stored
+    version that began with the sequence), __told_hash (of what the feed says for it), __first (the sequence from which on
+    the history is in question), __truncated (the next truncate).
+#}
+{%- macro lakemerge_scd2_placed_events_sql(scd2, met, has_ledger, truncates) -%}
+{%- set keys = lakemerge_keys_sql(scd2.merge) -%}
+with events as (
+    {{ lakemerge_scd2_events_sql(scd2, met, has_ledger) | indent(4) }}
+),
+
+hashed as (
+    select /*+ repartition({{ keys }}) */
+        *,
+        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash
+    from events
+),
+
+dated as (
+    select
+        hashed.*,
+        {{ 'truncates.__sequences' if truncates else 'cast(array() as array<' ~ scd2.start_at.type ~ '>)' }} as __truncates
+    from hashed
+    {%- if truncates %}
+    cross join (
+        {{ lakemerge_scd2_truncates_sql(has_ledger) | indent(8) }}
+    ) as truncates
+    where not (hashed.__source = 3 and array_contains(truncates.__sequences, hashed.__sequence))
+    {%- endif %}
+)
+
+select
+    *,
+    row_number() over (partition by {{ keys }}, __sequence order by __source) as __place,
+    first_value(__stored, true) over (
+        partition by {{ keys }}, __sequence order by __source
+        rows between unbounded preceding and unbounded following
+    ) as __began,
+    max(if(__source = 4, __hash, null)) over (partition by {{ keys }}, __sequence) as __told_hash,
+    min(if(__source = 1, null, __sequence)) over (partition by {{ keys }}) as __first,
+    array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
+from dated
+{%- endmacro -%}

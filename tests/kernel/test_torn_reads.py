@@ -1,0 +1,146 @@
+"""Commits that a read of the metastore sees half: the version of one moment, transaction or columns of another."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from kernel.support import (
+    COLUMNS,
+    WIDER_COLUMNS,
+    append,
+    assert_whole,
+    create,
+    create_appendable,
+    merge,
+    picture,
+    rows_of,
+    settled,
+    stage,
+)
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel import Jvm, Kernel, Metastore, TableName
+from lakemerge.kernel.definition import TRANSACTION, VERSION
+from lakemerge.kernel.metastore import HiveTable
+from lakemerge.kernel.state import look_at, state_of
+
+
+class TearingMetastore(Metastore):
+    """One of its reads of a table mixes what it was with what it is."""
+
+    def __init__(self, jvm: Jvm, before: HiveTable, part: str, at: int) -> None:
+        """
+        Args:
+            part: what is of the moment before: ``columns``, or a parameter.
+            at: which read it is, from 0.
+        """
+        super().__init__(jvm)
+        self._before = before
+        self._part = part
+        self._reads_left = at
+
+    def get_table(self, name: TableName) -> HiveTable | None:
+        now = super().get_table(name)
+        self._reads_left -= 1
+        if self._reads_left != -1 or now is None:
+            return now
+        part = self._part
+        raw = now.raw.deepCopy()
+        if part == "columns":
+            raw.getSd().setCols(self._before.raw.getSd().getCols())
+            return replace(now, columns=self._before.columns, raw=raw)
+        parameters = dict(now.parameters)
+        if self._before.parameters.get(part) is None:
+            raw.getParameters().remove(part)
+            del parameters[part]
+        else:
+            raw.putToParameters(part, self._before.parameters[part])
+            parameters[part] = self._before.parameters[part]
+        return replace(now, parameters=parameters, raw=raw)
+
+
+def tearing(jvm: Jvm, before: HiveTable, part: str, at: int) -> Kernel:
+    return Kernel(jvm, metastore=TearingMetastore(jvm, before, part, at))
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("part", [TRANSACTION, VERSION])
+def test_no_commit_is_skipped(part: str, at: int, jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    """An append on a half-seen commit would follow the version before it, whose rows are then lost."""
+    create_appendable(kernel, name, {"p=0": ["first"]})
+    before = kernel.table(name)
+    assert append(kernel, name, {"p=1": ["second"]}) == 2
+    assert append(tearing(jvm, before, part, at), name, {"p=2": ["third"]}) == 3
+    table = picture(kernel, name)
+    assert table is not None
+    assert sorted(text for texts in table.rows.values() for text in texts) == ["first", "second", "third"]
+    assert settled(kernel, name).version == 3
+    assert_whole(kernel, name)
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_no_change_of_columns_is_undone(at: int, jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"p=1": ["a"], "p=2": ["b"]})
+    before = kernel.table(name)
+    txn = kernel.begin(name, "merge")
+    txn.set_schema(WIDER_COLUMNS)
+    stage(kernel, txn, {"p=1": ["wider"]})
+    assert txn.commit() == 2
+    assert merge(tearing(jvm, before, "columns", at), name, {"p=2": ["c"]}) == 3
+    assert kernel.table(name).columns == WIDER_COLUMNS != COLUMNS
+    assert rows_of(kernel, name) == {"p=1": ["wider"], "p=2": ["c"]}
+    assert_whole(kernel, name)
+
+
+def test_an_adoption_is_not_repeated(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"p=1": ["a"]})
+    now = kernel.table(name)
+    plain = {key: value for key, value in now.parameters.items() if key != VERSION}
+    before = replace(now, parameters=plain)
+    assert merge(tearing(jvm, before, VERSION, 0), name, {"p=1": ["b"]}) == 2
+
+
+def test_what_stays_so_is_corrupt(kernel: Kernel, name: TableName) -> None:
+    create(kernel, name, {"p=1": ["a"]})
+    merge(kernel, name, {"p=1": ["b"]})
+    raw = kernel.table(name).raw.deepCopy()
+    raw.putToParameters(VERSION, "7")
+    kernel.metastore.alter_table(name, raw)
+    with pytest.raises(CorruptTable, match="7"):
+        kernel.begin(name, "merge")
+    assert rows_of(kernel, name) == {"p=1": ["b"]}
+
+
+def test_a_reader_beside_a_writer_sees_whole_commits(kernel: Kernel, name: TableName) -> None:
+    """Over Derby a few of these reads are torn; none of them may be believed."""
+    create_appendable(kernel, name, {"p=0": [""]})
+    writing = True
+
+    def look() -> tuple[int, int]:
+        reads = torn = 0
+        while writing:
+            table = kernel.table(name)
+            state = state_of(table)
+            assert state is not None
+            torn += kernel.manifest(state).version != state.version and state.claim is None
+            sight = look_at(kernel.metastore, kernel.files, name)
+            assert sight is not None
+            assert sight.state is not None
+            assert sight.manifest is not None
+            assert sight.manifest.version == sight.state.version
+            reads += 1
+        return reads, torn
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(look) for _ in range(2)]
+        try:
+            versions = [append(kernel, name, {"p=1": [str(number)]}) for number in range(40)]
+        finally:
+            writing = False
+        counts = [reader.result() for reader in readers]
+    assert versions == list(islice(range(2, 99), 40))
+    reads, torn = (sum(column) for column in zip(*counts, strict=True))
+    print(f"{reads} looks beside {len(versions)} commits; of as many plain reads, {torn} were torn")
