@@ -15,7 +15,7 @@ from functional.concurrency.kafka_broker import KafkaBroker
 
 pytestmark = pytest.mark.slow
 
-# The newest whose dependencies are all published; it works with later releases of Spark.
+# Of the releases before pyspark's own, whose connector was not published, one with all its dependencies.
 CONNECTOR = {
     "spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "spark.jars.excludes": "org.apache.hadoop:hadoop-client-runtime,org.apache.hadoop:hadoop-client-api",
