@@ -202,7 +202,15 @@ def _ingest(form: str, **changes: Any) -> IngestPlan:
     }
     problems = (("extra_field", "not declared: other"),) if form == "orc" else ()
     group = RecordGroup(
-        "sample_lines", form, fields, options, form == "orc", typed, problems, form == "delimited"
+        "sample_lines",
+        form,
+        fields,
+        options,
+        named=form == "orc",
+        typed=typed,
+        problems=problems,
+        has_marks=form == "delimited",
+        has_nulls=form == "regex",
     )
     constraints = {"not_null_column_string": "column_string is null"}
     return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group])

@@ -1,5 +1,6 @@
 {#
-    Read the files that have landed since, and commit their records and the list of the files together.
+    Read the files that have landed since, or what topics have since, and commit the records and how far was read
+    together: in one batch, or in as many as the model's trigger asks for.
 
     Args:
         target: the relation.
@@ -11,20 +12,13 @@
 {%- macro lakemerge_ingest(target, config, rebuild) -%}
     {%- set plan = adapter.ingest_plan(model) -%}
     {%- do adapter.check_quarantine(target) -%}
-    {%- set outcome = namespace(response=none) -%}
-    {%- for txn in adapter.transactions(target, model, config, 'ingest', rebuild=rebuild) -%}
-        {%- set arrivals = adapter.choose_files(txn, plan) -%}
-        {%- set counts = {'inserted': 0, 'files': plan.files | length, 'backlog': arrivals.backlog | length, 'changed': arrivals.changed | length} -%}
-        {%- if not plan.files and txn.exists and not txn.changes_schema -%}
-            {%- do txn.skip() -%}
-        {%- else -%}
-            {%- do counts.update(lakemerge_stage_records(txn, plan, target)) -%}
-            {%- do adapter.record_files(txn, plan) -%}
-            {%- set before = txn.rows_before -%}
-            {%- do txn.commit(counts, {'rows': none if before is none else before + counts['inserted']}) -%}
+    {%- set batches = adapter.ingest_batches(target, plan) -%}
+    {%- for batch in batches -%}
+        {%- do lakemerge_ingest_batch(target, config, plan, batch, rebuild and batch.is_first) -%}
+        {%- if batch.is_first or batch.version is not none -%}
+            {%- do adapter.compact_commits(target, model, config, lakemerge_compacted_rows_sql) -%}
+            {%- do lakemerge_create_quarantine_view(target) -%}
         {%- endif -%}
-        {%- set outcome.response = adapter.ingest_response('ingest', txn, counts) -%}
     {%- endfor -%}
-    {%- do adapter.compact_commits(target, model, config, lakemerge_compacted_rows_sql) -%}
-    {{- return(outcome.response) -}}
+    {{- return(adapter.ingest_response('ingest', batches, batches.counts)) -}}
 {%- endmacro -%}

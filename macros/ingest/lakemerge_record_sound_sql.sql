@@ -4,6 +4,9 @@
 #}
 {%- macro lakemerge_record_sound_sql(plan, group) -%}
     {%- set rules = [] -%}
+    {%- if group.has_nulls -%}
+        {%- do rules.append(['__raw is not null', 'null_value', "'the record has no value'"]) -%}
+    {%- endif -%}
     {%- if not group.is_typed -%}
         {%- do rules.append([plan.valid_sql, 'bad_encoding', "'its bytes are not " ~ plan.options.encoding ~ "'"]) -%}
     {%- endif -%}

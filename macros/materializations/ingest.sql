@@ -1,4 +1,4 @@
-{# The files of a landing folder as a table: each record once, a row or in quarantine, in the commit that has read it. #}
+{# Landed files or topics as a table: each record once, a row or in quarantine, in the commit that has read it. #}
 {% materialization ingest, adapter='lakemerge', supported_languages=['sql'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.ingest_config(model) -%}
@@ -8,7 +8,6 @@
     {%- set response = lakemerge_ingest(target, options, should_full_refresh()) -%}
     {%- do store_result('main', response=response) -%}
 
-    {%- do lakemerge_create_quarantine_view(target) -%}
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

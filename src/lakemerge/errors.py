@@ -198,6 +198,35 @@ class BadRecords(LakemergeError):
     """More records break the declared format or schema than the model allows."""
 
 
+# -- topics ------------------------------------------------------------------------------------
+
+
+class ConnectorMissing(LakemergeError):
+    """Spark was started without its connector for Kafka."""
+
+
+class BrokerError(LakemergeError):
+    """Kafka's brokers refused a call."""
+
+
+class BrokerUnreachable(BrokerError):
+    """No broker answers in time."""
+
+    retriable = True
+
+
+class TopicNotFound(BrokerError):
+    """A topic that an ingest is to read does not exist."""
+
+
+class TopicReplaced(LakemergeError):
+    """A topic was deleted and made anew after it had been read."""
+
+
+class OffsetOutOfRange(LakemergeError):
+    """Records of a topic are gone before they were read: expired, or the partition was cut or set back."""
+
+
 # -- consumers ---------------------------------------------------------------------------------
 
 

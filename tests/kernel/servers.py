@@ -75,7 +75,7 @@ class MetastoreServer:
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
         self._transaction_tables = transaction_tables
         self._process: subprocess.Popen[bytes] | None = None
-        self._port = _free_port()
+        self._port = free_port()
 
     @property
     def uri(self) -> str:
@@ -138,7 +138,7 @@ class MetastoreServer:
             self._process = None
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         return int(probe.getsockname()[1])

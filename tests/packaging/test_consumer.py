@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from environments import REPOSITORY, Consumer, Environment, make_consumer
+from environments import REPOSITORY, Consumer, Environment, make_consumer, run
 
 from render_macros import Macros
 
@@ -38,6 +38,12 @@ def test_an_incremental_model_is_merged(consumer: Consumer) -> None:
         consumer.dbt("build", "--vars", f"day: {day}")
     results = json.loads((consumer.folder / "target" / "run_results.json").read_text())["results"]
     assert {result["status"] for result in results} == {"success", "pass"}
+
+
+def test_the_wheel_has_the_command_line(wheel_environment: Environment) -> None:
+    command = wheel_environment.folder / "bin" / "lakemerge"
+    assert "--select" in run([command, "stream", "--help"], cwd=wheel_environment.folder)
+    assert "version" in run([command, "--version"], cwd=wheel_environment.folder)
 
 
 def test_a_package_without_macros_says_so(wheel_environment: Environment) -> None:

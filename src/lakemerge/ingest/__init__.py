@@ -1,6 +1,17 @@
-"""Landed files: which of them are to be read, and which have been."""
+"""Landed files and topics: what of them is to be read, and what has been."""
 
 from lakemerge.ingest.file_ledger import FileLedger, ReadFile
 from lakemerge.ingest.landing import Arrivals, LandingRules, look
+from lakemerge.ingest.topics import OffsetLedger, TopicArrivals, TopicRules, look_at_topics
 
-__all__ = ["Arrivals", "FileLedger", "LandingRules", "ReadFile", "look"]
+__all__ = [
+    "Arrivals",
+    "FileLedger",
+    "LandingRules",
+    "OffsetLedger",
+    "ReadFile",
+    "TopicArrivals",
+    "TopicRules",
+    "look",
+    "look_at_topics",
+]

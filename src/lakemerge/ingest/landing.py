@@ -64,6 +64,26 @@ class Arrivals:
     unfinished: list[FileEntry] = field(default_factory=list)
     backlog: list[FileEntry] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        return not self.chosen
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the result of a run tells of it."""
+        return {"files": len(self.chosen), "backlog": len(self.backlog), "changed": len(self.changed)}
+
+    @property
+    def read(self) -> dict[str, int]:
+        """How much is read."""
+        return {"files": len(self.chosen), "bytes": sum(entry.size for entry in self.chosen)}
+
+    @property
+    def behind(self) -> dict[str, int]:
+        """How much is left, in the same units."""
+        return {"files": len(self.backlog), "bytes": sum(entry.size for entry in self.backlog)}
+
 
 def look(files: FileSystem, rules: LandingRules, ledger: FileLedger, now: int) -> Arrivals:
     """Find what is to be read.

@@ -6,6 +6,7 @@
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
     <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
+    <root>/_lakemerge/offsets/<txn>/         how far an ingest has read topics
     <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
     <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
 #: The kinds of side data, each with a folder of its name.
-SIDECARS = ("ledger", "consumed", "files", "quarantine")
+SIDECARS = ("ledger", "consumed", "files", "offsets", "quarantine")
 
 
 def new_transaction_id() -> str:

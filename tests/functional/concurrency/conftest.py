@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from kernel.servers import MetastoreServer
 
 _DIE_AT_STEP = Path(__file__).with_name("die_at_step.py")
+_DBT_COMMANDS = Path(__file__).with_name("dbt_commands.py")
 _SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
@@ -24,9 +27,15 @@ _SPARK = {
 
 
 class DbtProject:
-    """A dbt project in a folder, with the schema of its folder's name."""
+    """A dbt project in a folder, with the schema of its folder's name.
 
-    def __init__(self, root: Path, server: MetastoreServer) -> None:
+    Args:
+        settings: Spark's, besides those of all projects.
+    """
+
+    def __init__(
+        self, root: Path, server: MetastoreServer, settings: Mapping[str, str] | None = None
+    ) -> None:
         self.root = root
         self.name = root.name
         self.server = server
@@ -36,7 +45,7 @@ class DbtProject:
             "threads": 1,
             "warehouse": str(root / "warehouse"),
             "metastore": server.client_conf["hive.metastore.uris"],
-            "server_side_parameters": _SPARK,
+            "server_side_parameters": {**_SPARK, **(settings or {})},
         }
         profile = {self.name: {"target": "dev", "outputs": {"dev": target}}}
         self.write("profiles.yml", json.dumps(profile))
@@ -54,16 +63,36 @@ class DbtProject:
         Args:
             dies_at: the step of its first commit after which it is killed.
         """
+        command = [str(_DIE_AT_STEP), dies_at, "dbt", *arguments, "--no-use-colors"]
+        return self._start(command, number, stderr=subprocess.STDOUT)
+
+    def start_stream(self, *arguments: str, number: int = 1, dies_at: str = "none") -> subprocess.Popen[str]:
+        """Start `lakemerge stream`: batches go to standard output, what else it says to standard error."""
+        command = [str(_DIE_AT_STEP), dies_at, "lakemerge", "stream", *arguments]
+        return self._start(command, number, stderr=subprocess.PIPE)
+
+    def _start(self, command: list[str], number: int, *, stderr: int) -> subprocess.Popen[str]:
         folders = ["--target-path", f"target{number}", "--log-path", f"logs{number}"]
-        command = [sys.executable, str(_DIE_AT_STEP), dies_at]
         return subprocess.Popen(
-            [*command, *arguments, "--no-use-colors", "--profiles-dir", ".", *folders],
+            [sys.executable, *command, "--profiles-dir", ".", *folders],
             cwd=self.root,
             env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=stderr,
             text=True,
         )
+
+    @contextmanager
+    def commands(self, number: int = 1) -> Iterator[DbtCommands]:
+        """Runs of dbt in one process that stays."""
+        log = self.root / "commands.log"
+        with log.open("w") as stderr:
+            process = self._start([str(_DBT_COMMANDS)], number, stderr=stderr.fileno())
+            try:
+                yield DbtCommands(process, log)
+            finally:
+                process.communicate(timeout=60)
 
     def run(self, *arguments: str) -> str:
         """Run dbt to its end, which must be a good one; returns what it printed."""
@@ -87,6 +116,26 @@ class DbtProject:
         return [result["results"][0]["adapter_response"] for result in results]
 
 
+@dataclass(frozen=True)
+class DbtCommands:
+    """A process that runs one command of dbt after another."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    def __call__(self, *arguments: str) -> dict[str, Any]:
+        """Run a command; returns what `dbt_commands.py` says of it."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(arguments) + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("ANSWER "):
+                answer: dict[str, Any] = json.loads(line.removeprefix("ANSWER "))
+                return answer
+        raise AssertionError(f"dbt's process ended:\n{self.log.read_text()[-4000:]}")
+
+
 #: The steps of every commit of a partitioned table after which a run is killed.
 STEPS = ("staged", "manifest written", "claimed", "registered", "swapped", "settled")
 
@@ -101,6 +150,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer
 @pytest.fixture(scope="module")
 def dbt_project(
     tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer
-) -> Callable[[str], DbtProject]:
-    """Makes a :class:`DbtProject` by its name."""
-    return lambda name: DbtProject(tmp_path_factory.mktemp(name, numbered=False), server)
+) -> Callable[..., DbtProject]:
+    """Makes a :class:`DbtProject` by its name, and settings of Spark's."""
+    return lambda name, settings=None: DbtProject(
+        tmp_path_factory.mktemp(name, numbered=False), server, settings
+    )

@@ -155,6 +155,17 @@ def test_callbacks_run_once_last_first_and_all_of_them(
     assert calls == ["last", "fails", "first"]
 
 
+def test_what_is_registered_later_can_be_released_earlier(handle: SessionHandle) -> None:
+    calls: list[str] = []
+    handle.on_release(lambda: calls.append("of the node"))
+    held = handle.held
+    handle.on_release(lambda: calls.append("of a batch"))
+    handle.release(held)
+    assert (calls, handle.held) == (["of a batch"], held)
+    handle.close()
+    assert calls == ["of a batch", "of the node"]
+
+
 def test_cancelling_runs_no_callback_in_another_thread(handle: SessionHandle) -> None:
     calls: list[str] = []
     handle.on_release(lambda: calls.append("released"))

@@ -66,6 +66,20 @@ class SessionHandle:
         """
         self._on_release.append(callback)
 
+    @property
+    def held(self) -> int:
+        """How many callbacks of :meth:`on_release` have not been called."""
+        return len(self._on_release)
+
+    def release(self, held: int = 0) -> None:
+        """Call those callbacks of :meth:`on_release` that were registered when it already held so many."""
+        while len(self._on_release) > held:
+            callback = self._on_release.pop()
+            try:
+                callback()
+            except Exception as error:  # noqa: BLE001 - the other callbacks must run too
+                logger.warning(f"While releasing {self.name}: {error}")
+
     def cancel(self) -> None:
         """End the running jobs of this connection and refuse further ones. Callable from any thread."""
         self._cancelled.set()
@@ -90,12 +104,7 @@ class SessionHandle:
             return
         self._closed = True
         self.python_result = None
-        while self._on_release:
-            callback = self._on_release.pop()
-            try:
-                callback()
-            except Exception as error:  # noqa: BLE001 - the other callbacks must run too
-                logger.warning(f"While releasing {self.name}: {error}")
+        self.release()
         self._clear_job_group()
 
     def _clear_job_group(self) -> None:

@@ -1,26 +1,39 @@
-"""What a model's config says about landed files and their records, checked before anything runs."""
+"""What a model's config says about landed files or topics, and their records, checked before anything runs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
+from dbt.adapters.lakemerge.topic_options import OF_FILES, topic_rules
 from dbt.adapters.lakemerge.write_config import OptionReader
 
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
+from lakemerge.ingest.topics import TopicRules
 
 #: Formats whose records are lines of text.
 TEXT_FORMATS = ("delimited", "json", "regex")
-#: What may be recorded of each record, as columns of the table, with their types.
+#: What may be recorded of each record, as columns of the table: their types, and SQL of their values.
 RECORD_COLUMNS = {
-    "_file": "string",
-    "_file_modified": "timestamp",
-    "_line": "bigint",
-    "_batch": "bigint",
-    "_ingested_at": "timestamp",
+    "_file": ("string", "__file"),
+    "_file_modified": ("timestamp", "__file_modified"),
+    "_line": ("bigint", "__line"),
+    "_batch": ("bigint", "__batch"),
+    "_ingested_at": ("timestamp", "__ingested_at"),
 }
+#: The same of records of topics.
+TOPIC_COLUMNS = {
+    "_topic": ("string", "regexp_replace(__file, '-[0-9]+$', '')"),
+    "_partition": ("int", "cast(substring_index(__file, '-', -1) as int)"),
+    "_offset": ("bigint", "__line"),
+    "_timestamp": ("timestamp", "__file_modified"),
+    "_batch": ("bigint", "__batch"),
+    "_ingested_at": ("timestamp", "__ingested_at"),
+}
+_INTERVAL = timedelta(seconds=10)
 _ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1")
 _OF_FORMAT = {
     "field_delimiter": ("delimited",),
@@ -42,13 +55,16 @@ _OF_FORMAT = {
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """How landed files become rows; see docs/guides/ingest.md for each.
+    """How landed files, or topics, become rows; see docs/guides/ingest.md for each.
 
     Attributes:
+        topics: what is read of Kafka; ``None`` where files are.
         partition_values: the same value in all rows, by column.
-        record_columns: those of :data:`RECORD_COLUMNS` that the table gets.
+        record_columns: those of :attr:`record_kinds` that the table gets.
         max_bad_records: above it nothing is committed; ``None`` for no limit.
-        max_bad_fraction: the same as a share of the run's records, 0 to 1.
+        max_bad_fraction: the same as a share of the batch's records, 0 to 1.
+        trigger: when the next batch begins: never (``once``), at once until all is read that had landed when the run
+            began (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
     """
 
     landing: LandingRules
@@ -75,6 +91,9 @@ class IngestOptions:
     max_bad_fraction: float | None = None
     record_columns: tuple[str, ...] = ()
     partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    trigger: str = "once"
+    trigger_interval: timedelta = _INTERVAL
+    topics: TopicRules | None = None
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> IngestOptions:
@@ -97,6 +116,7 @@ class IngestOptions:
                 max_files=reader.count("max_files", 0, least=0),
                 max_bytes=reader.size("max_bytes", 0),
             ),
+            topics=topic_rules(config, reader.choice("tombstones", "reject") == "reject", problems),
             format=reader.choice("format", "delimited"),
             field_delimiter=reader.verbatim("field_delimiter", ","),
             collection_delimiter=reader.verbatim("collection_delimiter", "\x02"),
@@ -120,15 +140,15 @@ class IngestOptions:
             max_bad_fraction=reader.fraction("max_bad_fraction"),
             record_columns=tuple(name.lower() for name in reader.names("record_columns")),
             partition_values=reader.values("partition_values"),
+            trigger=reader.choice("trigger", "once"),
+            trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
         problems += options._problems(config)
         reader.require_sound()
         return options
 
     def _problems(self, config: Mapping[str, Any]) -> list[str]:
-        problems = []
-        if not self.landing.patterns:
-            problems.append("landing must name a folder, a file or a glob")
+        problems = self._source_problems(config)
         for name, formats in _OF_FORMAT.items():
             if config.get(name) is not None and self.format not in formats:
                 problems.append(f"{name} has no meaning with format '{self.format}'")
@@ -142,6 +162,24 @@ class IngestOptions:
         problems += self._contradictions()
         return problems
 
+    def _source_problems(self, config: Mapping[str, Any]) -> list[str]:
+        if config.get("kafka") is None:
+            problems = [] if self.landing.patterns else ["landing must name a folder, a file or a glob"]
+            if config.get("tombstones") is not None:
+                problems.append("tombstones has no meaning without kafka")
+            return problems
+        problems = [f"{name} has no meaning with kafka" for name in OF_FILES if config.get(name) is not None]
+        if self.is_typed_format:
+            problems.append(
+                f"kafka needs a format of text, one of {', '.join(TEXT_FORMATS)}, not {self.format}"
+            )
+        return problems
+
+    @property
+    def record_kinds(self) -> Mapping[str, tuple[str, str]]:
+        """What may be recorded of each record: types and SQL of values, by column."""
+        return RECORD_COLUMNS if self.topics is None else TOPIC_COLUMNS
+
     def _contradictions(self) -> list[str]:
         problems = []
         if self.format == "delimited":
@@ -151,12 +189,14 @@ class IngestOptions:
                 problems.append("field_delimiter, quote, escape and line_delimiter must differ")
         if not self.line_delimiter:
             problems.append("line_delimiter must not be empty")
-        unknown = [name for name in self.record_columns if name not in RECORD_COLUMNS]
+        unknown = [name for name in self.record_columns if name not in self.record_kinds]
         if unknown:
-            problems.append(f"record_columns may be {', '.join(RECORD_COLUMNS)}, not {', '.join(unknown)}")
+            problems.append(f"record_columns may be {', '.join(self.record_kinds)}, not {', '.join(unknown)}")
         limits = self.max_bad_records is not None or self.max_bad_fraction is not None
         if limits and self.on_bad_record == "fail":
             problems.append("max_bad_records and max_bad_fraction have no meaning with on_bad_record 'fail'")
+        if self.trigger == "available_now" and self.trigger_interval != _INTERVAL:
+            problems.append("trigger_interval has no meaning with trigger 'available_now'")
         return problems
 
     @property

@@ -11,6 +11,7 @@ from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField
 from dbt.adapters.lakemerge.table_schema import literal, quote
 
 if TYPE_CHECKING:
+    from lakemerge.ingest.topics import OffsetRange, Offsets
     from lakemerge.kernel.filesystem import FileEntry
 
 
@@ -27,6 +28,7 @@ class RecordGroup:
         typed: of files that have types of their own, how each column is taken from them.
         problems: what is wrong with all records of the group: code and text.
         has_marks: whether the view says which record its file ends in, without a line delimiter.
+        has_nulls: whether records may lack a text, as those of topics do.
     """
 
     view: str
@@ -37,6 +39,7 @@ class RecordGroup:
     typed: Mapping[str, TypedField] = field(default_factory=dict)
     problems: tuple[tuple[str, str], ...] = ()
     has_marks: bool = False
+    has_nulls: bool = False
 
     @property
     def is_typed(self) -> bool:
@@ -90,9 +93,12 @@ class IngestPlan:
         columns: those of the table, without the commit column.
         constraints: SQL that finds rows which break a constraint, by its name.
         groups: the records; empty as long as no files are chosen.
-        files: what is read.
+        files: what is read of landed files.
+        ranges: what is read of topics.
+        horizon: offsets up to which this run reads topics; ``None`` for no such limit.
         batch: the number of this batch.
         tasks: how many tasks write rows that are not gathered by partitions.
+        told: the changed files that were told of.
         most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
     """
 
@@ -101,8 +107,11 @@ class IngestPlan:
     constraints: Mapping[str, str]
     groups: Sequence[RecordGroup] = ()
     files: Sequence[FileEntry] = ()
+    ranges: Sequence[OffsetRange] = ()
+    horizon: Offsets | None = None
     batch: int = 0
     tasks: int = 1
+    told: set[FileEntry] = field(default_factory=set)
     most_bytes: int = 0
 
     @property

@@ -11,6 +11,7 @@ import tenacity
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.ingest_batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
@@ -18,11 +19,22 @@ from dbt.adapters.lakemerge.publishing import FEED, CommitResponse
 from dbt.adapters.lakemerge.record_source import RecordSource
 from dbt.adapters.lakemerge.record_types import record_columns
 from dbt.adapters.lakemerge.table_schema import literal
+from dbt.adapters.lakemerge.topic_source import TopicSource
 from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import BadRecords, FileChanged, InvalidConfig, LakemergeError
-from lakemerge.ingest import Arrivals, FileLedger, ReadFile, look
+from lakemerge.ingest import (
+    Arrivals,
+    FileLedger,
+    OffsetLedger,
+    ReadFile,
+    TopicArrivals,
+    TopicRules,
+    continuous,
+    look,
+    look_at_topics,
+)
 from lakemerge.kernel import FileSystem, TableName
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.published import PUBLISHED, Publisher
@@ -34,6 +46,8 @@ logger = AdapterLogger("Lakemerge")
 
 _SAMPLES = 5
 _SHOWN = 3
+# What is counted of a source.
+_UNITS = ("files", "offsets")
 
 
 @dataclass
@@ -43,13 +57,15 @@ class IngestResponse(CommitResponse):
     Attributes:
         quarantined, dropped: rejected records by what became of them.
         files: how many were read.
-        backlog: files that a later run reads, for this one was limited.
+        offsets: of topics, how many were read.
+        backlog: files, or offsets, that a later run reads, for this one was limited.
         changed: files that were changed after they had been read.
     """
 
     quarantined: int = 0
     dropped: int = 0
     files: int = 0
+    offsets: int = 0
     backlog: int = 0
     changed: int = 0
 
@@ -99,7 +115,7 @@ class IngestMethods(metaclass=AdapterMeta):
         """
         if (model.get("compiled_code") or "").strip():
             raise CompilationError(
-                "Expected an ingest model without a query, for its rows are the records of landed files; found one. "
+                "Expected an ingest model without a query, for its rows are records of files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
         with self.connections.exception_handler("read the types of the columns"):
@@ -134,22 +150,59 @@ class IngestMethods(metaclass=AdapterMeta):
                 action="Correct `pattern`; a group that gives no column is written (?:…).",
             )
 
-    # -- files ---------------------------------------------------------------------------------
+    # -- files and topics ----------------------------------------------------------------------
 
     @available.parse_none
-    def choose_files(self, transaction: NodeTransaction, plan: IngestPlan) -> Arrivals:
-        """Find the files that this attempt reads, and make their records readable.
+    def ingest_batches(self, relation: BaseRelation, plan: IngestPlan) -> IngestBatches:
+        """The batches of this run, one after another."""
+        table = f"{relation.schema}.{relation.identifier}"
+        return IngestBatches(table, plan.options, self.handle, continuous.current())
+
+    @available.parse_none
+    def choose_arrivals(
+        self, transaction: NodeTransaction, plan: IngestPlan, batch: IngestBatch
+    ) -> Arrivals | TopicArrivals:
+        """Find what this attempt at a batch reads, and make its records readable.
 
         Raises:
-            DbtRuntimeError: a file was changed since it was read and the policy is ``fail``.
+            DbtRuntimeError: a file was changed since it was read and the policy is ``fail``; a topic is not there, or
+                not what was read before.
         """
+        if plan.options.topics:
+            return self._choose_offsets(transaction, plan, plan.options.topics, batch)
+        return self._choose_files(transaction, plan, batch)
+
+    def _choose_offsets(
+        self, transaction: NodeTransaction, plan: IngestPlan, rules: TopicRules, batch: IngestBatch
+    ) -> TopicArrivals:
+        with self.connections.exception_handler("look at the topics"):
+            files = self.handle.application.filesystem
+            ledger = OffsetLedger.of(files, transaction.kernel_transaction, replaced=transaction.rebuilds)
+            source = self._topic_source(plan, rules)
+            states = source.states()
+            if batch.until is not None and plan.horizon is None:
+                plan.horizon = {
+                    name: {number: latest for number, (_, latest) in state.partitions.items()}
+                    for name, state in states.items()
+                }
+            arrivals = look_at_topics(rules, ledger, states, plan.horizon)
+            for lost in arrivals.lost:
+                logger.warning(f"Records are lost (failOnDataLoss: false): {lost}")
+            plan.ranges, plan.batch = arrivals.chosen, ledger.last_batch + 1
+            plan.groups = source.open(plan.ranges) if plan.ranges else ()
+            return arrivals
+
+    def _topic_source(self, plan: IngestPlan, rules: TopicRules) -> TopicSource:
+        return TopicSource(self.handle.spark, self.handle.application.jvm, plan, rules)
+
+    def _choose_files(self, transaction: NodeTransaction, plan: IngestPlan, batch: IngestBatch) -> Arrivals:
         with self.connections.exception_handler("look for landed files"):
             files: FileSystem = self.handle.application.filesystem
             ledger = FileLedger.of(files, transaction.kernel_transaction, replaced=transaction.rebuilds)
             arrivals: Arrivals = _with_retries(
-                lambda: look(files, plan.options.landing, ledger, int(time.time() * 1000))
+                lambda: look(files, plan.options.landing, ledger, batch.until or int(time.time() * 1000))
             )
-            self._tell_changed(plan.options, arrivals)
+            self._tell_changed(plan, arrivals)
             plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
             positions = "_line" in plan.options.record_columns
             plan.groups = (
@@ -159,47 +212,78 @@ class IngestMethods(metaclass=AdapterMeta):
             )
             return arrivals
 
-    def _tell_changed(self, options: IngestOptions, arrivals: Arrivals) -> None:
-        if not arrivals.changed:
+    def _tell_changed(self, plan: IngestPlan, arrivals: Arrivals) -> None:
+        options = plan.options
+        untold = [entry for entry in arrivals.changed if entry not in plan.told]
+        if not untold:
             return
-        names = _some(arrivals.changed)
+        plan.told.update(untold)
+        names = _some(untold)
         if options.on_changed_file == "fail":
             raise FileChanged(
                 expected="files that stay as they were when they were read (on_changed_file: fail)",
-                found=f"{len(arrivals.changed)} that were changed since: {names}",
+                found=f"{len(untold)} that were changed since: {names}",
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if options.on_changed_file == "reread" else "are not read again"
-        logger.warning(f"{len(arrivals.changed)} files were changed since they were read and {verb}: {names}")
+        logger.warning(f"{len(untold)} files were changed since they were read and {verb}: {names}")
 
     @available.parse_none
     def open_rejected(self, plan: IngestPlan, bad_files: list[str]) -> None:
-        """Make the records of the files that hold rejected ones readable again, now with exact lines."""
+        """Make the records of files, or partitions, that hold rejected ones readable again, now with exact lines."""
         with self.connections.exception_handler("read rejected records"):
             wanted = set(bad_files)
+            if plan.options.topics:
+                ranges = [item for item in plan.ranges if item.name in wanted]
+                plan.groups = self._topic_source(plan, plan.options.topics).open(ranges)
+                return
             entries = [entry for entry in plan.files if entry.path in wanted]
             source = RecordSource(self.handle.spark, self.handle.application.filesystem, plan)
             plan.groups = source.open(entries, positions=True)
 
     @available.parse_none
-    def record_files(self, transaction: NodeTransaction, plan: IngestPlan) -> None:
-        """Put the files that were read into the commit, if they are still what they were when it began.
+    def record_arrivals(
+        self, transaction: NodeTransaction, plan: IngestPlan, arrivals: Arrivals | TopicArrivals
+    ) -> None:
+        """Put what was read into the commit, if it is still what it was when the attempt began.
 
-        A file that was written to meanwhile ends this attempt; the next one finds it as it is then, or leaves it.
+        A file that was written to meanwhile ends this attempt, and so does a topic that was made anew or whose records
+        went; the next one finds it as it is then, or leaves it.
         """
         if transaction.conflict is not None:
             return
-        with self.connections.exception_handler("record the files that were read"):
-            files: FileSystem = self.handle.application.filesystem
-            now = {entry.path: entry for entry in _with_retries(lambda: _look_again(files, plan.files))}
-            moved = [entry for entry in plan.files if now.get(entry.path) != entry]
-            if moved:
-                transaction.overtaken(f"that {_some(moved)} was changed while it was read")
+        with self.connections.exception_handler("record what was read"):
+            if isinstance(arrivals, TopicArrivals):
+                self._record_offsets(transaction, plan, arrivals)
+            else:
+                self._record_files(transaction, plan)
+
+    def _record_offsets(
+        self, transaction: NodeTransaction, plan: IngestPlan, arrivals: TopicArrivals
+    ) -> None:
+        rules = plan.options.topics
+        assert rules is not None, "these arrivals are of topics"
+        now = self._topic_source(plan, rules).states()
+        for item in plan.ranges:
+            state = now[item.topic]
+            earliest = state.partitions.get(item.partition, (item.end, 0))[0]
+            if state.id != arrivals.topics[item.topic].id or earliest > item.start:
+                transaction.overtaken(f"that records of {item.name} went while they were read")
                 return
-            kernel_transaction = transaction.kernel_transaction
-            ledger = FileLedger.of(files, kernel_transaction, replaced=transaction.rebuilds)
-            read = [ReadFile(entry.path, entry.size, entry.modified, plan.batch) for entry in plan.files]
-            ledger.record(kernel_transaction, read)
+        files = self.handle.application.filesystem
+        OffsetLedger.record(files, transaction.kernel_transaction, arrivals.topics, plan.batch)
+
+    def _record_files(self, transaction: NodeTransaction, plan: IngestPlan) -> None:
+        files: FileSystem = self.handle.application.filesystem
+        now = {entry.path: entry for entry in _with_retries(lambda: _look_again(files, plan.files))}
+        moved = [entry for entry in plan.files if now.get(entry.path) != entry]
+        if moved:
+            transaction.overtaken(f"that {_some(moved)} was changed while it was read")
+            return
+        kernel_transaction = transaction.kernel_transaction
+        ledger = FileLedger.of(files, kernel_transaction, replaced=transaction.rebuilds)
+        read = [ReadFile(entry.path, entry.size, entry.modified, plan.batch) for entry in plan.files]
+        ledger.record(kernel_transaction, read)
 
     # -- bad records ---------------------------------------------------------------------------
 
@@ -226,9 +310,9 @@ class IngestMethods(metaclass=AdapterMeta):
             for row in samples
         )
         error = BadRecords(
-            expected=f"{allowed} in the {len(plan.files)} files for {relation.render()}",
+            expected=f"{allowed} in what was read for {relation.render()}",
             found=f"{rejected} of {records}, such as {shown}",
-            action="Nothing was committed. Mend the files, relax the model's options, or raise the limit.",
+            action="Nothing was committed. Mend the records, relax the model's options, or raise the limit.",
         )
         raise DbtRuntimeError(f"BadRecords: {error}")
 
@@ -267,25 +351,26 @@ class IngestMethods(metaclass=AdapterMeta):
 
     @available.parse_none
     def ingest_response(
-        self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int]
+        self, operation: str, done: NodeTransaction | IngestBatches, counts: Mapping[str, int]
     ) -> IngestResponse:
-        """The response for dbt's result line."""
+        """The response for dbt's result line, of one commit or of all those of a run."""
         told = {key: int(value) for key, value in counts.items()}
         shown = [f"{told.get('inserted', 0)} inserted"]
         shown += [
-            f"{count} {key}" for key, count in told.items() if count and key not in ("inserted", "files")
+            f"{count} {key}" for key, count in told.items() if count and key not in ("inserted", *_UNITS)
         ]
-        shown.append(f"{told.get('files', 0)} files" if "files" in told else "replayed")
-        where = "nothing to write" if transaction.version is None else f"version {transaction.version}"
+        shown.append(next((f"{told[unit]} {unit}" for unit in _UNITS if unit in told), "replayed"))
+        where = "nothing to write" if done.version is None else f"version {done.version}"
         return IngestResponse(
             _message=f"{operation.upper()} ({', '.join([*shown, where])})",
             code=operation.upper(),
             rows_affected=told.get("inserted", 0),
-            version=transaction.version or 0,
+            version=done.version or 0,
             inserted=told.get("inserted", 0),
             quarantined=told.get("quarantined", 0),
             dropped=told.get("dropped", 0),
             files=told.get("files", 0),
+            offsets=told.get("offsets", 0),
             backlog=told.get("backlog", 0),
             changed=told.get("changed", 0),
         )

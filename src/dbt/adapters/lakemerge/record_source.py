@@ -321,6 +321,7 @@ class RecordSource:
                     named=bool(header),
                     problems=self._named_problems(fields) if header else (),
                     has_marks=format_ in ("delimited", "regex"),
+                    has_nulls=self._options.topics is not None,
                 )
             )
         return groups

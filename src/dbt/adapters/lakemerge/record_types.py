@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dbt.adapters.lakemerge.ingest_options import RECORD_COLUMNS, IngestOptions
+from dbt.adapters.lakemerge.ingest_options import IngestOptions
 from dbt.adapters.lakemerge.table_schema import literal, quote, stores_losslessly
 from dbt.adapters.lakemerge.write_config import COMMIT_COLUMN
 from pyspark.sql import types as spark_types
@@ -173,8 +173,8 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
             action="Declare them; an ingest takes its schema from there.",
         )
     recorded = (
-        RecordColumn(name, RECORD_COLUMNS[name], ValueType.of(RECORD_COLUMNS[name]), name, f"_{name}")
-        for name in options.record_columns
+        RecordColumn(name, kind, ValueType.of(kind), name, value)
+        for name, (kind, value) in ((name, options.record_kinds[name]) for name in options.record_columns)
     )
     return (*columns, *recorded)
 

@@ -37,6 +37,8 @@ _CHOICES = {
     "unterminated_last_record": ("reject", "accept"),
     "on_bad_record": ("quarantine", "fail", "drop"),
     "on_changed_file": ("report", "reread", "fail"),
+    "tombstones": ("reject", "drop"),
+    "trigger": ("once", "available_now", "processing_time"),
 }
 _MERGE_ONLY = (
     "sequence_by",

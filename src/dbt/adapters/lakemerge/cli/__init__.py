@@ -1,0 +1,13 @@
+"""The command line ``lakemerge``."""
+
+import click
+from dbt.adapters.lakemerge.cli.stream_command import stream
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dbt-lakemerge")
+def cli() -> None:
+    """What lakemerge does besides dbt's own commands."""
+
+
+cli.add_command(stream)

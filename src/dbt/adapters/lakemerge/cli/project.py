@@ -1,0 +1,88 @@
+"""A dbt project, driven from this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+from lakemerge.errors import LakemergeError
+
+
+class DbtFailed(LakemergeError):
+    """A dbt command did not end well; it has said why."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """Runs dbt's commands on one project.
+
+    Attributes:
+        options: what every command is called with, such as ``--project-dir``.
+    """
+
+    options: Sequence[str]
+
+    def models(self, selectors: Sequence[str]) -> dict[str, str]:
+        """The selected models: how each is materialized, by its unique id.
+
+        Raises:
+            DbtFailed: the project cannot be read.
+        """
+        keys = ["--output", "json", "--output-keys", "unique_id", "config"]
+        result = self._invoke("ls", "--resource-type", "model", *keys, *_select(selectors))
+        if not result.success:
+            raise DbtFailed(
+                expected="a dbt project that can be read",
+                found=_in_one_line(str(result.exception or "that dbt ls failed")),
+                action="Correct it, or --project-dir, --profiles-dir and --target.",
+            )
+        found: Any = result.result
+        nodes = [json.loads(line) for line in found]
+        return {node["unique_id"]: node["config"]["materialized"] for node in nodes}
+
+    def run(self, selectors: Sequence[str], threads: int) -> None:
+        """Build the selected models, all of them at the same time; where one fails, the others are ended.
+
+        Raises:
+            DbtFailed: one of them failed.
+        """
+        result = self._invoke("run", "--fail-fast", "--threads", str(threads), *_select(selectors))
+        if result.success:
+            return
+        results: Any = getattr(result.result, "results", None) or ()
+        failed = [f"{one.node.name}: {_reason(one.message)}" for one in results if str(one.status) == "error"]
+        raise DbtFailed(
+            expected="dbt run to end well",
+            found="; ".join(failed) or _in_one_line(str(result.exception or "that it failed")),
+            action="What was committed stands, and the rest is read by the next run.",
+        )
+
+    def _invoke(self, command: str, *arguments: str) -> dbtRunnerResult:
+        # dbt writes to standard output, which is for what the calling command gives
+        runner = dbtRunner(callbacks=[self._tell_warning])
+        return runner.invoke([command, *arguments, *self.options, "--log-level", "none"])
+
+    @staticmethod
+    def _tell_warning(event: Any) -> None:
+        # of what dbt calls an error the result tells too, and once is enough
+        if event.info.level == "warn":
+            click.echo(event.info.msg, err=True)
+
+
+def _reason(message: str | None) -> str:
+    """What a node failed of, without dbt's first line, which names the node and its file."""
+    first, _, rest = (message or "it does not say why").partition("\n")
+    return _in_one_line(rest.strip() or first)
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")
+
+
+def _select(selectors: Sequence[str]) -> list[str]:
+    return [part for selector in selectors for part in ("--select", selector)]

@@ -1,0 +1,108 @@
+"""What a model's ``kafka`` says: the options of Spark's reader, of which an ingest decides some itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lakemerge.ingest.topics import Offsets, TopicRules
+
+_SERVERS = "kafka.bootstrap.servers"
+#: Options of models that say something of files, with no meaning for topics.
+OF_FILES = (
+    "landing",
+    "ignore_names",
+    "settle_seconds",
+    "done_marker",
+    "on_changed_file",
+    "max_files",
+    "max_bytes",
+    "header",
+    "line_delimiter",
+    "skip_empty_lines",
+    "unterminated_last_record",
+)
+# Spark's other ways to choose topics, and where to stop, which the table's commits decide.
+_REFUSED = (
+    "assign",
+    "subscribePattern",
+    "endingOffsets",
+    "endingOffsetsByTimestamp",
+    "endingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingTimestamp",
+    "includeHeaders",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+)
+_INTERPRETED = ("subscribe", "startingOffsets", "maxOffsetsPerTrigger", "failOnDataLoss")
+
+
+def topic_rules(config: Mapping[str, Any], keeps_tombstones: bool, problems: list[str]) -> TopicRules | None:
+    """Read the option ``kafka`` of a dbt config; ``None`` where it is not given.
+
+    Args:
+        problems: gets what is wrong with it.
+    """
+    given = config.get("kafka")
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        problems.append(f"kafka must map the options of Spark's reader to values, not {given!r}")
+        return None
+    names = {str(key).lower(): str(key) for key in given}
+    values = {key.lower(): given[name] for key, name in names.items()}
+    problems += [
+        f"kafka: {name} has no meaning here" for name in _REFUSED if values.get(name.lower()) is not None
+    ]
+    subscribe = tuple(name.strip() for name in str(values.get("subscribe") or "").split(",") if name.strip())
+    if not subscribe:
+        problems.append("kafka: subscribe must name topics, separated by commas")
+    if not values.get(_SERVERS):
+        problems.append(f"kafka: {_SERVERS} must name brokers (host:port, separated by commas)")
+    own = {name.lower() for name in (*_INTERPRETED, *_REFUSED)}
+    return TopicRules(
+        subscribe=subscribe,
+        options={names[key]: _text(value) for key, value in values.items() if key not in own},
+        starting_offsets=_starting_offsets(values.get("startingoffsets"), problems),
+        max_offsets=_count(values.get("maxoffsetspertrigger"), problems),
+        fail_on_data_loss=_flag(values.get("failondataloss"), problems),
+        keeps_tombstones=keeps_tombstones,
+    )
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _starting_offsets(value: Any, problems: list[str]) -> str | Offsets:
+    if value is None or str(value).lower() in ("earliest", "latest"):
+        return str(value or "earliest").lower()
+    try:
+        body = json.loads(value) if isinstance(value, str) else value
+        return {
+            str(topic): {int(number): int(offset) for number, offset in partitions.items()}
+            for topic, partitions in body.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        example = '{"alerts": {"0": 23, "1": -2}}'
+        problems.append(
+            f"kafka: startingOffsets must be earliest, latest or such as {example}, not {value!r}"
+        )
+        return "earliest"
+
+
+def _count(value: Any, problems: list[str]) -> int:
+    text = str(value or 0)
+    if isinstance(value, bool) or not text.isdecimal():
+        problems.append(f"kafka: maxOffsetsPerTrigger must be a whole number, not {value!r}")
+        return 0
+    return int(text)
+
+
+def _flag(value: Any, problems: list[str]) -> bool:
+    text = "true" if value is None else _text(value)
+    if text not in ("true", "false"):
+        problems.append(f"kafka: failOnDataLoss must be true or false, not {value!r}")
+    return text != "false"
