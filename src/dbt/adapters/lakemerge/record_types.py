@@ -142,7 +142,7 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
         InvalidConfig: there are none, or some have no data_type, or options name columns that are not there.
         UnsupportedColumnType: a type that records cannot be read into.
     """
-    own = {name: RECORD_COLUMNS[name] for name in options.record_columns}
+    own = {name: options.record_kinds[name][0] for name in options.record_columns}
     own[str(model["config"].get("commit_column") or COMMIT_COLUMN).lower()] = "bigint"
     declared, problems = [], []
     for column in (model.get("columns") or {}).values():
