@@ -63,6 +63,13 @@ class DbtProject:
             raise CommandFailed("dbt show: expected a table of rows; found none")
         return [dict(zip(table.column_names, row.values(), strict=True)) for row in table.rows]
 
+    def print_query(self, title: str, sql: str) -> None:
+        """Print the rows of a query below a title; nulls are left empty."""
+        rows = self.query(sql)
+        print(f"\n{title}\n")
+        values = [["" if value is None else value for value in row.values()] for row in rows]
+        print_table(list(rows[0]) if rows else ("(nothing)",), values)
+
     def run_operation(self, macro: str, arguments: Mapping[str, Any]) -> list[str]:
         """Run a macro by name and return the lines that it logs."""
         self._lines.clear()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from landing import deliver
+
 #: Lines by the name of their file, in the order of the deliveries.
 DELIVERIES: dict[str, tuple[str, ...]] = {
     "alerts_1.csv": (
@@ -30,12 +32,8 @@ DELIVERIES: dict[str, tuple[str, ...]] = {
 
 def write(name: str, landing: Path) -> bool:
     """Write a delivery's file where it is not there yet; whether it was written."""
-    landing.mkdir(parents=True, exist_ok=True)
     path = landing / name
     if path.exists():
         return False
-    # A reader that lists the folder meanwhile must not find half a file
-    partial = path.with_name(f"_{name}")
-    partial.write_text("".join(f"{line}\n" for line in DELIVERIES[name]), encoding="utf-8")
-    partial.replace(path)
+    deliver(path, "".join(f"{line}\n" for line in DELIVERIES[name]))
     return True

@@ -22,6 +22,8 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from landing import deliver
+
 #: A delivery holds what happened before its day; the first one holds all customers so far.
 DELIVERY_DATES = (date(2025, 3, 3), date(2025, 3, 17), date(2025, 3, 31))
 BEGIN = datetime(2025, 2, 17)
@@ -200,13 +202,9 @@ def write(delivery: Delivery, landing: Path) -> bool:
     written = False
     for name, text in delivery.files().items():
         path = landing / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             continue
-        # A reader that lists the folder meanwhile must not find half a file
-        partial = path.with_name(f"_{path.name}")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        deliver(path, text)
         written = True
     return written
 

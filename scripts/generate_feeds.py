@@ -28,6 +28,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
+from landing import deliver
+
 T = TypeVar("T")
 
 INSERT_PREFIX = "incr_"
@@ -332,11 +334,7 @@ def write(files: Iterable[FeedFile], landing: Path) -> list[Path]:
         text = file.text()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
-        # A reader that lists the folder meanwhile must not find half a file: Spark skips
-        # names that begin with an underscore, and the rename is one step.
-        partial = path.with_name(f"_{path.name}")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        deliver(path, text)
         written.append(path)
     return written
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from landing import deliver
+
 _HEADER = "shipment_id,product_id,quantity,weight_kg,shipped_on,warehouse"
 
 #: The text of each file by its name, in the order of the deliveries.
@@ -36,12 +38,8 @@ DELIVERIES: dict[str, str] = {
 
 def write(name: str, landing: Path) -> bool:
     """Write a delivery's file where it is not there yet; whether it was written."""
-    landing.mkdir(parents=True, exist_ok=True)
     path = landing / name
     if path.exists():
         return False
-    # An ingest that lists the folder meanwhile leaves names that begin so alone
-    partial = path.with_name(f"_{name}")
-    partial.write_text(DELIVERIES[name], encoding="utf-8")
-    partial.replace(path)
+    deliver(path, DELIVERIES[name])
     return True

@@ -44,6 +44,4 @@ def run(project: DbtProject, landing: Path) -> None:
             CONSUMERS,
         ),
     ):
-        rows = project.query(sql)
-        print(f"\n{title}\n")
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        project.print_query(title, sql)

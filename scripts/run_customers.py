@@ -57,6 +57,4 @@ def run(project: DbtProject, landing: Path) -> None:
     print("\nOne feed into two tables: customers that changed, and versions of customers\n")
     print_table(("delivery", "table", *COUNTS), counts)
     for title, sql, order in STORY:
-        rows = project.query(f"{sql} where customer_id = {customers.STORY_ID} order by {order}")
-        print(f"\n{title}\n")
-        print_table(list(rows[0]), [["" if v is None else v for v in row.values()] for row in rows])
+        project.print_query(title, f"{sql} where customer_id = {customers.STORY_ID} order by {order}")

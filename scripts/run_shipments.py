@@ -38,18 +38,12 @@ def run(project: DbtProject, landing: Path) -> None:
         counts.append([name if new else "(nothing new)", *(str(answer.get(count, 0)) for count in COUNTS)])
     print("\nRecords that each file of shipments brought, and those that broke a rule\n")
     print_table(("file", *COUNTS), counts)
-    _print_query(project, "In quarantine, and why", REASONS)
+    project.print_query("In quarantine, and why", REASONS)
     replay = "dbt run-operation lakemerge_replay --args '{model_name: shipments}'"
     progress(f"[shipments] {replay} --vars '{{shipments_extra_fields: drop}}'")
     relaxed = replace(project, variables=RELAXED)
     print("\nReplayed, now that unknown fields are dropped\n")
     for line in relaxed.run_operation("lakemerge_replay", {"model_name": "shipments"}):
         print(line)
-    _print_query(project, "The rows that this added", f"{REPLAYED} order by shipment_id")
-    _print_query(project, "Still in quarantine", LEFT)
-
-
-def _print_query(project: DbtProject, title: str, sql: str) -> None:
-    rows = project.query(sql)
-    print(f"\n{title}\n")
-    print_table(list(rows[0]) if rows else ("(nothing)",), [list(row.values()) for row in rows])
+    project.print_query("The rows that this added", f"{REPLAYED} order by shipment_id")
+    project.print_query("Still in quarantine", LEFT)

@@ -65,8 +65,7 @@ class Batch:
 
     def _take_in(self, item: Item) -> None:
         """Make what another program wrote into a source of lakemerge's a version, for the next run to take."""
-        kernel = self.consumer.kernel
-        kernel.take_in_foreign(kernel.open(self.consumer.source), [item.partition])
+        self.consumer.kernel.take_in_foreign(self.consumer.source, [item.partition])
 
     def _changed(self, item: Item) -> SourceChanged:
         return SourceChanged(

@@ -102,8 +102,8 @@ class Consumer:
         """What the output's commits say; ``None`` where none of them is this consumer's."""
         if not self.kernel.exists(self.output) or self.kernel.peek(self.output) is None:
             return None
-        state = self.kernel.open(self.output)
-        return read_progress(self.kernel, state.layout, self.kernel.manifest(state)).get(self.key)
+        state, manifest = self.kernel.settled(self.output)
+        return read_progress(self.kernel, state.layout, manifest).get(self.key)
 
     def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, Sight]:
         """The progress to go on from, and what the source holds since."""

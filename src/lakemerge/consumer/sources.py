@@ -41,14 +41,13 @@ def look(kernel: Kernel, name: TableName, position: Position | None, source_id: 
             found=f"another one ({found or 'without versions'}): it was dropped and made again, or adopted",
             action="Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds.",
         )
-    return _managed(kernel, kernel.open(name), position) if managed else _plain(kernel, table)
+    return _managed(kernel, *kernel.settled(name), position) if managed else _plain(kernel, table)
 
 
 # -- tables of lakemerge's ---------------------------------------------------------------------
 
 
-def _managed(kernel: Kernel, state: TableState, position: Position | None) -> Sight:
-    newest = kernel.manifest(state)
+def _managed(kernel: Kernel, state: TableState, newest: Manifest, position: Position | None) -> Sight:
     if position is None:
         position = Position(newest.version, newest.txn, initial=True)
     chain = _chain(kernel, state.table.name, state.layout, newest, position)

@@ -186,7 +186,7 @@ class Kernel:
         return Transaction(self, definition.name, operation, None, None, definition)
 
     def take_in_foreign(
-        self, state: TableState, names: Iterable[str] | None
+        self, name: TableName, names: Iterable[str] | None
     ) -> tuple[TableState, frozenset[str]]:
         """Look whether other programs changed partitions (``None``: all) and commit what they did.
 
@@ -196,19 +196,19 @@ class Kernel:
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
         # what other commits have moved since the state was read is not foreign
-        state, manifest = self.settled(state.table.name)
+        state, manifest = self.settled(name)
         while True:
             found = self.foreign.inspect(state, manifest, wanted)
             astray = [
-                name
-                for name, entry in found.present.items()
-                if (known := manifest.partitions.get(name))
+                partition
+                for partition, entry in found.present.items()
+                if (known := manifest.partitions.get(partition))
                 and known.location != entry.location
                 and state.layout.owns(state.layout.absolute(entry.location))
             ]
             if (astray or found.strays) and state.table.partitioned:
                 self.roll_forward.repair(state, [*astray, *found.strays])
-                state, manifest = self.settled(state.table.name)
+                state, manifest = self.settled(name)
                 continue
             changed = self.foreign.differs(manifest, found)
             same_schema = same_keys(state.table.columns, manifest.columns)
@@ -217,7 +217,7 @@ class Kernel:
             policy = self.settings.on_foreign_write
             if self.foreign.take_in(state, found, changed, policy, self.writer):
                 seen |= set(changed)
-            state, manifest = self.settled(state.table.name)
+            state, manifest = self.settled(name)
 
     def doom_of(self, name: TableName) -> str:
         """The file that names the directory which a drop of the table has still to delete."""
@@ -254,7 +254,7 @@ class Kernel:
         if before.claim:
             done.append(f"finished version {state.version} (transaction {before.claim})")
         found = self.settings.on_foreign_write
-        after, changed = self.take_in_foreign(state, None)
+        after, changed = self.take_in_foreign(name, None)
         if changed:
             done.append(f"took in {len(changed)} partitions changed by another program ({found})")
         done.extend(self._forget_dead(after))

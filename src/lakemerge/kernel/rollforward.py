@@ -284,14 +284,15 @@ class RollForward:
         deadline = time.monotonic() + manifest.lease_seconds
         while True:
             sight = look_at(self._metastore, self._files, name)
-            state = sight.state if sight else None
-            if state is None or state.table_id != manifest.table_id or state.txn == manifest.txn:
+            if sight is None or sight.state is None or sight.manifest is None:
+                return
+            state, newest = sight.state, sight.manifest
+            if state.table_id != manifest.table_id or state.txn == manifest.txn:
                 return
             if state.claim is None or time.monotonic() > deadline:
                 break
             time.sleep(0.1)  # its swap may come before the repair or after it: wait until it is settled
         self.repair(state, manifest.touched, restore=manifest.removed)
-        newest = read_manifest(self._files, state.layout, state.txn)
         self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:

@@ -79,7 +79,7 @@ def state_of(table: HiveTable) -> TableState | None:
 
 
 @dataclass(frozen=True)
-class Sight:
+class TableSight:
     """A table of the metastore as it was at one moment.
 
     Attributes:
@@ -92,7 +92,7 @@ class Sight:
     manifest: Manifest | None
 
 
-def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> Sight | None:
+def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> TableSight | None:
     """See a table as it is at one moment; ``None`` where the metastore has none of this name.
 
     The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
@@ -116,14 +116,14 @@ def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> Sight |
             if agrees:
                 raise
             continue
-        sight = Sight(table, state, manifest)
+        sight = TableSight(table, state, manifest)
         if agrees:
             _require_version(sight)
         if agrees or _fits(sight):
             return sight
 
 
-def _fits(sight: Sight) -> bool:
+def _fits(sight: TableSight) -> bool:
     if sight.state is None or sight.manifest is None:
         return False
     # a claim may have changed the columns already
@@ -140,7 +140,7 @@ def _has_version(state: TableState, manifest: Manifest) -> bool:
     return manifest.version == state.version or state.claim == state.txn
 
 
-def _require_version(sight: Sight) -> None:
+def _require_version(sight: TableSight) -> None:
     state, manifest = sight.state, sight.manifest
     if state and manifest and not _has_version(state, manifest):
         raise CorruptTable(

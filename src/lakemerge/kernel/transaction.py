@@ -120,7 +120,7 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, changed = self._kernel.take_in_foreign(self._table, wanted)
+        state, changed = self._kernel.take_in_foreign(self.name, wanted)
         if state.txn != self.base.txn:
             if self._reads or self._reads_all:
                 raise self._conflict(f"version {state.version} ({', '.join(sorted(changed)[:3])})")

@@ -27,8 +27,8 @@ def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool
         Whether some were merged.
     """
     try:
-        state = kernel.open(table)
-        if not groups_to_merge(kernel.manifest(state), state.commit_column, after=after, below=below):
+        state, manifest = kernel.settled(table)
+        if not groups_to_merge(manifest, state.commit_column, after=after, below=below):
             return False
         transaction = kernel.begin(table, OPERATION)
         try:

@@ -105,8 +105,7 @@ class Stream:
             self._take_over()
 
     def _manifest_of_append_table(self) -> Manifest:
-        state = self._kernel.open(self._table)
-        manifest = self._kernel.manifest(state)
+        state, manifest = self._kernel.settled(self._table)
         if not state.commit_column or manifest.file_format != "orc":
             raise UnsupportedTable(
                 expected=f"{self._table} to be an ORC table with a commit column",

@@ -148,10 +148,10 @@ class PublishingMethods(FeedMethods):
         self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
 
     def _compaction(self, kernel: Kernel, name: TableName, config: WriteConfig) -> NodeTransaction | None:
-        state = kernel.open(name)
+        state, manifest = kernel.settled(name)
         after, below = config.compact_after, config.compact_below
         if not state.commit_column or not groups_to_merge(
-            kernel.manifest(state), state.commit_column, after=after, below=below
+            manifest, state.commit_column, after=after, below=below
         ):
             return None
         transaction = kernel.begin(name, COMPACTION)
