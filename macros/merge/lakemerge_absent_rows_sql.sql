@@ -1,4 +1,7 @@
-{# The stored rows that go although no change names their keys: those of a full sync, or those that a truncate ends. #}
+{#
+    The stored rows that go although no change takes their places: of a full sync those whose keys it lacks; else those
+    that a truncate ends, be their keys in the feed or not, for a change that is older than the truncate says nothing.
+#}
 {%- macro lakemerge_absent_rows_sql(merge, has_ledger) -%}
 select
     count(*) as row_count,
@@ -6,8 +9,11 @@ select
 from (
     {{ lakemerge_dated_rows_sql(merge, 'true', has_ledger) | indent(4) }}
 ) as stored
-left anti join lakemerge_latest as latest
-    on {% for key in merge.keys %}stored.{{ key.quoted }} = latest.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
+left anti join (
+    select {{ lakemerge_keys_sql(merge) }} from lakemerge_resolved
+    {{ "where __action in ('insert', 'update', 'delete')" if not merge.syncs }}
+) as changes
+    on {% for key in merge.keys %}stored.{{ key.quoted }} = changes.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
 {%- if not merge.syncs %}
 where not coalesce(stored.__stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger) }}), false)
 {%- endif %}

@@ -107,6 +107,21 @@ class TestWithoutSequence:
         assert table.rows() == []
 
 
+class TestTruncates:
+    def test_a_truncate_ends_rows_whose_only_changes_are_older_than_it(self, merger: Any) -> None:
+        table = merger({**FEED, "partition_by": "name", "apply_as_truncates": "op = 'T'"}, SCHEMA)
+        table.merge([change(n, "p", 1.0, 1) for n in (1, 2, 3)] + [change(4, "q", 1.0, 9)])
+        response = table.merge(
+            [
+                change(None, None, None, 5, "T"),
+                change(1, "p", 2.0, 4),  # newer than the stored row, older than the truncate
+                change(2, "p", 1.0, 1),  # delivered again
+            ]
+        )
+        assert (response.updated, response.deleted, response.ignored) == (0, 3, 2)
+        assert [row["id"] for row in table.rows()] == [4]
+
+
 class TestPartialUpdates:
     def test_nulls_keep_the_stored_value(self, merger: Any) -> None:
         table = merger({**FEED, "ignore_null_updates": True}, SCHEMA)
