@@ -75,7 +75,7 @@ class FeedMethods(metaclass=AdapterMeta):
         with self.connections.exception_handler(sql):
             self.handle.raise_if_cancelled()
             frame, observed = observe(self.handle.spark.sql(sql), metrics)
-            frame.localCheckpoint().createOrReplaceTempView(view)
+            self.handle.keep_rows(view, frame)
             return observed.get
 
     @available.parse_none

@@ -45,6 +45,7 @@ class SessionHandle:
         self.consumption: Consumption | None = None
         self.last_error: BaseException | None = None
         self._on_release: list[Callable[[], object]] = []
+        self._kept: dict[str, int] = {}
         self._cancelled = threading.Event()
         self._closed = False
         self.describe_jobs(name)
@@ -65,6 +66,24 @@ class SessionHandle:
         the latest callback registered runs first.
         """
         self._on_release.append(callback)
+
+    def keep_rows(self, view: str, frame: DataFrame) -> None:
+        """Compute a frame now and make it a temporary view, its rows kept until the release or the view's next ones.
+
+        They are freed explicitly. Spark frees what nothing refers to, but every thread that it starts while a session
+        is active inherits the session, and so keeps its views and their rows for as long as the thread lives.
+        """
+        kept = frame.localCheckpoint()
+        kept.createOrReplaceTempView(view)
+        self._free(view)
+        self._kept[view] = kept._jdf.queryExecution().analyzed().rdd().id()
+        self.on_release(lambda: self._free(view))
+
+    def _free(self, view: str) -> None:
+        number, context = self._kept.pop(view, None), self.spark.sparkContext
+        if number is not None and context._jsc is not None:
+            # the RDD's own method warns that the rows cannot be computed again
+            context._jsc.sc().unpersistRDD(number, False)
 
     @property
     def held(self) -> int:

@@ -108,6 +108,21 @@ class TestSession:
             assert context.getLocalProperty("spark.jobGroup.id") == handle.job_group
         assert context.getLocalProperty("spark.jobGroup.id") is None
 
+    def test_kept_rows_are_freed_with_the_node(self, project: Any) -> None:
+        def kept(handle: SessionHandle) -> set[int]:
+            return set(handle.spark.sparkContext._jsc.getPersistentRDDs().keySet())
+
+        with handle_of(project, "before") as handle:
+            before = kept(handle)
+        with handle_of(project, "keeps") as handle:
+            for number in range(3):
+                sql = f"select {number} as id"
+                assert project.adapter.materialize("kept", sql, {"rows": "count(*)"}) == {"rows": 1}
+                # those of an attempt before are not kept beside the new ones
+                assert len(kept(handle) - before) == 1
+            assert handle.spark.table("kept").first()[0] == 2
+        assert kept(handle) == before
+
     def test_a_failing_query_is_run_although_nobody_reads_its_rows(self, project: Any) -> None:
         with project.adapter.connection_named("fails"), pytest.raises(DbtDatabaseError, match="on purpose"):
             project.adapter.execute("select raise_error('on purpose')")
