@@ -9,7 +9,8 @@ select
     {{ lakemerge_keys_sql(merge) }},
     __sequence,
     if(__is_delete, 'delete', 'live') as __kind,
-    current_timestamp() as __recorded_at
+    {#- Spark writes a lone constant into the code that it makes, which Java would compile anew for each merge -#}
+    {#- #} array(current_timestamp(), current_timestamp())[cast(__is_delete as int)] as __recorded_at
 from lakemerge_resolved
 where __action in ('delete', 'tombstone'{{ ", 'insert', 'update'" if merge.keeps_live_sequences }})
 {%- if merge.truncates != 'false' %}

@@ -12,7 +12,8 @@
         lakemerge_met_rows_sql(merge, txn.partition_filter(touched)),
         {'updated': 'count_if(not __deletes)', 'deleted': 'count_if(__deletes)'}
     ) -%}
-    {%- do txn.stage(lakemerge_ahead_rows_sql(merge, txn.gathers(touched), 1 + feed['keys'] // 1000000), touched, count=false) -%}
+    {%- set sql = lakemerge_ahead_rows_sql(merge, txn.gathers(touched), 1 + feed['keys'] // 1000000) -%}
+    {%- do txn.stage(sql, touched, count=false, filled=txn.names_of(feed['live_partitions'])) -%}
     {%- set counts = observed.get -%}
     {%- set metrics = {
         'inserted': feed['keys'] - feed['deletes'] - counts['updated'],

@@ -22,7 +22,7 @@
             merge, kept, adapter.may_broadcast(resolved['keys']), has_ledger,
             truncating=resolved['truncates'] > 0, gather=txn.gathers(touched), change_files=1 + resolved['keys'] // 1000000
         ) -%}
-        {%- do txn.stage(sql, touched, count=false) -%}
+        {%- do txn.stage(sql, touched, count=false, filled=txn.names_of(resolved['new_partitions'])) -%}
     {%- endif -%}
     {%- if remembered -%}
         {%- do lakemerge_stage_ledger(txn, merge) -%}

@@ -202,7 +202,7 @@ class BadRecords(LakemergeError):
 
 
 class ConnectorMissing(LakemergeError):
-    """Spark was started without its connector for Kafka."""
+    """Spark was started without its connector for Kafka, or its package for Avro."""
 
 
 class BrokerError(LakemergeError):

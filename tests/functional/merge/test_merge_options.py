@@ -235,6 +235,29 @@ class TestPredicatesAndPartitions:
         assert [row["p-art"] for row in found] == values
         assert [row["select"] for row in found] == ["new", "old"] * 5
 
+    @pytest.mark.parametrize("moves", [True, False], ids=["found by a scan", "known"])
+    def test_each_odd_partition_rewritten_alone(self, merger: Any, moves: bool) -> None:
+        values = ["a/b=100%", "both ' and \"", None]
+        config = {"unique_key": "id", "partition_by": ["p-art", "_day"], "sequence_by": "_o"}
+        config |= {"partition_moves": moves, "apply_as_deletes": "_s is null"}
+        table = merger(config, "id int, `_o` int, `_s` string, `p-art` string, `_day` date")
+        day = datetime.date(2024, 2, 29)
+        rows = [
+            {"id": n, "o": 1, "s": "old", "p": value, "d": day} for n, value in enumerate([*values, *values])
+        ]
+        table.merge(rows)
+        partitions = table.sql(f"show partitions {table.relation.render()}")
+        for n, row in enumerate(rows[:3]):
+            # one row of the partition is updated, the other one stays
+            response = table.merge([{**row, "o": 2 + n, "s": "new"}])
+            assert (response.updated, response.rows_affected) == (1, 1)
+        assert [row["_s"] for row in table.rows()] == ["new"] * 3 + ["old"] * 3
+        assert table.sql(f"show partitions {table.relation.render()}") == partitions
+        table.merge([{**row, "o": 9, "s": None} for row in (rows[0], rows[3])])
+        assert [(row["id"], row["p-art"], row["_day"]) for row in table.rows()] == [
+            (n, rows[n]["p"], day) for n in (1, 2, 4, 5)
+        ]
+
 
 class TestTypes:
     DDL = (

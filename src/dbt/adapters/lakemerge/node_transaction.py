@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.observations import Observed, observe
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
+from dbt.adapters.lakemerge.unreadable_files import typed_read_errors
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
@@ -34,7 +35,6 @@ _ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -283,12 +283,15 @@ class NodeTransaction:
         touched: Iterable[str] | None = None,
         *,
         count: bool = True,
+        filled: Iterable[str] = (),
     ) -> int:
         """Write the rows of a query as the new content of its partitions.
 
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
+            filled: those of them that are sure to get rows. If that is the only one that is touched, its rows are
+                written without being sorted by partition, which takes a tenth of the CPU time.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -303,8 +306,12 @@ class NodeTransaction:
         frame, observed = self._spark.sql(sql), None
         if checks:
             frame, observed = observe(frame, checks)
-        directory = self._transaction.stage_directory
-        write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
+        only = set(touched or ()) if self.partitioned else set()
+        if len(only) == 1 and only == set(filled):
+            self._write_partition(frame, only.pop())
+        else:
+            directory = self._transaction.stage_directory
+            write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
         counts = observed.get if observed else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
@@ -322,19 +329,30 @@ class NodeTransaction:
 
         Returns:
             The counts.
+
+        Raises:
+            UnreadableFile: a landed file cannot be read to its end.
         """
         if self.conflict is not None:
             return {"records": 0, "rejected": 0}
-        frame, directory, keys = self._spark.sql(sql), self._transaction.stage_directory, self.plan.partitions
-        if not rewrites and [column.name for column in keys] == [self.commit_column]:
-            # all rows are of one partition: Spark need not sort them by it, which takes as long as to read them
-            frame = frame.drop(self.commit_column)
-            directory, keys = f"{directory}/{directory_name(keys[0])}={DEFAULT_PARTITION}", ()
-        write_files(frame, directory, self.file_format, self._config, keys)
+        frame, keys = self._spark.sql(sql), self.plan.partitions
+        with typed_read_errors():
+            if not rewrites and [column.name for column in keys] == [self.commit_column]:
+                self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
+            else:
+                write_files(frame, self._transaction.stage_directory, self.file_format, self._config, keys)
         counts = observation.get
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
         return counts
+
+    def _write_partition(self, frame: DataFrame, name: str) -> None:
+        """Write rows that all are of one partition, so that Spark need not sort them by it."""
+        keys = self.plan.partitions
+        parts = zip(keys, name.split("/"), strict=True)
+        path = "/".join(f"{directory_name(key)}={part.partition('=')[2]}" for key, part in parts)
+        rows = frame.drop(*(key.name for key in keys))
+        write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self._config)
 
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:

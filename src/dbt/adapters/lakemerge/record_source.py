@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.record_types import typed_field
 from dbt.adapters.lakemerge.table_schema import literal
+from dbt.adapters.lakemerge.unreadable_files import typed_read_errors, unreadable_file
+from py4j.protocol import Py4JJavaError
 
-from lakemerge.errors import UnreadableFile
+from lakemerge.errors import ConnectorMissing
 from lakemerge.kernel import FileSystem
 from lakemerge.kernel.filesystem import FileEntry
 
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-#: The columns that a group's view has besides the record itself.
 _ROW_OF_TASK = "monotonically_increasing_id() & 8589934591"
+_AVRO = "org.apache.spark:spark-avro_2.13"
 _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
 
@@ -53,7 +55,8 @@ class RecordSource:
             positions: whether ``__line`` must be right in files that several tasks read.
 
         Raises:
-            UnreadableFile: a typed file's schema cannot be read.
+            UnreadableFile: a typed file's schema cannot be read, or a file cannot be read to its end.
+            ConnectorMissing: Spark cannot read the files' format.
         """
         if not self._options.is_typed_format:
             self._size_splits(entries)
@@ -191,13 +194,11 @@ class RecordSource:
         marked = [entry for entry in entries if entry.path in cut | open_ended]
         if not marked:
             return []
-        counted = (
-            self._text(marked)
-            .selectExpr("_metadata.file_path as file", "_metadata.file_block_start as block")
-            .groupBy("file", "block")
-            .count()
-            .collect()
+        places = self._text(marked).selectExpr(
+            "_metadata.file_path as file", "_metadata.file_block_start as block"
         )
+        with typed_read_errors():
+            counted = places.groupBy("file", "block").count().collect()
         marks: list[tuple[str, int, int, int]] = []
         before: dict[str, int] = {}
         ends = {row["file"]: row["block"] for row in sorted(counted, key=lambda row: int(row["block"]))}
@@ -242,12 +243,16 @@ class RecordSource:
 
         try:
             return self._frame([entry]).schema
-        except PySparkException as error:
-            raise UnreadableFile(
-                expected=f"{entry.path} to be a file of format {self._options.format}",
-                found=str(error).splitlines()[0],
-                action="Nothing was committed. Move the file away, or add a pattern of its name to ignore_names.",
-            ) from error
+        except (PySparkException, Py4JJavaError) as error:
+            if "Failed to find data source" in str(error):
+                raise ConnectorMissing(
+                    expected=f"Spark to have its package for Avro, {_AVRO}",
+                    found="that it was started without",
+                    action=f"Add `spark.jars.packages: {_AVRO}:{self._spark.version}` to server_side_parameters in the "
+                    "profile; where that version is not published, another 4.x.",
+                ) from error
+            expected = f"to be a file of format {self._options.format}"
+            raise unreadable_file(entry.path, expected, error) from error
 
     def _frame(self, entries: Sequence[FileEntry]) -> DataFrame:
         reader = self._spark.read.format(self._options.format).option("recursiveFileLookup", "true")

@@ -1,0 +1,49 @@
+"""Spark's errors about landed files that it cannot read, as lakemerge's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JJavaError
+
+from lakemerge.errors import UnreadableFile
+
+_READING_FAILED = "FAILED_READ_FILE."
+# a file that went while it was read: the next run does not find it any more
+_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+
+
+def unreadable_file(path: str, expected: str, error: Exception) -> UnreadableFile:
+    """What to raise for a file.
+
+    Args:
+        expected: of the file, such as ``to be readable to its end``.
+        error: Spark's, as pyspark raises it.
+    """
+    found = str(error)
+    if isinstance(error, Py4JJavaError):
+        java = error.java_exception
+        # what the format's own reader says tells more
+        found = (java.getCause() or java).toString()
+    return UnreadableFile(
+        expected=f"{path} {expected}",
+        found=found.strip().splitlines()[0],
+        action="Nothing was committed. Move the file away, or add a pattern of its name to ignore_names.",
+    )
+
+
+@contextmanager
+def typed_read_errors() -> Iterator[None]:
+    """Raise UnreadableFile where Spark cannot read a file to its end: truncated, damaged, or of another format."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        # pyspark has no class of its own for the failure of a job, and leaves it as Java's
+        failure = error.java_exception
+        is_spark = failure.getClass().getName() == "org.apache.spark.SparkException"
+        condition = str(failure.getCondition()) if is_spark else ""
+        if not condition.startswith(_READING_FAILED) or condition == _GONE:
+            raise
+        path = failure.getMessageParameters().get("path")
+        raise unreadable_file(path, "to be readable to its end", error) from error
