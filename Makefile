@@ -4,7 +4,9 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 # Two processes with a Spark each; `make test WORKERS=0` runs all in one.
 WORKERS ?= 2
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope $(PYTEST_ARGS)
+# In the order of the folders, which has the many short tests last: the longest ones have few tests, and would be left
+# to one process at the end.
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
 
 export DBT_PROFILES_DIR := profiles

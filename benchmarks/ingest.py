@@ -25,7 +25,7 @@ from project import BenchProject
 
 RECORDS, FILES = 1_000_000, 4
 # Rounds that let Java compile what both run, and are not counted.
-WARM_UP = 3
+WARM_UP = 6
 COLUMNS = {
     "id": "bigint",
     "title": "string",

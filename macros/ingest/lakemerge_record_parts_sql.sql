@@ -62,7 +62,7 @@ select
 from (
     select
         *,
-        {% for sign in signs %}instr({{ text }}, {{ adapter.string_literal(sign) }}) = 0{{ ' and ' if not loop.last }}{% endfor %} as __plain
+        {% for sign in signs %}not contains({{ text }}, {{ adapter.string_literal(sign) }}){{ ' and ' if not loop.last }}{% endfor %} as __plain
     from {{ group.view }}
 )
     {%- endif -%}

@@ -22,7 +22,7 @@
         {{ value }} is not null
         and ((abs({{ value }}) < double('Infinity') and {{ text }} rlike '^[-+0-9.eE]+\\z') or {{ text }} in ('NaN', 'Infinity', '-Infinity'))
     {%- elif kind == 'boolean' -%}
-        {{ value }} is not null and lower({{ text }}) in ('true', 'false')
+        {{ value }} is not null and ({{ text }} in ('true', 'false') or lower({{ text }}) in ('true', 'false'))
     {%- elif kind == 'date' and not options.date_format -%}
         {{ value }} is not null and cast({{ value }} as string) = {{ text }}
     {%- elif kind == 'timestamp' and not options.timestamp_format -%}

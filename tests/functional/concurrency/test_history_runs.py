@@ -54,6 +54,8 @@ def project_of(dbt_project: Callable[[str], Any], name: str) -> Any:
     return project
 
 
+# `make test` has two runs of a merge and of a snapshot at once
+@pytest.mark.slow
 def test_two_runs_at_once_make_every_version_once(dbt_project: Callable[[str], Any]) -> None:
     project = project_of(dbt_project, "histories")
     for day, expected in ((1, (20, 0)), (2, (20, 10))):
