@@ -1,4 +1,7 @@
-{# The rows of all records of a run, with `__ok`, and with `__bad_file`, the file of those that may be none. #}
+{#
+    The rows of all records of a run, with `__ok`, and of those that may be no rows the file, `__bad_file`, and the mark,
+    `__bad_mark` (null in files with types).
+#}
 {%- macro lakemerge_observed_records_sql(plan) -%}
 {%- for group in plan.groups -%}
 select
@@ -6,7 +9,8 @@ select
     {{ column.quoted }},
     {%- endfor %}
     __ok,
-    if(__ok, null, __file) as __bad_file
+    if(__ok, null, __file) as __bad_file,
+    {{ 'cast(null as bigint)' if group.is_typed else 'if(__ok, null, ' ~ plan.mark_sql ~ ')' }} as __bad_mark
 from (
     {{ lakemerge_checked_records_sql(plan, group) | indent(4) }}
 )

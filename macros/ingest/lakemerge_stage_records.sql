@@ -1,7 +1,8 @@
 {#
     Write the rows of the chosen records, and the rejected ones to quarantine.
 
-    Checks are made while rows are written; only files that hold rejected records are read again, for the reasons.
+    Checks are made while rows are written; only files that hold rejected records are read again, for the reasons, and
+    of these only records with the marks of rejected ones are taken apart.
 
     Returns: how many were `inserted`, `quarantined`, `dropped`.
 #}
@@ -13,12 +14,12 @@
         {{- return({'inserted': 0}) -}}
     {%- endif -%}
     {%- set observation = adapter.observe_view('lakemerge_records', lakemerge_observed_records_sql(plan), {
-        'records': 'count(*)', 'rejected': 'count_if(not __ok)', 'bad_files': 'collect_set(__bad_file)'
+        'records': 'count(*)', 'rejected': 'count_if(not __ok)', 'bad_files': 'collect_set(__bad_file)', 'bad_marks': 'collect_set(__bad_mark)'
     }) -%}
     {%- set found = txn.stage_records(lakemerge_accepted_rows_sql(txn, plan, kept), observation, rewrites=kept is not none) -%}
     {%- set counts = {'inserted': found['records'] - found['rejected']} -%}
     {%- if found['rejected'] -%}
-        {%- do adapter.open_rejected(plan, found['bad_files']) -%}
+        {%- do adapter.open_rejected(plan, found['bad_files'], found['bad_marks']) -%}
         {%- set rejected = lakemerge_rejected_records_sql(plan) -%}
         {%- do adapter.check_rejected(target, plan, found['records'], found['rejected'], rejected) -%}
         {%- if plan.options.on_bad_record == 'quarantine' -%}

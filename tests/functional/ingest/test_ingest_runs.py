@@ -85,7 +85,7 @@ class TestFiles:
         table = ingester({}, COLUMNS)
         table.land("good.csv", "1,a\n")
         cut = table.land("cut.csv.gz", gzip.compress(b"2,a\n" * 10000)[:-20])
-        with pytest.raises(DbtRuntimeError, match=r"cut\.csv\.gz"):
+        with pytest.raises(DbtRuntimeError, match=r"UnreadableFile.*cut\.csv\.gz"):
             table.run()
         cut.unlink()
         table.run()
@@ -135,6 +135,18 @@ class TestPartitions:
 
 
 class TestBadRecords:
+    @pytest.mark.parametrize("bad", [3, 6000], ids=["few", "more than have marks of their own"])
+    def test_every_rejected_record_is_kept_whatever_their_number(self, ingester: Any, bad: int) -> None:
+        table = ingester({}, COLUMNS)
+        # each stands there twice, so that one mark is that of several records
+        lines = [f"x{number},b\n{number},a\nx{number},b\n" for number in range(bad)]
+        table.land("a.csv", "".join(lines))
+        table.land("b.csv", "1,a\n")
+        response = table.run()
+        assert (response.inserted, response.quarantined) == (bad + 1, 2 * bad)
+        kept = sorted((row["record"], row["line"]) for row in table.quarantine())
+        assert kept == sorted((f"x{number},b", 3 * number + at) for number in range(bad) for at in (1, 3))
+
     def test_above_a_limit_nothing_is_committed(self, ingester: Any) -> None:
         table = ingester({"max_bad_fraction": 0.4}, COLUMNS)
         table.land("a.csv", "1,a\nx,b\n")

@@ -139,6 +139,12 @@ class IngestPlan:
         return f"if(cast({self.record_sql} as binary) = cast(__raw as binary), null, cast(__raw as binary))"
 
     @property
+    def mark_sql(self) -> str:
+        """SQL of a record's mark, one of 65,536: of the files that hold rejected records, those with other marks than
+        theirs need not be taken apart again."""
+        return "xxhash64(__raw) & 65535"
+
+    @property
     def pattern_sql(self) -> str:
         """A regular expression that matches a whole record, as a literal."""
         return literal(rf"^(?:{self.options.pattern})\z")

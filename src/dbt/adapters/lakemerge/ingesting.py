@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.ingest_batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
-from dbt.adapters.lakemerge.ingest_plan import IngestPlan
+from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publishing import FEED, CommitResponse
 from dbt.adapters.lakemerge.record_source import RecordSource
@@ -46,6 +47,8 @@ logger = AdapterLogger("Lakemerge")
 
 _SAMPLES = 5
 _SHOWN = 3
+# So many marks leave at least 15 in 16 of the other records out.
+_MOST_MARKS = 4096
 # What is counted of a source.
 _UNITS = ("files", "offsets")
 
@@ -229,17 +232,32 @@ class IngestMethods(metaclass=AdapterMeta):
         logger.warning(f"{len(untold)} files were changed since they were read and {verb}: {names}")
 
     @available.parse_none
-    def open_rejected(self, plan: IngestPlan, bad_files: list[str]) -> None:
-        """Make the records of files, or partitions, that hold rejected ones readable again, now with exact lines."""
+    def open_rejected(self, plan: IngestPlan, bad_files: list[str], bad_marks: list[int]) -> None:
+        """Make the records of files, or partitions, that hold rejected ones readable again, now with exact lines.
+
+        Args:
+            bad_marks: those of the rejected records; see :attr:`IngestPlan.mark_sql`.
+        """
         with self.connections.exception_handler("read rejected records"):
             wanted = set(bad_files)
             if plan.options.topics:
                 ranges = [item for item in plan.ranges if item.name in wanted]
-                plan.groups = self._topic_source(plan, plan.options.topics).open(ranges)
-                return
-            entries = [entry for entry in plan.files if entry.path in wanted]
-            source = RecordSource(self.handle.spark, self.handle.application.filesystem, plan)
-            plan.groups = source.open(entries, positions=True)
+                groups = self._topic_source(plan, plan.options.topics).open(ranges)
+            else:
+                entries = [entry for entry in plan.files if entry.path in wanted]
+                source = RecordSource(self.handle.spark, self.handle.application.filesystem, plan)
+                groups = source.open(entries, positions=True)
+            plan.groups = [self._marked(plan, group, bad_marks) for group in groups]
+
+    def _marked(self, plan: IngestPlan, group: RecordGroup, marks: list[int]) -> RecordGroup:
+        """The records of a group that have one of these marks; all where they are many, or none has."""
+        if not 0 < len(marks) <= _MOST_MARKS:
+            return group
+        view = f"{group.view}_marked"
+        listed = ", ".join(map(str, marks))
+        marked = self.handle.spark.table(group.view).where(f"{plan.mark_sql} in ({listed})")
+        marked.createOrReplaceTempView(view)
+        return dataclasses.replace(group, view=view)
 
     @available.parse_none
     def record_arrivals(

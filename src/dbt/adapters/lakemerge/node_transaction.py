@@ -369,7 +369,7 @@ class NodeTransaction:
         """Write rejected records beside those of earlier commits or in their place; the query has them all then.
 
         Args:
-            rows: about how many they are.
+            rows: about how many they are; all files are read for them, by as many tasks as that takes.
         """
         base = self._transaction.base if self.exists else None
         folders = base.sidecars.get(QUARANTINE, ()) if base else ()
@@ -378,7 +378,7 @@ class NodeTransaction:
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        write_files(frame.coalesce(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
+        write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:

@@ -39,7 +39,7 @@ _OWN = frozenset(
     f"__{name}"
     for name in (
         *("raw", "row", "file", "file_modified", "line", "batch", "ingested_at", "replays", "unterminated"),
-        *("tokens", "plain", "well_formed", "objects", "fields", "ok", "bad_file"),
+        *("tokens", "plain", "well_formed", "objects", "fields", "ok", "bad_file", "bad_mark"),
     )
 )
 
