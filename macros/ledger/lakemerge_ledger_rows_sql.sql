@@ -2,15 +2,15 @@
     What the ledger has to remember of this merge: the sequences of deletes, of the latest truncate, and of live rows
     where the table does not hold them.
 
-    Columns: __key_1…, __sequence, __kind ('delete', 'truncate', 'live'), __recorded_at.
+    Columns: __key_1…, __sequence, __kind ('delete', 'truncate', 'live'), __recorded_at. The time comes out of an array,
+    for Spark writes a lone constant into the code that it makes, which Java would compile anew for each merge.
 #}
 {%- macro lakemerge_ledger_rows_sql(merge) -%}
 select
     {{ lakemerge_keys_sql(merge) }},
     __sequence,
     if(__is_delete, 'delete', 'live') as __kind,
-    {#- Spark writes a lone constant into the code that it makes, which Java would compile anew for each merge -#}
-    {#- #} array(current_timestamp(), current_timestamp())[cast(__is_delete as int)] as __recorded_at
+    array(current_timestamp(), current_timestamp())[cast(__is_delete as int)] as __recorded_at
 from lakemerge_resolved
 where __action in ('delete', 'tombstone'{{ ", 'insert', 'update'" if merge.keeps_live_sequences }})
 {%- if merge.truncates != 'false' %}

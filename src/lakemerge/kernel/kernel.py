@@ -195,7 +195,6 @@ class Kernel:
         """
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
-        # what other commits have moved since the state was read is not foreign
         state, manifest = self.settled(name)
         while True:
             found = self.foreign.inspect(state, manifest, wanted)

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.connectors import connector_missing
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.record_types import typed_field
 from dbt.adapters.lakemerge.table_schema import literal
 from dbt.adapters.lakemerge.unreadable_files import typed_read_errors, unreadable_file
 from py4j.protocol import Py4JJavaError
 
-from lakemerge.errors import ConnectorMissing
 from lakemerge.kernel import FileSystem
 from lakemerge.kernel.filesystem import FileEntry
 
@@ -245,12 +245,7 @@ class RecordSource:
             return self._frame([entry]).schema
         except (PySparkException, Py4JJavaError) as error:
             if "Failed to find data source" in str(error):
-                raise ConnectorMissing(
-                    expected=f"Spark to have its package for Avro, {_AVRO}",
-                    found="that it was started without",
-                    action=f"Add `spark.jars.packages: {_AVRO}:{self._spark.version}` to server_side_parameters in the "
-                    "profile; where that version is not published, another 4.x.",
-                ) from error
+                raise connector_missing("package for Avro", _AVRO, self._spark.version) from error
             expected = f"to be a file of format {self._options.format}"
             raise unreadable_file(entry.path, expected, error) from error
 

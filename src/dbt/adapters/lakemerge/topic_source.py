@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.connectors import connector_missing
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from py4j.java_gateway import JavaClass, is_instance_of
 
-from lakemerge.errors import BrokerError, BrokerUnreachable, ConnectorMissing, TopicNotFound
+from lakemerge.errors import BrokerError, BrokerUnreachable, TopicNotFound
 from lakemerge.ingest.topics import OffsetRange, TopicRules, TopicState
 from lakemerge.kernel import Jvm
 from lakemerge.kernel.jvm import JAVA_ERRORS
@@ -96,13 +97,7 @@ class TopicSource:
     def _admin(self) -> Iterator[Any]:
         source = self._jvm.java.org.apache.spark.sql.kafka010.KafkaSourceProvider
         if not isinstance(source, JavaClass):
-            version = self._spark.version
-            raise ConnectorMissing(
-                expected=f"Spark to have its connector for Kafka, {_CONNECTOR}",
-                found="that it was started without",
-                action=f"Add `spark.jars.packages: {_CONNECTOR}:{version}` to server_side_parameters in the profile; "
-                "where that version is not published, another 4.x.",
-            )
+            raise connector_missing("connector for Kafka", _CONNECTOR, self._spark.version)
         properties = self._jvm.java.java.util.Properties()
         for name, value in self._rules.options.items():
             if name.startswith(_PREFIX):
