@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 COLUMNS = {"id": "int", "name": "string", "price": "decimal(6,2)", "on_day": "date"}
 
@@ -305,3 +305,9 @@ class TestTypedFiles:
         assert table.replay("reason <> 'wrong_type'").inserted == 2
         assert [row[0] for row in table.rows("id")] == [1, 2, 3]
         assert table.reasons() == [("overflow", "id"), ("wrong_type", None)]
+
+    def test_avro_without_sparks_package_for_it_is_told(self, ingester: Any) -> None:
+        table = ingester({"format": "avro"}, {"id": "int"})
+        table.land("a.avro", b"Obj")
+        with pytest.raises(DbtRuntimeError, match=r"ConnectorMissing: .*org.apache.spark:spark-avro_2.13:4"):
+            table.run()
