@@ -22,8 +22,6 @@
         {#- a cast takes blanks, hexadecimals and suffixes; to search for what must not be there is the cheapest -#}
         {{ value }} is not null
         and ((abs({{ value }}) < double('Infinity') and not {{ text }} rlike '[^-+.0-9eE]') or {{ text }} in ('NaN', 'Infinity', '-Infinity'))
-    {%- elif kind == 'boolean' -%}
-        {{ value }} is not null and ({{ text }} in ('true', 'false') or lower({{ text }}) in ('true', 'false'))
     {%- elif kind == 'date' and not options.date_format -%}
         {#- a cast takes shorter months and days, longer years, and blanks or a time around them; dots are what Java matches fastest -#}
         {{ value }} is not null and {{ text }} rlike '^....-..-.[0-9]\\z'

@@ -10,6 +10,9 @@
     {%- set kind = type.kind -%}
     {%- if kind in ('string', 'char') -%}
         {{ text }}
+    {%- elif kind == 'boolean' -%}
+        {#- a cast takes y, t, 1 and blanks, too -#}
+        case lower({{ text }}) when 'true' then true when 'false' then false end
     {%- elif kind == 'date' and options.date_format -%}
         cast(try_to_timestamp({{ text }}, {{ adapter.string_literal(options.date_format) }}) as date)
     {%- elif kind == 'timestamp' and options.timestamp_format -%}

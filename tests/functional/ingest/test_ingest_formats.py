@@ -162,6 +162,28 @@ class TestDelimited:
         assert table.rows() == [(1, "é"), (2, "ÿþ"), (3, "cut")]
         assert table.quarantine() == []
 
+    def test_bytes_that_are_no_text_are_found_in_every_field(self, ingester: Any) -> None:
+        columns = {"id": "int", "name": "string", "tags": "array<string>", "code": "varchar(3)"}
+        table = ingester({}, columns)
+        sound = ["1,\ufffd,a\x02\ufffd,\ufffd", '2,"a ""\ufffd""",b,c', "3,\U0001f600,é,ü", "4,\\N,\\N,\\N"]
+        bad = [
+            b"5\xff,x,y,z",
+            b"6,\xed\xa0\x80,y,z",
+            b'7,"a\xe2\x82",y,z',
+            b"8,x,y\x02\xf0\x9f\x98,z",
+            b"9,x,y,\x80",
+        ]
+        table.land("a.csv", b"\n".join([*(text.encode() for text in sound), *bad, b""]))
+        table.run()
+        assert table.rows() == [
+            (1, "\ufffd", ["a", "\ufffd"], "\ufffd"),
+            (2, 'a "\ufffd"', ["b"], "c"),
+            (3, "\U0001f600", ["é"], "ü"),
+            (4, None, None, None),
+        ]
+        assert table.reasons() == [("bad_encoding", None)] * len(bad)
+        assert [bytes(row.record_bytes) for row in table.quarantine()] == bad
+
     def test_constraints_reject_records(self, ingester: Any) -> None:
         table = ingester({}, {"id": "int", "name": "string"})
         table.model["columns"]["id"]["constraints"] = [

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from lakemerge.ingest.topics import OffsetRange, Offsets
     from lakemerge.kernel.filesystem import FileEntry
 
+# What Java's strings have in the place of bytes that are no UTF-8.
+_NO_TEXT = "\ufffd"
+
 
 @dataclass(frozen=True)
 class RecordGroup:
@@ -127,6 +130,24 @@ class IngestPlan:
         if self.options.encoding == "UTF-8":
             return "is_valid_utf8(__raw)"
         return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
+
+    def valid_sql_of_exact(self, group: RecordGroup) -> str:
+        """The same for records whose values are exact, which leaves their texts to look at.
+
+        Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A look for it
+        takes half the time of a look at every byte of the record; a text may have one of its own, too.
+        """
+        texts = ("string", "char", "binary", "array", "map", "struct")
+        columns = {column.field: column for column in self.columns if not column.constant}
+        options = self.options
+        whole = options.extra_fields == "reject" and set(group.fields) <= set(columns)
+        if group.format != "delimited" or options.encoding != "UTF-8" or not whole:
+            return self.valid_sql
+        fields = [group.field_sql(columns[name]) for name in group.fields if columns[name].type.kind in texts]
+        if not fields:
+            return "true"
+        texts_sql = f"concat_ws('', {', '.join(map(str, fields))})"
+        return f"not contains({texts_sql}, {literal(_NO_TEXT)}) or {self.valid_sql}"
 
     @property
     def record_sql(self) -> str:
