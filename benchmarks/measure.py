@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -25,25 +26,73 @@ def cpu_seconds() -> float:
     return total
 
 
+def compiler_seconds() -> float:
+    """Those of them that the threads took in which Java compiles; 0 where there is no ``/proc`` to tell."""
+    total = 0.0
+    for process in _THIS.children(recursive=True):
+        try:
+            for thread in process.threads():
+                name = Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text(encoding="utf-8")
+                if name.startswith(("C1 Compiler", "C2 Compiler")):
+                    total += thread.user_time + thread.system_time
+        except (psutil.NoSuchProcess, OSError):
+            continue  # it has just ended, or it is another system
+    return total
+
+
 @dataclass
 class Measured:
-    """Seconds of several runs of one piece of work."""
+    """Seconds of several runs of one piece of work.
+
+    Attributes:
+        cpu: user and system seconds.
+        compiling: those of them in which Java compiled: of a process's youth, not of the work.
+        wall: seconds that passed.
+    """
 
     cpu: list[float] = field(default_factory=list)
+    compiling: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
 
     @contextmanager
     def run(self) -> Iterator[None]:
         """Measure what is done inside."""
-        cpu, wall = cpu_seconds(), time.perf_counter()
+        cpu, compiling, wall = cpu_seconds(), compiler_seconds(), time.perf_counter()
         yield
-        self.cpu.append(cpu_seconds() - cpu)
         self.wall.append(time.perf_counter() - wall)
+        self.cpu.append(cpu_seconds() - cpu)
+        self.compiling.append(compiler_seconds() - compiling)
+
+    @property
+    def compiled_cpu(self) -> list[float]:
+        """CPU seconds of the runs without those in which Java compiled."""
+        return [cpu - compiling for cpu, compiling in zip(self.cpu, self.compiling, strict=True)]
 
     def __str__(self) -> str:
-        return f"{statistics.median(self.cpu):7.2f} CPU s {statistics.median(self.wall):7.2f} s"
+        cpu, wall = statistics.median(self.cpu), statistics.median(self.wall)
+        return f"{cpu:7.2f} CPU s ({statistics.median(self.compiling):.2f} compiling) {wall:7.2f} s"
 
 
-def median_cpu(runs: Sequence[Measured]) -> float:
-    """The medians of several pieces of work, together."""
-    return sum(statistics.median(run.cpu) for run in runs)
+@dataclass(frozen=True)
+class Ratio:
+    """How many times the CPU seconds of one piece of work another one took, by medians.
+
+    Attributes:
+        all: of all CPU seconds.
+        compiled: without those in which Java compiled, of both.
+    """
+
+    all: float
+    compiled: float
+
+    @classmethod
+    def of(cls, taken: Measured, least: Sequence[Measured]) -> Ratio:
+        """Compare with several pieces of work together."""
+        return cls(
+            all=statistics.median(taken.cpu) / sum(statistics.median(run.cpu) for run in least),
+            compiled=statistics.median(taken.compiled_cpu)
+            / sum(statistics.median(run.compiled_cpu) for run in least),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.all:.2f} ({self.compiled:.2f} without Java's compiling)"
