@@ -2,8 +2,9 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-# Two processes with a Spark each; `make test WORKERS=0` runs all in one.
-WORKERS ?= 2
+# Three processes with a Spark each (some 2 GB): two do not fill two cores, for they wait for the disk and for processes
+# that they start. `make test WORKERS=0` runs all in one.
+WORKERS ?= 3
 # In the order of the folders, which has the many short tests last: the longest ones have few tests, and would be left
 # to one process at the end.
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)

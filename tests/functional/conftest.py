@@ -17,8 +17,9 @@ import pytest
 from dbt.tests.fixtures.project import *  # noqa: F403
 
 # The first compiler only: nothing here runs long enough for the second to pay. With it alone Java keeps 48 MB
-# for compiled code, and stops compiling when Spark's generated classes have filled that.
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+# for compiled code, and stops compiling when Spark's generated classes have filled that. And the collector without
+# threads of its own, which would take the cores from the other test processes.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",

@@ -22,7 +22,7 @@ _DBT_COMMANDS = Path(__file__).with_name("dbt_commands.py")
 _SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
 }
 
 

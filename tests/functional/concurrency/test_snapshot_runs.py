@@ -40,6 +40,7 @@ def project_of(dbt_project: Callable[[str], Any], name: str) -> Any:
     return project
 
 
+@pytest.mark.slow
 def test_two_snapshots_at_once_leave_one_current_row_a_key(dbt_project: Callable[[str], Any]) -> None:
     """dbt-core #4661: two colliding runs each insert the new version of a changed row."""
     project = project_of(dbt_project, "colliding")
