@@ -30,7 +30,7 @@ class Observed:
         releases as lists. A metric is a simple value, or an array of such or of arrays.
         """
         java = self.observation._jo
-        if java is not None and java.getRow().length() == 0:
+        if java is not None and java.getAsJava().isEmpty():
             row = self.frame.selectExpr(*(f"{sql} as {name}" for name, sql in self.metrics.items())).first()
             return row.asDict() if row else {}
         return {name: _without_sequences(value) for name, value in self.observation.get.items()}
