@@ -11,6 +11,9 @@ from py4j.java_gateway import JavaObject
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
 
+# Milliseconds in which Spark's events of an action must have been handled.
+_MOST_WAITING = 600_000
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -25,15 +28,23 @@ class Observed:
         """The metrics by name; waits for the first action that reads the frame.
 
         Where Spark knows without reading that an action needs no rows, because the frame has none or because the action
-        drops them all, it leaves the frame out of the plan with what counts them, and pyspark fails on the empty
-        answer. They are then counted by a query of its own. pyspark 4.0 hands arrays over as Scala sequences, later
-        releases as lists. A metric is a simple value, or an array of such or of arrays.
+        drops them all, it leaves the frame out of the plan with what counts them: the answer is then empty, which fails
+        in pyspark, and Spark 4.0 never gives one. They are then counted by a query of its own. pyspark 4.0 hands arrays
+        over as Scala sequences, later releases as lists. A metric is a simple value, or an array of such or of arrays.
         """
-        java = self.observation._jo
-        if java is not None and java.getAsJava().isEmpty():
+        if self._is_left_out():
             row = self.frame.selectExpr(*(f"{sql} as {name}" for name, sql in self.metrics.items())).first()
             return row.asDict() if row else {}
         return {name: _without_sequences(value) for name, value in self.observation.get.items()}
+
+    def _is_left_out(self) -> bool:
+        """Whether the action has ended without an answer, which would have come with Spark's events of it."""
+        java, context = self.observation._jo, self.frame.sparkSession.sparkContext
+        if java is None or context._jsc is None:
+            return False
+        if not java.future().isCompleted():
+            context._jsc.sc().listenerBus().waitUntilEmpty(_MOST_WAITING)
+        return not java.future().isCompleted() or bool(java.getAsJava().isEmpty())
 
 
 def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Observed]:
