@@ -184,6 +184,13 @@ class TestDelimited:
         assert table.reasons() == [("bad_encoding", None)] * len(bad)
         assert [bytes(row.record_bytes) for row in table.quarantine()] == bad
 
+    def test_bytes_that_are_no_text_do_not_pass_for_a_null_literal(self, ingester: Any) -> None:
+        table = ingester({"null_literal": "\ufffd"}, {"id": "int", "name": "string"})
+        table.land("a.csv", b"1,\xff\n2,\xef\xbf\xbd\n")
+        table.run()
+        assert table.rows() == [(2, None)]
+        assert table.reasons() == [("bad_encoding", None)]
+
     def test_constraints_reject_records(self, ingester: Any) -> None:
         table = ingester({}, {"id": "int", "name": "string"})
         table.model["columns"]["id"]["constraints"] = [

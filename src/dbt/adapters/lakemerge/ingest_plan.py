@@ -135,13 +135,16 @@ class IngestPlan:
         """The same for records whose values are exact, which leaves their texts to look at.
 
         Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A look for it
-        takes half the time of a look at every byte of the record; a text may have one of its own, too.
+        takes half the time of a look at every byte of the record; a text may have one of its own, too. A delimiter, a
+        null literal or a format that has one would hide it.
         """
         texts = ("string", "char", "binary", "array", "map", "struct")
         columns = {column.field: column for column in self.columns if not column.constant}
         options = self.options
         whole = options.extra_fields == "reject" and set(group.fields) <= set(columns)
-        if group.format != "delimited" or options.encoding != "UTF-8" or not whole:
+        signs = (options.field_delimiter, options.quote, options.escape, options.null_literal)
+        hidden = any(_NO_TEXT in sign for sign in (*signs, options.date_format, options.timestamp_format))
+        if group.format != "delimited" or options.encoding != "UTF-8" or hidden or not whole:
             return self.valid_sql
         fields = [group.field_sql(columns[name]) for name in group.fields if columns[name].type.kind in texts]
         if not fields:
