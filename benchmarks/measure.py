@@ -57,7 +57,7 @@ class Measured:
     @contextmanager
     def run(self) -> Iterator[None]:
         """Measure what is done inside."""
-        cpu, compiling, wall = cpu_seconds(), compiler_seconds(), time.perf_counter()
+        compiling, cpu, wall = compiler_seconds(), cpu_seconds(), time.perf_counter()
         yield
         self.wall.append(time.perf_counter() - wall)
         self.cpu.append(cpu_seconds() - cpu)

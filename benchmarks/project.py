@@ -16,7 +16,7 @@ bench:
     bench: {{type: lakemerge, schema: bench, threads: 1, warehouse: {root}/warehouse, metastore: embedded,
              server_side_parameters: {{{settings}, spark.driver.extraJavaOptions: "{java}"}}}}
 """
-# Java's own choice of collector marks the heap beside the work, at almost every merge; on two cores that costs a tenth.
+# Java's own choice of collector marks the heap beside the work, at almost every merge, which few cores feel.
 # The compiler's threads are kept, for with a thread its CPU seconds are forgotten.
 _JAVA = "-XX:+UseParallelGC -XX:-UseDynamicNumberOfCompilerThreads"
 MERGE_SETTINGS = 'spark.driver.memory: 6g, spark.sql.shuffle.partitions: "8"'

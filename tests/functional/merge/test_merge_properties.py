@@ -77,7 +77,7 @@ VARIANTS = {
     },
     "several sequence columns": {"sequence_by": ["ts div 3", "ts % 3"], "partition_by": "region"},
 }
-#: Those that have all of it between them; all of them run in the slow ring.
+#: Those whose ways through the merge differ most; all of them run in the slow ring.
 REPRESENTATIVE = (
     "partitioned",
     "unpartitioned",
