@@ -11,7 +11,7 @@ select
     *,
     coalesce(
         {%- for rule in lakemerge_record_sound_sql(plan, group) %}
-        ({{ plan.valid_sql_of_exact(group) if rule[1] == 'bad_encoding' else rule[0] }}) and
+        ({{ rule[3] | default(rule[0]) }}) and
         {%- endfor %}
         {%- for column in plan.columns %}
         {%- set exact = lakemerge_field_exact_sql(plan, group, column) %}

@@ -1,6 +1,7 @@
 {#
     The rules that a record as a whole must keep, each as a list of SQL that is true where it does, the code of the
-    reason and SQL of its text.
+    reason, SQL of its text and, where there is a quicker way to tell, SQL that is enough for records whose values are
+    exact.
 #}
 {%- macro lakemerge_record_sound_sql(plan, group) -%}
     {%- set rules = [] -%}
@@ -8,7 +9,8 @@
         {%- do rules.append(['__raw is not null', 'null_value', "'the record has no value'"]) -%}
     {%- endif -%}
     {%- if not group.is_typed -%}
-        {%- do rules.append([plan.valid_sql, 'bad_encoding', "'its bytes are not " ~ plan.options.encoding ~ "'"]) -%}
+        {%- set found = "'its bytes are not " ~ plan.options.encoding ~ "'" -%}
+        {%- do rules.append([plan.valid_sql, 'bad_encoding', found, plan.valid_sql_of_exact(group)]) -%}
     {%- endif -%}
     {%- for problem in group.problems -%}
         {%- do rules.append(['false', problem[0], adapter.string_literal(problem[1])]) -%}
