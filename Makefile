@@ -28,7 +28,7 @@ run-real: env  ## Merge the releases of a public reference data set, one after a
 	@$(PY) scripts/run_real.py
 
 .PHONY: test
-test: lint types  ## Lint, check types and run the tests (but the slow ones)
+test: checks  ## Lint, check types and run the tests (but the slow ones)
 	@echo "[test] unit, functional and packaging tests" >&2
 	@$(PYTEST) -m "not slow" tests
 
@@ -66,6 +66,10 @@ types: env  ## mypy, strict
 	@echo "[types] mypy" >&2
 	@$(VENV)/bin/mypy
 
+.PHONY: checks
+checks: env  ## Lint and check types, both at the same time
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types
+
 .PHONY: unit
 unit: env  ## Tests without Spark
 	@$(PYTEST) -m "not slow" tests/unit
@@ -83,7 +87,7 @@ packaging: env  ## Tests of the built wheel
 	@$(PYTEST) -m "not slow" tests/packaging
 
 .PHONY: test-all
-test-all: lint types  ## Everything, the slow tests included
+test-all: checks  ## Everything, the slow tests included
 	@echo "[test] all tests, the slow ones included" >&2
 	@$(PYTEST) tests
 

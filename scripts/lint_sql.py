@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlfluff.core import FluffConfig, Linter
-from sqlfluff.core.errors import SQLBaseError, SQLLintError
 
 from render_macros import RENDER_ERRORS, MacroDocumentation, Macros, Rendering, documentation
 
@@ -84,9 +83,9 @@ class MacroLinter:
         self.linted = 0
         self.without_sql: dict[str, str] = {}
         excludes = ",".join(RENDERED_EXCLUDES)
-        self._linter = Linter(
-            config=FluffConfig.from_path(str(ROOT), overrides={"templater": "raw", "exclude_rules": excludes})
-        )
+        config = FluffConfig.from_path(str(ROOT), overrides={"templater": "raw", "exclude_rules": excludes})
+        self._linter = Linter(config=config)
+        self._rules = self._linter.get_rulepack(config)
 
     def findings(self) -> Iterator[Finding]:
         """Findings in what the macros render to, and macros that do not render."""
@@ -111,21 +110,18 @@ class MacroLinter:
 
     def _lint(self, text: str, where: str, exact: bool) -> Iterator[Finding]:
         for completion in COMPLETIONS:
-            violations = self._violations(completion.format(text))
-            if all(isinstance(error, SQLLintError) for error in violations):
+            parsed = self._linter.parse_string(completion.format(text))
+            if not parsed.violations:
                 break
         else:
             if not exact:
                 return
-            violations = self._violations(COMPLETIONS[0].format(text))
+            parsed = self._linter.parse_string(COMPLETIONS[0].format(text))
         self.linted += 1
         lines = text.splitlines()
-        for error in violations:
+        for error in self._linter.lint_parsed(parsed, self._rules).get_violations():
             line = lines[min(error.line_no, len(lines)) - 1].strip()
             yield Finding(where, error.rule_code(), f"{error.desc()} in: {line}")
-
-    def _violations(self, sql: str) -> list[SQLBaseError]:
-        return self._linter.lint_string(sql).get_violations()
 
 
 def _undocumented(name: str, arguments: tuple[str, ...]) -> MacroDocumentation:
