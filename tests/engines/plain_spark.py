@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lakemerge.java import ensure_java
+from small_spark import SMALL_SPARK
 
 _ANSWER = "answer: "
+_TESTS = Path(__file__).parents[1]
 
 
 class PlainSpark:
@@ -28,8 +30,9 @@ class PlainSpark:
         self._log = (directory / "spark.log").open("ab")
         self._directory = directory
         self._process = subprocess.Popen(
-            [sys.executable, __file__, json.dumps(conf)],
+            [sys.executable, "-m", "engines.plain_spark", json.dumps(conf)],
             cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(_TESTS)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -82,8 +85,8 @@ class Session:
 
         builder = SparkSession.builder.master("local[2]").appName("plain reader").enableHiveSupport()
         settings = {
+            **SMALL_SPARK,
             "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "2",
             "spark.driver.memory": "1g",
             "spark.sql.warehouse.dir": conf["hive.metastore.warehouse.dir"],
             "spark.local.dir": tempfile.gettempdir(),

@@ -6,6 +6,7 @@ for each test class.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +17,16 @@ import pytest
 # A conftest.py below the root may not name plugins, so dbt's fixtures are imported.
 from dbt.tests.fixtures.project import *  # noqa: F403
 
-# The first compiler only: nothing here runs long enough for the second to pay. With it alone Java keeps 48 MB
-# for compiled code, and stops compiling when Spark's generated classes have filled that. And the collector without
-# threads of its own, which would take the cores from the other test processes.
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+from small_spark import SMALL_SPARK
+
+# Of some hundred thousand objects that dbt makes in a run, most live to its end: a collector that comes as often as by
+# default looks at them again and again.
+gc.set_threshold(100_000, 50, 50)
 
 SPARK_SETTINGS = {
+    **SMALL_SPARK,
     "spark.master": "local[2]",
     "spark.default.parallelism": "2",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
     "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:lakemerge;create=true",
 }
 
@@ -63,3 +64,17 @@ def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     os.environ["DBT_LOG_PATH"] = folder
     yield folder
     del os.environ["DBT_LOG_PATH"]
+
+
+@pytest.fixture(scope="class")
+def writes_artifacts() -> bool:
+    """Whether dbt writes its artifacts, manifest.json above all: a quarter of its own time, and few tests read them."""
+    return False
+
+
+@pytest.fixture(scope="class", autouse=True)
+def artifacts(writes_artifacts: bool) -> Iterator[None]:
+    """dbt's own switch for its artifacts, set as `writes_artifacts` says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DBT_WRITE_JSON", str(writes_artifacts).lower())
+        yield

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,11 @@ from typing import Any
 import pytest
 
 from kernel.servers import MetastoreServer
+from small_spark import SMALL_SPARK
 
 _DIE_AT_STEP = Path(__file__).with_name("die_at_step.py")
 _DBT_COMMANDS = Path(__file__).with_name("dbt_commands.py")
-_SPARK = {
-    "spark.master": "local[2]",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-}
+_SPARK = {**SMALL_SPARK, "spark.master": "local[2]"}
 
 
 class DbtProject:
@@ -86,7 +84,7 @@ class DbtProject:
     @contextmanager
     def commands(self, number: int = 1) -> Iterator[DbtCommands]:
         """Runs of dbt in one process that stays."""
-        log = self.root / "commands.log"
+        log = self.root / f"commands{number}.log"
         with log.open("w") as stderr:
             process = self._start([str(_DBT_COMMANDS)], number, stderr=stderr.fileno())
             try:
@@ -107,13 +105,17 @@ class DbtProject:
         output = run.communicate(timeout=400)[0]
         assert run.returncode == -signal.SIGKILL, f"did not die at {at}:\n{output}"
 
-    def run_twice_at_once(self, *arguments: str) -> list[Mapping[str, Any]]:
-        """Two runs at the same time; returns the response of each to its one node."""
-        runs = [self.start(*arguments, number=number) for number in (1, 2)]
-        outputs = [run.communicate(timeout=400)[0] for run in runs]
-        assert [run.returncode for run in runs] == [0, 0], "\n".join(outputs)
-        results = [json.loads((self.root / f"target{n}" / "run_results.json").read_text()) for n in (1, 2)]
-        return [result["results"][0]["adapter_response"] for result in results]
+    @contextmanager
+    def two_at_once(self) -> Iterator[Callable[..., list[Mapping[str, Any]]]]:
+        """Runs of dbt in two processes at the same time; each returns the response of its one node."""
+        with self.commands(1) as first, self.commands(2) as second, ThreadPoolExecutor(2) as pool:
+
+            def run(*arguments: str) -> list[Mapping[str, Any]]:
+                answers = list(pool.map(lambda dbt: dbt(*arguments), (first, second)))
+                assert all(answer["success"] for answer in answers), answers
+                return [answer["response"] for answer in answers]
+
+            yield run
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,13 @@ class DbtCommands:
                 answer: dict[str, Any] = json.loads(line.removeprefix("ANSWER "))
                 return answer
         raise AssertionError(f"dbt's process ended:\n{self.log.read_text()[-4000:]}")
+
+    def rows(self, query: str, *arguments: str) -> list[list[Any]]:
+        """The rows of a query, with dbt's arguments that the project needs."""
+        shown = self("show", "--inline", query, "--limit", "1000", *arguments)
+        assert shown["success"], shown
+        rows: list[list[Any]] = shown["rows"]
+        return rows
 
 
 #: The steps of every commit of a partitioned table after which a run is killed.

@@ -83,11 +83,7 @@ class AvroRuns:
 
     def select(self, dbt: DbtCommands, query: str) -> list[list[Any]]:
         """Rows of a query, in which `{places}` is the table."""
-        sql = query.format(places=f"{self.project.name}.places")
-        shown = dbt("show", "--inline", sql, "--limit", "1000", *self._arguments({}))
-        assert shown["success"], shown
-        rows: list[list[Any]] = shown["rows"]
-        return rows
+        return dbt.rows(query.format(places=f"{self.project.name}.places"), *self._arguments({}))
 
     def _arguments(self, options: dict[str, Any]) -> list[str]:
         return ["--vars", json.dumps({"landing": str(self.landing), "options": options})]

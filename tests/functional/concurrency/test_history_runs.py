@@ -54,14 +54,15 @@ def project_of(dbt_project: Callable[[str], Any], name: str) -> Any:
     return project
 
 
-# `make test` has two runs of a merge and of a snapshot at once
+# `make test` has two runs of a merge at once
 @pytest.mark.slow
 def test_two_runs_at_once_make_every_version_once(dbt_project: Callable[[str], Any]) -> None:
     project = project_of(dbt_project, "histories")
-    for day, expected in ((1, (20, 0)), (2, (20, 10))):
-        responses = project.run_twice_at_once("run", "--vars", f"day: {day}")
-        done = [tuple(response[key] for key in ("inserted", "updated")) for response in responses]
-        assert sorted(done) == [(0, 0), expected], "every change is made by one of the two runs alone"
+    with project.two_at_once() as both:
+        for day, expected in ((1, (20, 0)), (2, (20, 10))):
+            responses = both("run", "--vars", f"day: {day}")
+            done = [tuple(response[key] for key in ("inserted", "updated")) for response in responses]
+            assert sorted(done) == [(0, 0), expected], "every change is made by one of the two runs alone"
     commits = history(Kernel(Jvm.launch(project.server.client_conf)), TableName(project.name, "history"))
     assert [commit.version for commit in commits] == [2, 1]
     assert commits[0].properties["rows"] == 40

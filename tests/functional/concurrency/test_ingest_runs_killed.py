@@ -22,7 +22,8 @@ def test_each_record_once_after_kills_at_every_step_and_two_runs_at_once(
         events.land(number)
         project.run_killed("run", at=step)
     events.land(7, 8, 9)
-    project.run_twice_at_once("run")
+    with project.two_at_once() as both:
+        both("run")
     for _ in range(4):  # two files a run
         output = project.run("run")
         if "nothing to write" in output:

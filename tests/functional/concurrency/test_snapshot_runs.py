@@ -44,10 +44,13 @@ def project_of(dbt_project: Callable[[str], Any], name: str) -> Any:
 def test_two_snapshots_at_once_leave_one_current_row_a_key(dbt_project: Callable[[str], Any]) -> None:
     """dbt-core #4661: two colliding runs each insert the new version of a changed row."""
     project = project_of(dbt_project, "colliding")
-    for day, expected in ((1, (200, 0, 0)), (2, (100, 50, 100))):
-        responses = project.run_twice_at_once("snapshot", "--vars", f"day: {day}")
-        done = [tuple(response[key] for key in ("inserted", "updated", "deleted")) for response in responses]
-        assert sorted(done) == [(0, 0, 0), expected], "every change is made by one of the two runs alone"
+    with project.two_at_once() as both:
+        for day, expected in ((1, (200, 0, 0)), (2, (100, 50, 100))):
+            responses = both("snapshot", "--vars", f"day: {day}")
+            done = [
+                tuple(response[key] for key in ("inserted", "updated", "deleted")) for response in responses
+            ]
+            assert sorted(done) == [(0, 0, 0), expected], "every change is made by one of the two runs alone"
     commits = history(Kernel(Jvm.launch(project.server.client_conf)), TableName(project.name, "history"))
     assert [commit.version for commit in commits] == [2, 1]
     assert commits[0].properties["rows"] == 200 + 150

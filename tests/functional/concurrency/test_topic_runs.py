@@ -52,11 +52,7 @@ class TopicRuns:
 
     def select(self, dbt: DbtCommands, query: str) -> list[list[Any]]:
         """Rows of a query, in which `{events}` is the table."""
-        events = f"{self.project.name}.events"
-        shown = dbt("show", "--inline", query.format(events=events), "--limit", "1000", *self.arguments())
-        assert shown["success"], shown
-        rows: list[list[Any]] = shown["rows"]
-        return rows
+        return dbt.rows(query.format(events=f"{self.project.name}.events"), *self.arguments())
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +201,8 @@ def test_each_record_once_through_kills_two_runs_at_once_and_a_stream(
         send()
         runs.project.run_killed("run", *runs.arguments(), at=step)
     send()
-    responses = runs.project.run_twice_at_once("run", *runs.arguments())
+    with runs.project.two_at_once() as both:
+        responses = both("run", *runs.arguments())
     # the one that came second found nothing left, or what the last killed run had not read
     assert sum(bool(response["version"]) for response in responses) >= 1
     options = runs.arguments(trigger="processing_time", trigger_interval="1 second")

@@ -23,12 +23,12 @@ def test_two_runs_at_once_give_one_result(dbt_project: Callable[[str], Any]) -> 
     project = dbt_project("twice")
     project.write("models/twice.sql", MODEL)
     kernel = Kernel(Jvm.launch(project.server.client_conf))
-    for day in (1, 2):  # the first day both make the table, the second both merge into it
-        responses = project.run_twice_at_once("run", "--vars", f"day: {day}")
-        inserted = [response["inserted"] for response in responses]
-        assert sum(inserted) == (200 if day == 1 else 100), (
-            "every row is inserted by one of the two runs alone"
-        )
-        commits = history(kernel, TableName("twice", "twice"))
-        assert [commit.version for commit in commits] == list(range(day, 0, -1))
-        assert commits[0].properties["rows"] == 100 + 100 * day
+    with project.two_at_once() as both:
+        for day in (1, 2):  # the first day both make the table, the second both merge into it
+            inserted = [response["inserted"] for response in both("run", "--vars", f"day: {day}")]
+            assert sum(inserted) == (200 if day == 1 else 100), (
+                "every row is inserted by one of the two runs alone"
+            )
+            commits = history(kernel, TableName("twice", "twice"))
+            assert [commit.version for commit in commits] == list(range(day, 0, -1))
+            assert commits[0].properties["rows"] == 100 + 100 * day

@@ -17,10 +17,10 @@ def models() -> dict[str, str]:
 
 @pytest.fixture(scope="class")
 def merger(project: Any) -> Any:
-    """Makes a :class:`Merger`: ``merger(config, schema)``."""
+    """Makes a :class:`Merger`: ``merger(config, feed)``."""
     run_dbt(["run"])
 
-    def make(config: dict[str, Any], schema: str) -> Merger:
-        return Merger(project, {"stored_as_scd_type": 2, **config}, schema)
+    def make(config: dict[str, Any], feed: str) -> Merger:
+        return Merger(project, {"stored_as_scd_type": 2, **config}, feed)
 
     return make

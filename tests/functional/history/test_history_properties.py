@@ -78,7 +78,7 @@ class TestHistoryProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=3, derandomize=True, **RUN)
+        @settings(max_examples=2, derandomize=True, **RUN)
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

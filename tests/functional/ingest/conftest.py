@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+from functional.node_table import NodeTable
+
 _numbers = itertools.count()
 
 
-class Ingester:
-    """One table and the landing folder that it is read from.
+class Ingester(NodeTable):
+    """A table and the landing folder that it is read from.
 
     Args:
         project: dbt's project fixture.
@@ -27,18 +29,10 @@ class Ingester:
     """
 
     def __init__(self, project: Any, folder: Path, config: dict[str, Any], columns: dict[str, Any]) -> None:
-        self._project = project
-        self.folder = folder
-        self._settings: dict[str, str] = {}
-        self.name = f"ingested_{next(_numbers)}"
-        self.relation = project.adapter.Relation.create(
-            schema=project.test_schema, identifier=self.name, type="table"
-        )
         declared = {
             name: {"name": name, "data_type": kind, "constraints": []} for name, kind in columns.items()
         }
-        self.model: dict[str, Any] = {
-            "unique_id": f"model.test.{self.name}",
+        model = {
             "config": {
                 "materialized": "ingest",
                 "landing": str(folder),
@@ -48,6 +42,9 @@ class Ingester:
             },
             "columns": declared,
         }
+        super().__init__(project, "ingested", model)
+        self.folder = folder
+        self._settings: dict[str, str] = {}
 
     def land(self, name: str, content: str | bytes) -> Path:
         """Put a file into the landing folder, at once as a whole."""
@@ -75,7 +72,7 @@ class Ingester:
         self._settings = {}
 
     def _call(self, macro: str, **arguments: Any) -> Any:
-        adapter = self._project.adapter
+        adapter = self.adapter
         with adapter.connection_named(self.name):
             for name, value in self._settings.items():
                 adapter.handle.spark.conf.set(name, value)
@@ -92,7 +89,7 @@ class Ingester:
 
     def quarantine(self, columns: str = "*") -> list[Any]:
         """The rejected records by file and line; none where there is no quarantine."""
-        name = f"{self._project.test_schema}.{self.name}__quarantine"
+        name = f"{self.schema}.{self.name}__quarantine"
         try:
             return self.sql(f"select {columns} from {name} order by file, line")
         except Exception as error:
@@ -103,24 +100,6 @@ class Ingester:
     def reasons(self) -> list[tuple[Any, ...]]:
         """Reason and column of each rejected record, by file and line."""
         return [tuple(row) for row in self.quarantine("reason, column_name")]
-
-    def sql(self, text: str) -> list[Any]:
-        """The rows of a query, in a session of its own."""
-        with self._project.adapter.connection_named(f"{self.name}_reader"):
-            spark = self._project.adapter.handle.spark
-            rows: list[Any] = spark.sql(text.format(table=self.relation.render())).collect()
-            return rows
-
-    def history(self) -> list[dict[str, Any]]:
-        """The table's commits, the newest first."""
-        with self._project.adapter.connection_named(self.name):
-            commits: list[dict[str, Any]] = self._project.adapter.table_history(self.relation)
-            return commits
-
-    def drop(self) -> None:
-        """Drop the table."""
-        with self._project.adapter.connection_named(self.name):
-            self._project.adapter.drop_table(self.relation)
 
 
 @pytest.fixture(scope="class")

@@ -308,7 +308,7 @@ class TestSchemaChange:
     def changed(self, merger: Any, policy: str) -> Any:
         table = merger({"unique_key": "id", "sequence_by": "ts", "on_schema_change": policy}, self.BEFORE)
         table.merge([{"id": 1, "a": "one", "ts": 1}, {"id": 2, "a": "two", "ts": 1}])
-        table._schema = self.AFTER
+        table.feed = self.AFTER
         table.merge([{"id": 2, "b": 2.5, "ts": 2}, {"id": 3, "b": 3.5, "ts": 2}])
         return table.rows()
 
@@ -327,7 +327,7 @@ class TestSchemaChange:
     def test_sync_all_columns_takes_over_a_type(self, merger: Any) -> None:
         table = merger({"unique_key": "id", "on_schema_change": "sync_all_columns"}, "id int, a int")
         table.merge([{"id": 1, "a": 7}, {"id": 2, "a": 8}])
-        table._schema = "id int, a string"
+        table.feed = "id int, a string"
         table.merge([{"id": 2, "a": "eight"}])
         assert [row["a"] for row in table.rows()] == ["7", "eight"]
 
@@ -338,7 +338,7 @@ class TestSchemaChange:
     def test_a_lossy_type_is_refused(self, merger: Any) -> None:
         table = merger({"unique_key": "id"}, "id int, a int")
         table.merge([{"id": 1, "a": 7}])
-        table._schema = "id int, a string"
+        table.feed = "id int, a string"
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*a: string into int"):
             table.merge([{"id": 1, "a": "x"}])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 from typing import Any
 
 import pytest
@@ -11,9 +10,9 @@ from dbt.tests.util import run_dbt
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from functional.node_table import NodeTable
 from functional.snapshots.oracle import Row, State, Version, histories
 
-_numbers = itertools.count()
 COLUMNS = "id int, name string, changed_at timestamp"
 ROWS: st.SearchStrategy[Row] = st.tuples(
     st.sampled_from(["a", "b", None]), st.one_of(st.none(), st.integers(1, 5))
@@ -23,47 +22,36 @@ FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthC
 MANY = settings(FEW, max_examples=25)
 
 
-class Snapshotter:
-    """One table that states of a source are put into, as the materialization does, without a dbt invocation each."""
+class Snapshotter(NodeTable):
+    """A table that states of a source are put into, as the materialization does, without a dbt invocation each."""
 
     def __init__(self, project: Any, **config: Any) -> None:
-        self._project = project
-        self.name = f"history_{next(_numbers)}"
-        schema = project.test_schema
-        self._relation = project.adapter.Relation.create(schema=schema, identifier=self.name, type="table")
         query = "select * from lakemerge_test_source"
         config = {"unique_key": "id", "materialized": "snapshot", **config}
-        model = {"unique_id": self.name, "config": config, "columns": {}, "compiled_code": query}
-        self._context = {"model": model, "config": config, "this": self._relation}
+        super().__init__(project, "history", {"config": config, "columns": {}, "compiled_code": query})
 
     def _call(self, macro: str, **arguments: Any) -> Any:
-        adapter = self._project.adapter
-        return adapter.execute_macro(macro, kwargs=arguments, context_override=self._context)
+        context = {"model": self.model, "config": self.model["config"], "this": self.relation}
+        return self.adapter.execute_macro(macro, kwargs=arguments, context_override=context)
 
     def take(self, state: State) -> None:
-        adapter = self._project.adapter
+        adapter = self.adapter
         with adapter.connection_named(self.name):
             spark = adapter.handle.spark
             rows = [
                 (key, name, day and datetime.datetime(2024, 1, day)) for key, (name, day) in state.items()
             ]
             spark.createDataFrame(rows, COLUMNS).createOrReplaceTempView("lakemerge_test_source")
-            exists = bool(adapter.get_columns_in_relation(self._relation))
+            exists = bool(adapter.get_columns_in_relation(self.relation))
             strategy = self._call("lakemerge_snapshot_strategy", target_exists=exists)
-            sql = self._context["model"]["compiled_code"]
+            sql = self.model["compiled_code"]
             feed = self._call("build_snapshot_table", strategy=strategy, sql=sql)
             spark.sql(f"create or replace temporary view lakemerge_feed as {feed}")
-            options = adapter.snapshot_config(self._context["model"])
-            self._call("lakemerge_snapshot", target=self._relation, options=options)
+            options = adapter.snapshot_config(self.model)
+            self._call("lakemerge_snapshot", target=self.relation, options=options)
 
     def rows(self) -> list[Any]:
-        with self._project.adapter.connection_named(self.name):
-            rows: list[Any] = self._project.adapter.handle.spark.table(self._relation.render()).collect()
-            return rows
-
-    def drop(self) -> None:
-        with self._project.adapter.connection_named(self.name):
-            self._project.adapter.drop_table(self._relation)
+        return self.sql("select * from {table}")
 
 
 def told(expected: dict[int, list[Version]]) -> list[tuple[Any, ...]]:

@@ -59,7 +59,13 @@ class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
     pass
 
 
-class TestEmpty(BaseEmpty):
+class ReadsArtifacts:
+    @pytest.fixture(scope="class")
+    def writes_artifacts(self) -> bool:
+        return True
+
+
+class TestEmpty(ReadsArtifacts, BaseEmpty):
     pass
 
 
@@ -96,7 +102,7 @@ class TestValidateConnection(BaseValidateConnection):
     pass
 
 
-class TestDocsGenerate(BaseDocsGenerate):
+class TestDocsGenerate(ReadsArtifacts, BaseDocsGenerate):
     @pytest.fixture(scope="class")
     def expected_catalog(self, project: Any, profile_user: str) -> dict[str, Any]:
         return expected_catalog.base_expected_catalog(
@@ -113,7 +119,7 @@ class TestDocsGenerate(BaseDocsGenerate):
 
 
 @pytest.mark.slow
-class TestDocsGenReferences(BaseDocsGenReferences):
+class TestDocsGenReferences(ReadsArtifacts, BaseDocsGenReferences):
     @pytest.fixture(scope="class")
     def expected_catalog(self, project: Any, profile_user: str) -> dict[str, Any]:
         return expected_catalog.expected_references_catalog(

@@ -20,6 +20,11 @@ from dbt_common.exceptions import DbtRuntimeError
 CLONE = ("clone", "--state", "state", "--target", "otherschema")
 
 
+@pytest.fixture(scope="class")
+def writes_artifacts() -> bool:
+    return True
+
+
 class TestClone(BaseClonePossible):
     def test_can_clone_true(self, project: Any, unique_schema: str, other_schema: str) -> None:
         project.create_test_schema(other_schema)

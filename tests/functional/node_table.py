@@ -1,0 +1,44 @@
+"""The table of a node, written by the macros of its materialization without a dbt invocation for each run."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+_numbers = itertools.count()
+
+
+class NodeTable:
+    """One table, and the node that a materialization would write it for.
+
+    Args:
+        project: dbt's project fixture.
+        prefix: what the table's name begins with; a number follows.
+        model: the node as dbt gives it to macros, but for its id.
+    """
+
+    def __init__(self, project: Any, prefix: str, model: dict[str, Any]) -> None:
+        self.adapter = project.adapter
+        self.schema = project.test_schema
+        self.name = f"{prefix}_{next(_numbers)}"
+        self.relation = self.adapter.Relation.create(schema=self.schema, identifier=self.name, type="table")
+        self.model = {"unique_id": f"model.test.{self.name}", **model}
+
+    def sql(self, text: str) -> list[Any]:
+        """The rows of a query, in which `{table}` is the table, in a session of its own."""
+        with self.adapter.connection_named(f"{self.name}_reader"):
+            rows: list[Any] = self.adapter.handle.spark.sql(
+                text.format(table=self.relation.render())
+            ).collect()
+            return rows
+
+    def history(self) -> list[dict[str, Any]]:
+        """The table's commits, the newest first."""
+        with self.adapter.connection_named(self.name):
+            commits: list[dict[str, Any]] = self.adapter.table_history(self.relation)
+            return commits
+
+    def drop(self) -> None:
+        """Drop the table."""
+        with self.adapter.connection_named(self.name):
+            self.adapter.drop_table(self.relation)
