@@ -20,6 +20,9 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from dbt.contracts.graph.manifest import Manifest
 from dbt_common.events.base_types import EventMsg
 
+# What a build left in the target folder stays for people to look into.
+_KEEP_ARTIFACTS = ("--no-write-json",)
+
 
 class CommandFailed(Exception):
     """A dbt command failed; the text is one line that says which and why."""
@@ -57,7 +60,7 @@ class DbtProject:
 
         Values are Python's, as dbt infers them from the text of a column.
         """
-        runs = self._run(["show", "--inline", sql, "--limit", "-1", "--output", "json"])
+        runs = self._run(["show", "--inline", sql, "--limit", "-1", "--output", "json", *_KEEP_ARTIFACTS])
         table = runs[0].agate_table
         if table is None:
             raise CommandFailed("dbt show: expected a table of rows; found none")
@@ -73,7 +76,7 @@ class DbtProject:
     def run_operation(self, macro: str, arguments: Mapping[str, Any]) -> list[str]:
         """Run a macro by name and return the lines that it logs."""
         self._lines.clear()
-        self._run(["run-operation", macro, "--args", json.dumps(arguments)])
+        self._run(["run-operation", macro, "--args", json.dumps(arguments), *_KEEP_ARTIFACTS])
         return list(self._lines)
 
     def _run(self, command: Sequence[str], variables: Mapping[str, Any] | None = None) -> Sequence[RunResult]:

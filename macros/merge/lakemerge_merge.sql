@@ -16,16 +16,7 @@
         {%- do lakemerge_check_changes(merge, config, feed) -%}
         {%- do lakemerge_check_sync(config, feed) -%}
         {%- set counts = lakemerge_stage(txn, merge, config, feed) -%}
-        {%- if counts is none -%}
-            {#- another program wrote meanwhile: the next attempt begins with what it left -#}
-        {%- elif counts['writes'] -%}
-            {%- do txn.commit(counts['metrics'], lakemerge_merge_properties(merge, feed, counts['rows'])) -%}
-        {%- else -%}
-            {%- do txn.skip() -%}
-        {%- endif -%}
-        {%- if counts is not none -%}
-            {%- set outcome.response = adapter.commit_response('merge', txn, counts['metrics']) -%}
-        {%- endif -%}
+        {%- set outcome.response = lakemerge_commit_merge(txn, merge, feed, counts) -%}
     {%- endfor -%}
     {{- return(outcome.response) -}}
 {%- endmacro -%}

@@ -16,16 +16,7 @@
         {%- set feed = lakemerge_materialize_scd2_changes(scd2) -%}
         {%- do lakemerge_check_changes(scd2.merge, config, feed, 'lakemerge_changes') -%}
         {%- set counts = lakemerge_stage_scd2(txn, scd2, config, feed) -%}
-        {%- if counts is none -%}
-            {#- another program wrote meanwhile: the next attempt begins with what it left -#}
-        {%- elif counts['writes'] -%}
-            {%- do txn.commit(counts['metrics'], lakemerge_merge_properties(scd2.merge, feed, counts['rows'])) -%}
-        {%- else -%}
-            {%- do txn.skip() -%}
-        {%- endif -%}
-        {%- if counts is not none -%}
-            {%- set outcome.response = adapter.commit_response('merge', txn, counts['metrics']) -%}
-        {%- endif -%}
+        {%- set outcome.response = lakemerge_commit_merge(txn, scd2.merge, feed, counts) -%}
     {%- endfor -%}
     {{- return(outcome.response) -}}
 {%- endmacro -%}

@@ -126,7 +126,7 @@ def tell(jvm: Jvm, events: list[tuple[str, int]]) -> None:
 
 
 @given(st.lists(EVENTS, min_size=3, max_size=12))
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_each_partition_is_committed_once(jvm: Jvm, events: list[tuple[str, int]]) -> None:
     tell(jvm, events)
 

@@ -22,9 +22,9 @@ _WORKER_SECONDS = 120
 BEFORE_CLAIM = ("staged", "manifest written")
 #: The kinds that are killed at every step in the fast ring, and the most telling steps of the others.
 _FAST = {
-    "create-whole": ("manifest written", "claimed"),
+    "create-whole": ("claimed",),
     "swap-adopted": ("swapped",),
-    "swap-whole": ("manifest written", "claimed"),
+    "swap-whole": ("claimed",),
     "swap-whole-adopted": ("claimed",),
     "append-wider": ("swapped",),
     "compact": ("claimed", "swapped"),
@@ -35,8 +35,8 @@ _FAST = {
     "widen-whole": ("claimed",),
     "replace": ("swapped",),
     "rebuild": ("claimed", "row dropped", "recreated", "registered"),
-    "rebuild-to-whole": ("row dropped", "recreated"),
-    "rebuild-from-whole": ("row dropped", "swapped"),
+    "rebuild-to-whole": ("recreated",),
+    "rebuild-from-whole": ("row dropped",),
 }
 STEPS = [
     pytest.param(kind, step, marks=() if step in _FAST.get(kind, commit.steps) else pytest.mark.slow)
@@ -175,10 +175,7 @@ def test_killed_with_its_java(
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        pytest.param(kind, marks=() if kind in ("take-in", "drop-adopted") else pytest.mark.slow)
-        for kind in OPERATIONS
-    ],
+    [pytest.param(kind, marks=() if kind == "take-in" else pytest.mark.slow) for kind in OPERATIONS],
 )
 def test_operation_killed_after_each_write(
     kind: str, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations

@@ -82,9 +82,8 @@ def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jv
 @pytest.mark.parametrize(
     ("kind", "partitioned"),
     [
-        *((kind, True) for kind in KINDS),
-        ("swap", False),
-        *(pytest.param(kind, False, marks=pytest.mark.slow) for kind in KINDS if kind != "swap"),
+        *(pytest.param(kind, True, marks=pytest.mark.slow if kind == "widen" else ()) for kind in KINDS),
+        *(pytest.param(kind, False, marks=() if kind == "swap" else pytest.mark.slow) for kind in KINDS),
     ],
 )
 def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:

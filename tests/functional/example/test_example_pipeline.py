@@ -17,7 +17,7 @@ import generate_customers as customers
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 
 ROOT = Path(__file__).parents[3]
-SIZE = FeedConfig(days=3, products=300, changes_per_day=80)
+SIZE = FeedConfig(days=2, products=300, changes_per_day=80)
 FILES = generate(SIZE)
 DELIVERIES = customers.generate()
 HISTORY = customers.expected_history(DELIVERIES)

@@ -116,7 +116,7 @@ class TestMergeProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

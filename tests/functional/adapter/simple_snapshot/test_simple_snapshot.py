@@ -57,6 +57,7 @@ class WithUpdates(OnHive):
             monkeypatch.setattr(module, "update_rows", update_rows)
 
 
+@pytest.mark.slow
 class TestBasicCheckCols(WithUpdates, test_snapshot_check_cols.BaseSnapshotCheckCols):
     pass
 
