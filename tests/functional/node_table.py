@@ -19,9 +19,10 @@ class NodeTable:
 
     def __init__(self, project: Any, prefix: str, model: dict[str, Any]) -> None:
         self.adapter = project.adapter
-        self.schema = project.test_schema
         self.name = f"{prefix}_{next(_numbers)}"
-        self.relation = self.adapter.Relation.create(schema=self.schema, identifier=self.name, type="table")
+        self.relation = self.adapter.Relation.create(
+            schema=project.test_schema, identifier=self.name, type="table"
+        )
         self.model = {"unique_id": f"model.test.{self.name}", **model}
 
     def sql(self, text: str) -> list[Any]:

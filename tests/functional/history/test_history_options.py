@@ -95,7 +95,7 @@ class TestVersions:
     def test_a_truncate_voids_what_has_its_sequence(self, merger: Any) -> None:
         feed = [change(1, "a", 3), change(1, "a", 5, note="x"), change(0, None, 5, op="T"), change(1, "b", 7)]
         feed[2]["id"] = None
-        for order in (feed[::-1], [feed[1], feed[2], feed[0], feed[3]]):
+        for order in (feed, feed[::-1], [feed[1], feed[2], feed[0], feed[3]]):
             table = merger({**FEED, "apply_as_truncates": "op = 'T'"}, SCHEMA)
             for row in order:
                 table.merge([row])

@@ -89,7 +89,7 @@ class Ingester(NodeTable):
 
     def quarantine(self, columns: str = "*") -> list[Any]:
         """The rejected records by file and line; none where there is no quarantine."""
-        name = f"{self.schema}.{self.name}__quarantine"
+        name = f"{self.relation.schema}.{self.name}__quarantine"
         try:
             return self.sql(f"select {columns} from {name} order by file, line")
         except Exception as error:
