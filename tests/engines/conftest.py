@@ -13,7 +13,7 @@ from engines.plain_spark import PlainSpark
 from engines.postgres import DRIVER, Postgres, missing
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 _NUMBERS = itertools.count(1)
 
@@ -33,7 +33,7 @@ def _site(server: MetastoreServer, directory: Path) -> Iterator[Site]:
     jvm = Jvm.launch(server.client_conf)
     spark = PlainSpark(server.client_conf, directory)
     try:
-        yield Site(server, Kernel(jvm), spark, directory)
+        yield Site(server, Kernel(ports_of(jvm)), spark, directory)
     finally:
         spark.stop()
         jvm.gateway.shutdown()

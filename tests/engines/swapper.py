@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlparse
 
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 
 def publish(kernel: Kernel, name: TableName, content: Path) -> None:
@@ -26,7 +26,7 @@ def publish(kernel: Kernel, name: TableName, content: Path) -> None:
 
 
 def main(conf: str, table: str, prototypes: str) -> None:
-    kernel = Kernel(Jvm.launch(json.loads(conf)))
+    kernel = Kernel(ports_of(Jvm.launch(json.loads(conf))))
     for content in itertools.cycle(sorted(Path(prototypes).iterdir())):
         publish(kernel, TableName("default", table), content)
         print(".", flush=True)

@@ -9,7 +9,7 @@ import pytest
 
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
 
 _NUMBERS = itertools.count(1)
 
@@ -33,7 +33,7 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
 
 @pytest.fixture
 def kernel(jvm: Jvm) -> Kernel:
-    return Kernel(jvm, Settings(claim_timeout=10))
+    return Kernel(ports_of(jvm), Settings(claim_timeout=10))
 
 
 @pytest.fixture

@@ -14,18 +14,20 @@ from kernel.consuming import consume
 from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite
 from kernel.worker import connect
 from lakemerge.consumer import Options
-from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel import Kernel, TableName, ports_of
 
 
 def main(job: dict[str, Any]) -> None:
     jvm = connect(job["conf"], job["gateway"])
-    kernel = Kernel(jvm)
+    kernel = Kernel(ports_of(jvm))
     if job["write"]:
         kill = KillAfterWrite(job["write"])
         kernel = Kernel(
-            jvm,
-            metastore=HookedMetastore(jvm, after=kill.metastore),
-            files=HookedFileSystem(jvm, after=kill.storage),
+            ports_of(
+                jvm,
+                metastore=HookedMetastore(jvm, after=kill.metastore),
+                files=HookedFileSystem(jvm, after=kill.storage),
+            )
         )
     source, output = TableName("default", job["source"]), TableName("default", job["output"])
     print(json.dumps(consume(kernel, source, output, Options(limit=job["limit"], max_retries=100))))

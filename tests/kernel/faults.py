@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel import FileSystem, Jvm, Metastore
+from lakemerge.kernel import Jvm
+from lakemerge.kernel.jvm import HadoopFileSystem, HiveMetastore
 from lakemerge.kernel.metastore import Refused, ReplyLost
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ def _ignore(_: str) -> None:
     return None
 
 
-class HookedMetastore(Metastore):
+class HookedMetastore(HiveMetastore):
     """Tells of every call before it is made and after it has succeeded."""
 
     def __init__(self, jvm: Jvm, before: Hook = _ignore, after: Hook = _ignore) -> None:
@@ -53,7 +54,7 @@ class HookedMetastore(Metastore):
         return result
 
 
-class DeafMetastore(Metastore):
+class DeafMetastore(HiveMetastore):
     """A metastore without HIVE-26882: it ignores what is expected."""
 
     def _context(self, **_: str) -> Any:
@@ -64,7 +65,7 @@ class HookedDeafMetastore(HookedMetastore, DeafMetastore):
     """Both: tells of every call, and ignores what is expected."""
 
 
-class HookedFileSystem(FileSystem):
+class HookedFileSystem(HadoopFileSystem):
     """Tells of every call before it is made and after it has succeeded."""
 
     def __init__(self, jvm: Jvm, before: Hook = _ignore, after: Hook = _ignore) -> None:

@@ -23,7 +23,7 @@ from kernel.servers import MetastoreServer
 from kernel.soak_worker import COPY, EVENTS, definition
 from lakemerge.consumer import WorkingSet
 from lakemerge.java import ensure_java
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history
 
 _TESTS = Path(__file__).parents[1]
@@ -33,8 +33,9 @@ _SECONDS = 1800
 class Soak:
     """The processes, and what is seen of the table meanwhile."""
 
-    def __init__(self, folder: Path, conf: dict[str, str], kernel: Kernel, args: argparse.Namespace) -> None:
-        self._folder, self._conf, self._kernel, self._args = folder, conf, kernel, args
+    def __init__(self, folder: Path, jvm: Jvm, conf: dict[str, str], args: argparse.Namespace) -> None:
+        self._folder, self._jvm, self._conf, self._args = folder, jvm, conf, args
+        self._kernel = Kernel(ports_of(jvm))
         self._dice = random.Random(args.seed)
         self.roles = [*(f"writer-{number}" for number in range(args.writers)), "consumer"]
         self.processes: dict[str, subprocess.Popen[str]] = {}
@@ -109,8 +110,8 @@ class Soak:
         self.most_files = max(self.most_files, len(files))
 
     def _rows(self, path: str) -> int:
-        java = self._kernel.metastore.jvm.java
-        options = java.org.apache.orc.OrcFile.readerOptions(self._kernel.metastore.jvm.hadoop_conf)
+        java = self._jvm.java
+        options = java.org.apache.orc.OrcFile.readerOptions(self._jvm.hadoop_conf)
         reader = java.org.apache.orc.OrcFile.createReader(java.org.apache.hadoop.fs.Path(path), options)
         try:
             return int(reader.getNumberOfRows())
@@ -170,10 +171,11 @@ def main() -> None:
         folder = Path(name)
         server = MetastoreServer(folder).start()
         try:
-            kernel = Kernel(Jvm.launch(server.client_conf))
+            jvm = Jvm.launch(server.client_conf)
+            kernel = Kernel(ports_of(jvm))
             for table in (EVENTS, COPY):
                 kernel.create(definition(table)).commit()
-            soak = Soak(folder, server.client_conf, kernel, args)
+            soak = Soak(folder, jvm, server.client_conf, args)
             began = time.monotonic()
             try:
                 soak.run()

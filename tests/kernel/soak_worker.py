@@ -17,7 +17,16 @@ import lakemerge.stream
 from kernel.support import COMMIT
 from lakemerge.consumer import Consumer, Options, record
 from lakemerge.errors import CommitConflict, ConsumerFenced, LakemergeError
-from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName, Transaction
+from lakemerge.kernel import (
+    HiveColumn,
+    Jvm,
+    Kernel,
+    Settings,
+    TableDefinition,
+    TableName,
+    Transaction,
+    ports_of,
+)
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_values
 
 EVENTS, COPY = TableName("default", "events"), TableName("default", "events_copy")
@@ -85,7 +94,7 @@ def _publish(kernel: Kernel, batch: Any) -> None:
 
 
 def main(job: dict[str, Any]) -> None:
-    kernel = Kernel(Jvm.launch(job["conf"]), Settings(lease_seconds=10))
+    kernel = Kernel(ports_of(Jvm.launch(job["conf"])), Settings(lease_seconds=10))
     try:
         (copy if job["role"] == "consumer" else write)(kernel, job)
     except LakemergeError as error:

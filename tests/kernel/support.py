@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
-from lakemerge.kernel.definition import ROOT, new_table
+from lakemerge.kernel.definition import new_partition, new_table
 from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
@@ -109,9 +108,7 @@ def make_plain(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]
     root = kernel.default_root(name)
     definition = TableDefinition(name, COLUMNS, KEYS if partitioned else ())
     kernel.files.make_directory(root)
-    raw = new_table(kernel.metastore.jvm, definition, root, root)
-    raw.getParameters().remove(ROOT)
-    kernel.metastore.create_table(raw)
+    kernel.metastore.create_table(replace(new_table(definition, root, root), parameters={}))
     for partition, texts in rows.items():
         for number, text in enumerate(texts):
             folder = f"{root}/{partition}" if partition else root
@@ -122,15 +119,9 @@ def make_plain(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]
 
 def add_plain_partition(kernel: Kernel, name: TableName, partition: str, location: str) -> None:
     """Register a partition as ``ALTER TABLE … ADD PARTITION … LOCATION`` does."""
-    raw = kernel.metastore.jvm.api.Partition()
-    raw.setDbName(name.schema)
-    raw.setTableName(name.name)
-    raw.setValues(partition_values(partition))
-    raw.setParameters({})
-    raw.setSd(kernel.table(name).raw.getSd().deepCopy())
-    raw.getSd().setLocation(location)
     kernel.files.make_directory(location)
-    kernel.metastore.add_partitions([raw])
+    row = new_partition(kernel.table(name), partition_values(partition), location)
+    kernel.metastore.add_partitions(name, [row])
 
 
 def locations(kernel: Kernel, name: TableName) -> dict[str, str]:
@@ -223,7 +214,7 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     assert state.table.partition_columns == manifest.partition_columns
     if state.table.partitioned:
         for partition in kernel.metastore.partitions(name, list(found)):
-            columns = [(column.name, column.type) for column in partition.columns]
+            columns = [(column.name, column.type) for column in partition.storage.columns]
             assert columns == [(column.name, column.type) for column in manifest.columns]
     assert kernel.files.list(state.layout.open) == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
@@ -251,9 +242,3 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
     for folder in (folder for folders in manifest.sidecars.values() for folder in folders):
         needed |= files_below(kernel, state.layout.absolute(folder))
     assert files_below(kernel, state.layout.root) == needed
-
-
-def raw_partition(kernel: Kernel, name: TableName, partition: str) -> Any:
-    """The Java ``Partition`` of this name."""
-    (found,) = kernel.metastore.partitions(name, [partition])
-    return found.raw

@@ -6,16 +6,18 @@ from collections import Counter
 
 from kernel.faults import METASTORE_WRITES, HookedFileSystem, HookedMetastore
 from kernel.support import append, create_appendable
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 
 def test_the_calls_of_an_append_do_not_grow_with_the_table(jvm: Jvm, name: TableName) -> None:
     metastore_calls: Counter[str] = Counter()
     storage_calls: Counter[str] = Counter()
     kernel = Kernel(
-        jvm,
-        metastore=HookedMetastore(jvm, before=lambda call: metastore_calls.update([call])),
-        files=HookedFileSystem(jvm, before=lambda call: storage_calls.update([call])),
+        ports_of(
+            jvm,
+            metastore=HookedMetastore(jvm, before=lambda call: metastore_calls.update([call])),
+            files=HookedFileSystem(jvm, before=lambda call: storage_calls.update([call])),
+        )
     )
     create_appendable(kernel, name, {"p=1": ["first"]})
     append(kernel, name, {"p=1": ["a"]})

@@ -26,7 +26,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState
-from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName
+from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName, ports_of
 from lakemerge.kernel.operations import drop, history, vacuum
 
 ROWS = {"p=1": ["a1"], "p=2": ["a2"], "p=3": ["a3"]}
@@ -222,12 +222,12 @@ def test_a_live_claim_is_waited_for_and_named(kernel: Kernel, jvm: Jvm, name: Ta
             claimed.set()
             assert go_on.wait(60)
 
-    slow = Kernel(jvm, step=wait)
+    slow = Kernel(ports_of(jvm), step=wait)
     thread = threading.Thread(target=merge, args=(slow, name, {"p=1": ["slow"]}))
     thread.start()
     try:
         assert claimed.wait(60)
-        impatient = Kernel(jvm, Settings(claim_timeout=1))
+        impatient = Kernel(ports_of(jvm), Settings(claim_timeout=1))
         start = time.monotonic()
         with pytest.raises(ClaimHeld, match="is alive"):
             impatient.begin(name, "merge")
@@ -287,7 +287,7 @@ def dying_at(step: str) -> object:
 
 @pytest.mark.parametrize("where", ["default", "elsewhere"])
 def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, name: TableName) -> None:
-    kernel = Kernel(jvm)
+    kernel = Kernel(ports_of(jvm))
     root = None if where == "default" else f"{kernel.default_root(name)}_own/deep"
     parameters = {"comment": "mine"}
     txn = kernel.create(
@@ -296,7 +296,7 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
     stage(kernel, txn, ROWS)
     txn.commit()
     before = kernel.table(name)
-    dying = Kernel(jvm, step=dying_at("row dropped"))  # type: ignore[arg-type]
+    dying = Kernel(ports_of(jvm), step=dying_at("row dropped"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)
@@ -317,9 +317,9 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
 
 
 def test_a_dropped_table_stays_dropped_after_a_rebuild_died(jvm: Jvm, name: TableName) -> None:
-    kernel = Kernel(jvm)
+    kernel = Kernel(ports_of(jvm))
     create(kernel, name, ROWS)
-    dying = Kernel(jvm, step=dying_at("row dropped"))  # type: ignore[arg-type]
+    dying = Kernel(ports_of(jvm), step=dying_at("row dropped"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)
@@ -333,7 +333,7 @@ def test_a_dropped_table_stays_dropped_after_a_rebuild_died(jvm: Jvm, name: Tabl
 
 def test_a_drop_that_died_is_finished_by_the_next_table(jvm: Jvm, name: TableName) -> None:
     """Files of an adopted table straight below its root are nobody's version: only the drop knows of them."""
-    kernel = Kernel(jvm)
+    kernel = Kernel(ports_of(jvm))
     make_plain(kernel, name, ROWS)
     kernel.open(name)
     kernel.files.write_text(kernel.doom_of(name), kernel.default_root(name))

@@ -31,7 +31,7 @@ from kernel.support import (
 from lakemerge.consumer import Batch, Options, WorkingSet
 from lakemerge.consumer.working_set import AVAILABLE, DISCARDED, IN_PROGRESS, PROCESSED
 from lakemerge.errors import ConsumerExpired, ConsumerFenced, SourceChanged, SourceRewritten
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history, vacuum
 
 _TESTS = Path(__file__).parents[1]
@@ -204,7 +204,9 @@ def test_runs_at_once_take_disjoint_partitions(
 ) -> None:
     create_appendable(kernel, source, {f"p={number}": [str(number)] for number in range(8)})
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: consume(Kernel(jvm), source, output, Options(limit=3)), range(4)))
+        done = list(
+            pool.map(lambda _: consume(Kernel(ports_of(jvm)), source, output, Options(limit=3)), range(4))
+        )
     assert len({part for run in done for part in run}) == sum(len(run) for run in done) == 8
     assert counted(texts(kernel, output)) == Counter(str(number) for number in range(8))
     assert_whole(kernel, output)
@@ -221,7 +223,7 @@ def test_a_zombie_cannot_commit(
     how: str, other_commits: bool, jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
 ) -> None:
     create_appendable(kernel, source, {"p=1": ["a"], "p=2": ["b"]})
-    zombie = consumer_of(Kernel(jvm), source, output).claim()
+    zombie = consumer_of(Kernel(ports_of(jvm)), source, output).claim()
     assert len(zombie.items) == 2
     assert consume(kernel, source, output) == []
     options = Options(limit=1, timeout=datetime.timedelta(0) if how == "slow" else datetime.timedelta(1))
@@ -233,7 +235,7 @@ def test_a_zombie_cannot_commit(
         publish(kernel, output, ["p=1 a"], other)
         other.succeed()
     with pytest.raises(ConsumerFenced):
-        publish(Kernel(jvm), output, ["p=1 a", "p=2 b"], zombie)
+        publish(Kernel(ports_of(jvm)), output, ["p=1 a", "p=2 b"], zombie)
     zombie.fail("fenced", blame=False)
     if not other_commits:
         publish(kernel, output, ["p=1 a"], other)
@@ -264,7 +266,7 @@ def test_progress_stays_short_and_complete_when_two_runs_shorten_it_at_once(
                 kernel, output, [f"p=1 {kernel.files.read_text(path)}" for path, _ in other.files()], other
             )
 
-    slow = Kernel(jvm, step=overtake)
+    slow = Kernel(ports_of(jvm), step=overtake)
     batch = consumer_of(slow, source, output, Options(limit=1)).claim()
     others.append(consumer_of(kernel, source, output).claim())
     publish(slow, output, [f"p=1 {slow.files.read_text(path)}" for path, _ in batch.files()], batch)

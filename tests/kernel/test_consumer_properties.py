@@ -15,7 +15,7 @@ from kernel.consuming import consume, consumer_of, counted, drain, publish
 from kernel.support import NO_RETENTION, append, assert_whole, compact, create_appendable, rows_of
 from lakemerge.consumer import Batch, Options, WorkingSet
 from lakemerge.errors import ConsumerFenced
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import vacuum
 
 _NUMBERS = itertools.count(1)
@@ -37,7 +37,7 @@ class Story:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
-        self.kernel = Kernel(jvm)
+        self.kernel = Kernel(ports_of(jvm))
         number = next(_NUMBERS)
         self.source, self.output = (TableName("default", f"story{number}_{part}") for part in ("in", "out"))
         self.dead: list[Batch] = []
@@ -61,7 +61,7 @@ class Story:
 
     def two_runs_at_once(self, limit: int) -> None:
         def one(_: int) -> list[str]:
-            return consume(Kernel(self.jvm), self.source, self.output, self._options(limit))
+            return consume(Kernel(ports_of(self.jvm)), self.source, self.output, self._options(limit))
 
         with ThreadPoolExecutor(2) as pool:
             taken = [part for run in pool.map(one, range(2)) for part in run]
@@ -72,7 +72,7 @@ class Story:
 
     def die_before_the_commit(self, limit: int) -> Batch:
         options = self._options(limit)
-        batch = consumer_of(Kernel(self.jvm), self.source, self.output, options).claim()
+        batch = consumer_of(Kernel(ports_of(self.jvm)), self.source, self.output, options).claim()
         self.dead.append(batch)
         batch.consumer.kernel.heartbeats.stop(batch.consumer.working_set.layout, batch.run)
         return batch

@@ -15,7 +15,7 @@ import pytest
 from kernel.commits import COMMITS, EVERY, OPERATIONS
 from kernel.servers import MetastoreServer
 from kernel.support import Picture, assert_nothing_orphaned, assert_whole, picture, settled
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 _TESTS = Path(__file__).parents[1]
 _WORKER_SECONDS = 120
@@ -107,7 +107,7 @@ class Expectations:
     def __getitem__(self, kind: str) -> Pictures:
         if kind not in self._pictures:
             steps: list[str] = []
-            kernel = Kernel(self._jvm, step=steps.append)
+            kernel = Kernel(ports_of(self._jvm), step=steps.append)
             name = TableName("default", f"expected{len(self._pictures)}")
             EVERY[kind].prepare(kernel, name)
             old = picture(kernel, name)

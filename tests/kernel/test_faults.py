@@ -20,7 +20,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import LakemergeError, StorageError
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import vacuum
 
 _RUNS = 100
@@ -51,7 +51,7 @@ class LoseReply:
 def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jvm, name: TableName) -> None:
     """Each run is a commit with calls that fail before they are made, then recovery without faults."""
     dice = Dice(seed, probability)
-    sound = Kernel(jvm)
+    sound = Kernel(ports_of(jvm))
     chain = Chain(sound, name, seed, partitioned=partitioned)
     failed: Counter[str] = Counter()
     for _ in range(_RUNS // 2):
@@ -61,7 +61,7 @@ def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jv
         files = HookedFileSystem(jvm, before=dice.storage)
         acknowledged = None
         try:
-            acknowledged = change.run(Kernel(jvm, metastore=metastore, files=files))
+            acknowledged = change.run(Kernel(ports_of(jvm, metastore=metastore, files=files)))
         except LakemergeError:
             failed[change.kind] += 1
         assert sound.exists(name)
@@ -88,7 +88,7 @@ def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jv
 )
 def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:
     """One metastore call of a commit after the other loses its reply."""
-    sound = Kernel(jvm)
+    sound = Kernel(ports_of(jvm))
     chain = Chain(sound, name, partitioned=partitioned)
     lost_replies: list[str] = []
     for number in itertools.count(1):
@@ -96,7 +96,7 @@ def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: 
         version = settled(sound, name).version
         loser = LoseReply(number)
         metastore = HookedMetastore(jvm, after=loser)
-        acknowledged = change.run(Kernel(jvm, metastore=metastore))
+        acknowledged = change.run(Kernel(ports_of(jvm, metastore=metastore)))
         assert acknowledged == version + 1, f"after the lost reply of {loser.call}"
         assert settled(sound, name).version == version + 1
         assert picture(sound, name) == change.picture
@@ -119,14 +119,14 @@ def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: 
 )
 def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
     """One write to the metastore after the other loses its reply, each on a table of its own."""
-    sound = Kernel(jvm)
+    sound = Kernel(ports_of(jvm))
     commit = (COMMITS | OPERATIONS)[kind]
     expected = None
     for number in itertools.count(0):
         name = TableName("default", f"lost_{kind.replace('-', '_')}_{number}")
         commit.prepare(sound, name)
         loser = LoseReply(number, METASTORE_WRITES)
-        commit.run(Kernel(jvm, metastore=HookedMetastore(jvm, after=loser)), name)
+        commit.run(Kernel(ports_of(jvm, metastore=HookedMetastore(jvm, after=loser))), name)
         if number == 0:
             expected = picture(sound, name)
         assert picture(sound, name) == expected, f"after the lost reply of {loser.call}"
@@ -139,7 +139,7 @@ def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
 
 def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
     """When nothing answers any more after a claim, giving up must not delete what it may need."""
-    sound = Kernel(jvm)
+    sound = Kernel(ports_of(jvm))
     chain = Chain(sound, name)
     change = chain.draw("swap")
     silent = False
@@ -153,7 +153,7 @@ def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
     hooked = HookedMetastore(jvm, after=after)
     hooked.compares = True
     with pytest.raises(LakemergeError):
-        change.run(Kernel(jvm, metastore=hooked))
+        change.run(Kernel(ports_of(jvm, metastore=hooked)))
     sound.recover(name)
     assert picture(sound, name) == change.picture
     assert_whole(sound, name)
@@ -167,9 +167,9 @@ def test_an_abort_that_cannot_delete_ends_all_the_same(jvm: Jvm, name: TableName
         if broken and call == "delete":
             raise StorageError(expected="to delete", found="an injected fault", action="None.")
 
-    sound = Kernel(jvm)
+    sound = Kernel(ports_of(jvm))
     create(sound, name, {"p=1": ["a"]})
-    txn = Kernel(jvm, files=HookedFileSystem(jvm, before=before)).begin(name, "merge")
+    txn = Kernel(ports_of(jvm, files=HookedFileSystem(jvm, before=before))).begin(name, "merge")
     stage(sound, txn, {"p=1": ["b"]})
     broken = True
     txn.abort()

@@ -15,14 +15,13 @@ from kernel.support import (
     locations,
     make_plain,
     merge,
-    raw_partition,
     rows_of,
     settled,
     stage,
 )
 from lakemerge.errors import CommitConflict, ForeignWrite, UnsupportedTable
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName
-from lakemerge.kernel.definition import fields, move
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
+from lakemerge.kernel.definition import moved, stored_as, with_parameters
 from lakemerge.kernel.operations import history
 
 ROWS = {"p=1": ["a1"], "p=2": ["a2"]}
@@ -64,13 +63,10 @@ def relocate(kernel: Kernel, name: TableName) -> None:
     kernel.files.write_text(f"{location}/foreign.orc", "foreign")
     table = kernel.table(name)
     if table.partitioned:
-        raw = raw_partition(kernel, name, "p=1")
-        move(raw.getSd(), location)
-        kernel.metastore.alter_partitions(name, [raw])
+        (partition,) = kernel.metastore.partitions(name, ["p=1"])
+        kernel.metastore.alter_partitions(name, [moved(partition, location)])
     else:
-        raw = table.raw.deepCopy()
-        move(raw.getSd(), location)
-        kernel.metastore.alter_table(name, raw)
+        kernel.metastore.alter_table(name, moved(table, location))
 
 
 Write = Callable[[Kernel, TableName], None]
@@ -163,7 +159,7 @@ def test_the_policy_fail_refuses_and_changes_nothing(
 ) -> None:
     write, rows = prepare(kernel, name, shape, kind)
     write(kernel, name)
-    txn = Kernel(jvm, Settings(on_foreign_write="fail")).begin(name, "merge")
+    txn = Kernel(ports_of(jvm), Settings(on_foreign_write="fail")).begin(name, "merge")
     with pytest.raises(ForeignWrite, match="on_foreign_write: adopt"):
         txn.read()
     txn.abort()
@@ -171,11 +167,9 @@ def test_the_policy_fail_refuses_and_changes_nothing(
     assert rows_of(kernel, name) == rows
 
 
-def test_columns_added_by_another_program_are_taken_in(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
+def test_columns_added_by_another_program_are_taken_in(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, ROWS)
-    raw = kernel.table(name).raw.deepCopy()
-    raw.getSd().setCols(fields(jvm, WIDER_COLUMNS))
-    kernel.metastore.alter_table(name, raw)
+    kernel.metastore.alter_table(name, stored_as(kernel.table(name), WIDER_COLUMNS, "orc"))
     txn = kernel.begin(name, "merge")
     txn.read(["p=1"])
     assert txn.base is not None
@@ -205,17 +199,15 @@ def test_a_plain_table_is_adopted_as_it_is(
 def test_two_adopt_at_once(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
     make_plain(kernel, name, ROWS)
     table = kernel.table(name)
-    assert kernel.foreign.adopt(table, {})
-    assert not Kernel(jvm).foreign.adopt(table, {})
+    assert kernel.foreign.adopt(table)
+    assert not Kernel(ports_of(jvm)).foreign.adopt(table)
     assert kernel.open(name).version == 0
     assert_whole(kernel, name)
 
 
 def test_what_is_no_plain_table_is_left_alone(kernel: Kernel, name: TableName) -> None:
     make_plain(kernel, name, ROWS)
-    raw = kernel.table(name).raw.deepCopy()
-    raw.putToParameters("table_type", "ICEBERG")
-    kernel.metastore.alter_table(name, raw)
+    kernel.metastore.alter_table(name, with_parameters(kernel.table(name), {"table_type": "ICEBERG"}))
     before = kernel.table(name)
     with pytest.raises(UnsupportedTable, match="iceberg"):
         kernel.begin(name, "merge")

@@ -28,7 +28,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import ClaimHeld, CommitConflict
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.operations import vacuum
 
@@ -82,7 +82,9 @@ def paused(
     jvm: Jvm, name: TableName, pause: Pause, commit: Callable[[Kernel, TableName], int] = swap
 ) -> Iterator[Future[int]]:
     """A writer that stands still at a point of its commit and gives no sign of life; then it goes on."""
-    writer = Kernel(jvm, step=pause.at_step, metastore=HookedMetastore(jvm, before=pause.before_call))
+    writer = Kernel(
+        ports_of(jvm, metastore=HookedMetastore(jvm, before=pause.before_call)), step=pause.at_step
+    )
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(commit, writer, name)
         try:
@@ -177,7 +179,7 @@ def test_a_late_append_whose_writer_dies_is_put_right_by_recover(
 
     def commit(_: Kernel, table: TableName) -> int:
         doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
-        return append(Kernel(jvm, metastore=doomed), table, {"p=1": ["late"]})
+        return append(Kernel(ports_of(jvm, metastore=doomed)), table, {"p=1": ["late"]})
 
     with paused(jvm, name, pause, commit) as late:
         append(kernel, name, {"p=1": ["newest"]})
@@ -212,7 +214,7 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
 
     def commit(writer: Kernel, table: TableName) -> int:
         doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
-        return swap(Kernel(jvm, metastore=doomed), table)
+        return swap(Kernel(ports_of(jvm, metastore=doomed)), table)
 
     with paused(jvm, name, pause, commit) as late:
         expected = build_on(kernel, name)
@@ -283,12 +285,12 @@ def test_a_writer_on_another_machine_has_its_lease(jvm: Jvm, kernel: Kernel, nam
 
     lease = 4
     with pytest.raises(Died):
-        swap(Kernel(jvm, Settings(lease_seconds=lease), step=die), name)
+        swap(Kernel(ports_of(jvm), Settings(lease_seconds=lease), step=die), name)
     heartbeat_of_another_machine(kernel, name)
     start = time.monotonic()
     with pytest.raises(ClaimHeld):
-        Kernel(jvm, Settings(claim_timeout=0.2)).open(name)
-    assert Kernel(jvm, Settings(claim_timeout=60)).open(name).version == 2
+        Kernel(ports_of(jvm), Settings(claim_timeout=0.2)).open(name)
+    assert Kernel(ports_of(jvm), Settings(claim_timeout=60)).open(name).version == 2
     assert time.monotonic() - start > lease - 1
     assert rows_of(kernel, name) == {"p=1": ["late"], "p=2": ["old"], "p=new": ["late"]}
 
@@ -337,7 +339,7 @@ def test_vacuum_keeps_what_is_committed_while_it_looks(
         if listings == call and txn.state == "open":
             txn.commit()
 
-    vacuuming = Kernel(jvm, files=HookedFileSystem(jvm, before=commit_before))
+    vacuuming = Kernel(ports_of(jvm, files=HookedFileSystem(jvm, before=commit_before)))
     vacuum(vacuuming, name, retention=NO_RETENTION, dry_run=False)
     assert txn.state == "committed"
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}

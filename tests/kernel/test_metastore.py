@@ -7,8 +7,9 @@ import pytest
 from kernel.faults import DeafMetastore, HookedDeafMetastore, HookedMetastore, lost
 from kernel.support import assert_whole, create, merge, rows_of, settled
 from lakemerge.errors import ClaimHeld, CommitConflict, MetastoreError
-from lakemerge.kernel import Jvm, Kernel, Metastore, Settings, TableName
-from lakemerge.kernel.definition import VERSION
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
+from lakemerge.kernel.definition import VERSION, with_parameters
+from lakemerge.kernel.jvm import HiveMetastore
 from lakemerge.kernel.metastore import Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.names import escape, partition_name, partition_values
 
@@ -58,7 +59,7 @@ def test_every_value_survives_a_commit(kernel: Kernel, name: TableName) -> None:
 def test_compare_and_swap_is_found(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"": ["a"]})
     before = kernel.table(name)
-    assert Metastore(jvm).probe_compare_and_swap(name)
+    assert HiveMetastore(jvm).probe_compare_and_swap(name)
     assert kernel.table(name) == before
 
 
@@ -71,21 +72,20 @@ def test_a_metastore_that_does_not_compare_is_found(jvm: Jvm, kernel: Kernel, na
 
 def test_compare_and_swap_refuses_another_value(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"": ["a"]})
-    raw = kernel.table(name).raw.deepCopy()
-    raw.putToParameters(VERSION, "99")
+    other = with_parameters(kernel.table(name), {VERSION: "99"})
     with pytest.raises(ValueChanged):
-        kernel.metastore.alter_table(name, raw, expected=(VERSION, "7"))
+        kernel.metastore.alter_table(name, other, expected=(VERSION, "7"))
     assert settled(kernel, name).version == 1
 
 
 def test_locks_stand_in_for_compare_and_swap(
     jvm: Jvm, name: TableName, caplog: pytest.LogCaptureFixture
 ) -> None:
-    deaf = Kernel(jvm, metastore=DeafMetastore(jvm))
+    deaf = Kernel(ports_of(jvm, metastore=DeafMetastore(jvm)))
     create(deaf, name, {"p=1": ["a"], "p=2": ["b"]})
     assert merge(deaf, name, {"p=1": ["a2"]}) == 2
     assert "HIVE-26882" in caplog.text
-    other = Kernel(jvm, metastore=DeafMetastore(jvm))
+    other = Kernel(ports_of(jvm, metastore=DeafMetastore(jvm)))
     txn = deaf.begin(name, "merge")
     txn.read(["p=2"])
     assert merge(other, name, {"p=2": ["b2"]}) == 3
@@ -98,10 +98,10 @@ def test_locks_stand_in_for_compare_and_swap(
     assert_whole(deaf, name)
 
 
-def locks_of(kernel: Kernel, name: TableName) -> int:
+def locks_of(jvm: Jvm, name: TableName) -> int:
     """How many locks the metastore knows of on a table."""
-    request = kernel.metastore.jvm.api.ShowLocksRequest()
-    locks = kernel.metastore._client().showLocks(request).getLocks()
+    request = jvm.api.ShowLocksRequest()
+    locks = HiveMetastore(jvm)._client().showLocks(request).getLocks()
     return sum(str(lock.getTablename()) == name.name for lock in locks)
 
 
@@ -116,12 +116,12 @@ def test_lost_replies_under_locks(call: str, jvm: Jvm, kernel: Kernel, name: Tab
             losses -= 1
             raise lost(call)
 
-    locking = Kernel(jvm, metastore=HookedDeafMetastore(jvm, after=after))
+    locking = Kernel(ports_of(jvm, metastore=HookedDeafMetastore(jvm, after=after)))
     assert merge(locking, name, {"": ["b"]}) == 2
     assert losses == 0
     assert rows_of(kernel, name) == {"": ["b"]}
     assert settled(kernel, name).version == 2
-    assert locks_of(kernel, name) == 0
+    assert locks_of(jvm, name) == 0
 
 
 def test_a_lock_held_by_another_is_waited_for_and_named(
@@ -130,14 +130,14 @@ def test_a_lock_held_by_another_is_waited_for_and_named(
     monkeypatch.setattr("lakemerge.kernel.versions._LOCK_SECONDS", 1.0)
     create(kernel, name, {"": ["a"]})
     held = kernel.metastore.lock(name, user="another", host="elsewhere")
-    locking = Kernel(jvm, Settings(claim_timeout=3), metastore=DeafMetastore(jvm))
+    locking = Kernel(ports_of(jvm, metastore=DeafMetastore(jvm)), Settings(claim_timeout=3))
     try:
         with pytest.raises(ClaimHeld, match="lock"):
             merge(locking, name, {"": ["b"]})
     finally:
         kernel.metastore.unlock(held)
     assert settled(kernel, name).version == 1
-    assert locks_of(kernel, name) == 0
+    assert locks_of(jvm, name) == 0
     assert merge(locking, name, {"": ["b"]}) == 2
 
 
@@ -169,7 +169,7 @@ def test_an_unreachable_metastore_is_named(jvm: Jvm, name: TableName) -> None:
     conf.set("hive.metastore.connect.retries", "1")
     conf.set("hive.metastore.client.connect.retry.delay", "0s")
     with pytest.raises(MetastoreError, match=r"thrift://localhost:1.*Start it"):
-        Metastore(Jvm(jvm.gateway, conf)).get_table(name)
+        HiveMetastore(Jvm(jvm.gateway, conf)).get_table(name)
 
 
 def test_a_refusal_tells_its_kind(kernel: Kernel) -> None:

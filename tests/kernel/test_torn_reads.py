@@ -22,13 +22,14 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import CorruptTable
-from lakemerge.kernel import Jvm, Kernel, Metastore, TableName
-from lakemerge.kernel.definition import TRANSACTION, VERSION
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+from lakemerge.kernel.definition import TRANSACTION, VERSION, with_parameters
+from lakemerge.kernel.jvm import HiveMetastore
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.state import look_at, state_of
 
 
-class TearingMetastore(Metastore):
+class TearingMetastore(HiveMetastore):
     """One of its reads of a table mixes what it was with what it is."""
 
     def __init__(self, jvm: Jvm, before: HiveTable, part: str, at: int) -> None:
@@ -48,25 +49,20 @@ class TearingMetastore(Metastore):
         if self._reads_left != -1 or now is None:
             return now
         part = self._part
-        raw = now.raw.deepCopy()
         if part == "columns":
-            raw.getSd().setCols(self._before.raw.getSd().getCols())
-            return replace(now, columns=self._before.columns, raw=raw)
+            return replace(now, storage=replace(now.storage, columns=self._before.columns))
         if part == "location":
-            raw.getSd().setLocation(self._before.location)
-            return replace(now, location=self._before.location, raw=raw)
+            return replace(now, storage=replace(now.storage, location=self._before.location))
         parameters = dict(now.parameters)
         if self._before.parameters.get(part) is None:
-            raw.getParameters().remove(part)
             del parameters[part]
         else:
-            raw.putToParameters(part, self._before.parameters[part])
             parameters[part] = self._before.parameters[part]
-        return replace(now, parameters=parameters, raw=raw)
+        return replace(now, parameters=parameters)
 
 
 def tearing(jvm: Jvm, before: HiveTable, part: str, at: int) -> Kernel:
-    return Kernel(jvm, metastore=TearingMetastore(jvm, before, part, at))
+    return Kernel(ports_of(jvm, metastore=TearingMetastore(jvm, before, part, at)))
 
 
 @pytest.mark.parametrize("at", range(3))
@@ -120,9 +116,7 @@ def test_an_adoption_is_not_repeated(jvm: Jvm, kernel: Kernel, name: TableName) 
 def test_what_stays_so_is_corrupt(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"p=1": ["a"]})
     merge(kernel, name, {"p=1": ["b"]})
-    raw = kernel.table(name).raw.deepCopy()
-    raw.putToParameters(VERSION, "7")
-    kernel.metastore.alter_table(name, raw)
+    kernel.metastore.alter_table(name, with_parameters(kernel.table(name), {VERSION: "7"}))
     with pytest.raises(CorruptTable, match="7"):
         kernel.begin(name, "merge")
     assert rows_of(kernel, name) == {"p=1": ["b"]}

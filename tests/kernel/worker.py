@@ -14,7 +14,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway
 
 from kernel.commits import EVERY
 from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite, die
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 
 def connect(conf: dict[str, str], gateway: list[Any] | None) -> Jvm:
@@ -34,9 +34,11 @@ def main(job: dict[str, Any]) -> None:
     jvm = connect(job["conf"], job["gateway"])
     killer = KillAfterWrite(job["write"] or 0)
     kernel = Kernel(
-        jvm,
-        metastore=HookedMetastore(jvm, after=killer.metastore),
-        files=HookedFileSystem(jvm, after=killer.storage),
+        ports_of(
+            jvm,
+            metastore=HookedMetastore(jvm, after=killer.metastore),
+            files=HookedFileSystem(jvm, after=killer.storage),
+        ),
         step=lambda step: die() if step == job["step"] else None,
     )
     EVERY[job["kind"]].run(kernel, TableName("default", job["table"]))

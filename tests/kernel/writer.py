@@ -15,7 +15,7 @@ from typing import Any
 from kernel.faults import DeafMetastore
 from kernel.support import append, stage
 from lakemerge.errors import CommitConflict
-from lakemerge.kernel import Jvm, Kernel, TableName, Transaction
+from lakemerge.kernel import Jvm, Kernel, TableName, Transaction, ports_of
 
 SHARED = ("p=0", "p=1")
 
@@ -73,7 +73,7 @@ def write(kernel: Kernel, job: dict[str, Any], writer: int) -> dict[str, Any]:
 
 def main(job: dict[str, Any]) -> None:
     jvm = Jvm.launch(job["conf"])
-    kernel = Kernel(jvm, metastore=DeafMetastore(jvm) if job["deaf"] else None)
+    kernel = Kernel(ports_of(jvm, metastore=DeafMetastore(jvm) if job["deaf"] else None))
     with ThreadPoolExecutor(len(job["writers"])) as pool:
         done = list(pool.map(lambda writer: write(kernel, job, writer), job["writers"]))
     print(json.dumps(done))

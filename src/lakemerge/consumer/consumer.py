@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,9 +26,9 @@ from lakemerge.consumer.working_set import (
 )
 from lakemerge.errors import ConsumerExpired, SourceRewritten
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.layout import new_transaction_id
 from lakemerge.kernel.operations import history
 from lakemerge.kernel.pins import Pin, remove_pin, set_pin
+from lakemerge.kernel.system import new_transaction_id
 
 Policy = Literal["reprocess", "append_only", "ignore"]
 # So many processed partitions are still shown.
@@ -117,7 +116,7 @@ class Consumer:
             return known, look(self.kernel, self.source, known.position, known.source_id)
         sight = look(self.kernel, self.source, None, None)
         start = sight.positions[0] if sight.positions else None
-        return Progress(uuid.uuid4().hex, sight.source_id, start), sight
+        return Progress(self.kernel.host.token(), sight.source_id, start), sight
 
     def holds(self, row: Row) -> bool:
         """Whether a run has this partition in progress and may go on."""
@@ -140,7 +139,7 @@ class Consumer:
         Raises:
             ConsumerExpired, SourceRewritten, TableNotFound, UnsupportedTable: nothing was taken.
         """
-        run = new_transaction_id()
+        run = new_transaction_id(self.kernel.clock, self.kernel.host)
         layout = self.working_set.layout
         taken: list[Batch] = []
 
@@ -315,7 +314,7 @@ class Consumer:
         position = sight.positions[0] if sight.positions else None
         if version is not None:
             position = _version_of(self.kernel, self.source, version)
-        progress = Progress(uuid.uuid4().hex, sight.source_id, position)
+        progress = Progress(self.kernel.host.token(), sight.source_id, position)
         self._commit({self.key: progress}, "reset consumer")
         self.working_set.update(lambda contents: self._with_begun(contents.with_rows(self.key, {}), progress))
         self.pin(progress)
@@ -350,7 +349,7 @@ class Consumer:
             return
         state = self.kernel.peek(self.source)
         if state is not None:
-            expiry = datetime.datetime.now(datetime.timezone.utc) + self.options.pin
+            expiry = self.kernel.clock.now() + self.options.pin
             pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))
             set_pin(self.kernel.files, state.layout, pin)
 

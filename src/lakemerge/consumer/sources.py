@@ -182,9 +182,7 @@ def _plain(kernel: Kernel, table: HiveTable) -> Sight:
 
 def _location(table: HiveTable) -> str:
     """Where an unpartitioned table's files are: of one made with USING, Spark keeps that among the serde's."""
-    parameters = table.raw.getSd().getSerdeInfo().getParameters()
-    path = parameters.get("path") if parameters else None
-    return str(path) if path else table.location
+    return table.storage.serde_parameters.get("path") or table.location
 
 
 def _readable_format(table: HiveTable) -> str:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import tenacity
-
 from lakemerge.consumer.progress import Key
 from lakemerge.errors import CommitConflict, LakemergeError
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
@@ -21,6 +19,7 @@ from lakemerge.kernel.definition import TEXT
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.operations import drop, vacuum
+from lakemerge.kernel.retries import retried
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -145,14 +144,15 @@ class WorkingSet:
         Returns:
             What it holds then.
         """
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(CommitConflict),
-            wait=tenacity.wait_random_exponential(multiplier=0.05, max=2),
-            stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
-            reraise=True,
+        return retried(
+            self._kernel.clock,
+            self._kernel.host,
+            lambda: self._update(change),
+            CommitConflict,
+            first=0.05,
+            longest=2,
+            seconds=self._kernel.settings.claim_timeout,
         )
-        result: Contents = retrying(self._update, change)
-        return result
 
     def _update(self, change: Callable[[Contents], Contents]) -> Contents:
         transaction = self._begin()

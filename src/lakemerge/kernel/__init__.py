@@ -1,18 +1,20 @@
 """The commit kernel: versions of plain Hive tables, published by moving locations.
 
-It knows neither dbt nor Spark SQL; it needs a JVM with Hadoop's and Hive's client classes.
+It knows neither dbt nor Spark SQL, and of the outside world only its ports.
 """
 
 from lakemerge.kernel.definition import TableDefinition
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.jvm import Jvm
+from lakemerge.kernel.filesystem import FileEntry, FileSystem
+from lakemerge.kernel.jvm import Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel, Settings
 from lakemerge.kernel.manifest import Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, HiveTable, Metastore
 from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.transaction import Transaction
 
 __all__ = [
+    "FileEntry",
     "FileSystem",
     "HiveColumn",
     "HiveTable",
@@ -21,8 +23,10 @@ __all__ = [
     "Manifest",
     "Metastore",
     "PartitionState",
+    "Ports",
     "Settings",
     "TableDefinition",
     "TableName",
     "Transaction",
+    "ports_of",
 ]

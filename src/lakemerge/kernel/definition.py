@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from lakemerge.errors import UnsupportedTable
-from lakemerge.kernel.jvm import Jvm
-from lakemerge.kernel.metastore import HiveColumn, HiveTable
+from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Storage
 from lakemerge.kernel.names import TableName
+
+Row = TypeVar("Row", HiveTable, HivePartition)
 
 #: ``12`` when settled; ``13:<txn>`` while version 13 is claimed.
 VERSION = "lakemerge.version"
@@ -96,13 +97,13 @@ def file_format_of(table: HiveTable) -> str:
         UnsupportedTable: the table has another format.
     """
     for name, known in FORMATS.items():
-        if table.serde == known.serde:
+        if table.storage.serde == known.serde:
             return name
-    if table.serde == _TEXT_FORMAT.serde and VERSION in table.parameters:
+    if table.storage.serde == _TEXT_FORMAT.serde and VERSION in table.parameters:
         return TEXT
     raise UnsupportedTable(
         expected=f"{table.name} to be a plain ORC or Parquet table",
-        found=f"a table read by {table.serde or 'no serde'}",
+        found=f"a table read by {table.storage.serde or 'no serde'}",
         action="Copy its rows to a table of ORC or Parquet first; lakemerge leaves this one alone.",
     )
 
@@ -138,91 +139,82 @@ def _foreign_kind(table: HiveTable) -> str:
     tracked = parameters.get("spark.sql.partitionprovider") == "catalog"
     if provider in FORMATS and table.partitioned and not tracked:
         return "a Spark data source table whose partitions are not in the metastore"
-    if table.raw.getSd().getNumBuckets() > 0:
+    if table.storage.buckets > 0:
         return "a bucketed table"
     if "spark.sql.sources.schema.numbucketcols" in parameters:
         return "a table bucketed by Spark"
     return ""
 
 
-def new_table(jvm: Jvm, definition: TableDefinition, root: str, location: str) -> Any:
-    """A Java ``Table`` of this definition, not yet in the metastore."""
-    raw = jvm.api.Table()
-    raw.setDbName(definition.name.schema)
-    raw.setTableName(definition.name.name)
-    raw.setTableType("EXTERNAL_TABLE" if definition.external else "MANAGED_TABLE")
-    raw.setOwner(definition.owner)
-    raw.setSd(jvm.api.StorageDescriptor())
-    serde = jvm.api.SerDeInfo()
-    serde.setParameters({"serialization.format": "1"})
-    raw.getSd().setSerdeInfo(serde)
-    raw.getSd().setBucketCols([])
-    raw.getSd().setSortCols([])
-    raw.getSd().setParameters({})
-    raw.getSd().setNumBuckets(-1)
-    raw.getSd().setLocation(location)
-    raw.setPartitionKeys(fields(jvm, definition.partition_columns))
-    set_storage(raw.getSd(), fields(jvm, definition.columns), definition.file_format)
+def new_table(definition: TableDefinition, root: str, location: str) -> HiveTable:
+    """The row of a table of this definition, not yet in the metastore."""
     parameters = {**definition.parameters, ROOT: root}
     if definition.commit_column:
         parameters[COMMIT_COLUMN] = definition.commit_column
     if definition.external:
         parameters["EXTERNAL"] = "TRUE"
-    raw.setParameters(parameters)
-    return raw
+    storage = Storage(location=location, serde_parameters={"serialization.format": "1"})
+    table = HiveTable(
+        name=definition.name,
+        kind="EXTERNAL_TABLE" if definition.external else "MANAGED_TABLE",
+        storage=storage,
+        partition_columns=definition.partition_columns,
+        parameters=parameters,
+        owner=definition.owner,
+    )
+    return stored_as(table, definition.columns, definition.file_format)
 
 
-def fields(jvm: Jvm, columns: Sequence[HiveColumn]) -> Any:
-    """A Java list of ``FieldSchema``."""
-    java_list = jvm.java.java.util.ArrayList()
-    for column in columns:
-        java_list.add(jvm.api.FieldSchema(column.name, column.type, column.comment or None))
-    return java_list
+def new_partition(table: HiveTable, values: Sequence[str], location: str) -> HivePartition:
+    """The row of a partition of this table, not yet in the metastore."""
+    return moved(HivePartition(tuple(values), table.storage), location)
 
 
-def set_storage(storage: Any, columns: Any, file_format: str) -> None:
-    """Give a table's or a partition's ``StorageDescriptor`` columns (made by :func:`fields`) and a format."""
+def stored_as(row: Row, columns: Sequence[HiveColumn], file_format: str) -> Row:
+    """A row of a table or a partition with these columns and this format."""
     chosen = storage_of(file_format)
-    storage.setCols(columns)
-    storage.setInputFormat(chosen.input_format)
-    storage.setOutputFormat(chosen.output_format)
-    storage.getSerdeInfo().setSerializationLib(chosen.serde)
+    storage = replace(
+        row.storage,
+        columns=tuple(columns),
+        input_format=chosen.input_format,
+        output_format=chosen.output_format,
+        serde=chosen.serde,
+    )
+    return replace(row, storage=storage)
 
 
-def set_statistics(
-    raw: Any,
-    present: Iterable[str],
-    *,
-    files: int,
-    size: int,
-    rows: int | None = None,
-    with_spark: bool = False,
-) -> None:
-    """Replace the statistics in a table's or a partition's parameters; those not known are removed.
+def with_statistics(
+    row: Row, *, files: int, size: int, rows: int | None = None, with_spark: bool = False
+) -> Row:
+    """A row with these statistics among its parameters; those not known are removed.
 
     Args:
-        present: the names of the parameters that it has.
         with_spark: also write Spark's own keys, which its optimizer takes the size from.
     """
-    parameters = raw.getParameters()
-    for key in present:
-        if key in _STATISTICS or key.startswith(_SPARK_STATISTICS):
-            parameters.remove(key)
-    parameters.put("numFiles", str(files))
-    parameters.put("totalSize", str(size))
+    parameters = {
+        key: value
+        for key, value in row.parameters.items()
+        if key not in _STATISTICS and not key.startswith(_SPARK_STATISTICS)
+    }
+    parameters |= {"numFiles": str(files), "totalSize": str(size)}
     if with_spark:
-        parameters.put(f"{_SPARK_STATISTICS}totalSize", str(size))
+        parameters[f"{_SPARK_STATISTICS}totalSize"] = str(size)
         if rows is not None:
-            parameters.put(f"{_SPARK_STATISTICS}numRows", str(rows))
+            parameters[f"{_SPARK_STATISTICS}numRows"] = str(rows)
+    return replace(row, parameters=parameters)
 
 
-def move(storage: Any, location: str) -> None:
-    """Point a ``StorageDescriptor`` to another directory."""
-    storage.setLocation(location)
-    # where Spark keeps the location of tables made with USING
-    parameters = storage.getSerdeInfo().getParameters()
-    if parameters and parameters.containsKey("path"):
-        parameters.put("path", location)
+def with_parameters(row: Row, parameters: Mapping[str, str]) -> Row:
+    """A row with these parameters besides its own."""
+    return replace(row, parameters={**row.parameters, **parameters})
+
+
+def moved(row: Row, location: str) -> Row:
+    """A row that points to another directory."""
+    serde = row.storage.serde_parameters
+    if "path" in serde:  # where Spark keeps the location of tables made with USING
+        serde = {**serde, "path": location}
+    return replace(row, storage=replace(row.storage, location=location, serde_parameters=serde))
 
 
 def same_keys(one: Sequence[HiveColumn], other: Sequence[HiveColumn]) -> bool:
@@ -239,9 +231,7 @@ def needs_new_row(before: Sequence[HiveColumn], after: Sequence[HiveColumn]) -> 
     return any(one.type != other.type for one, other in zip(before, after, strict=False))
 
 
-def forget_spark_schema(raw: Any) -> None:
-    """Drop Spark's own copy of the schema, which it would otherwise believe over the metastore's columns."""
-    parameters = raw.getParameters()
-    for key in [str(key) for key in parameters]:
-        if key.startswith(_SPARK_SCHEMA):
-            parameters.remove(key)
+def without_spark_schema(table: HiveTable) -> HiveTable:
+    """A row without Spark's own copy of the schema, which it would otherwise believe over the metastore's columns."""
+    kept = {key: value for key, value in table.parameters.items() if not key.startswith(_SPARK_SCHEMA)}
+    return replace(table, parameters=kept)

@@ -1,27 +1,16 @@
-"""Files through Hadoop's ``FileSystem``, so that HDFS and object stores work as local files do."""
+"""The port to files: what the kernel asks of a file system, in Python's own values."""
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
-import re
-import threading
-from collections.abc import Callable, Iterator
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from py4j.protocol import Py4JNetworkError
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, java_exception
-
-T = TypeVar("T")
-
-_CHUNK = 4096
-_STATUS = re.compile(
-    r"FileStatus\{path=(?P<path>[^;]*); isDirectory=(?P<directory>true|false);"
-    r"(?: length=(?P<length>\d+);[^{}]*?)? modification_time=(?P<modified>\d+);"
-)
 
 
 @dataclass(frozen=True)
@@ -50,88 +39,44 @@ class Fingerprint:
     digest: str
 
 
-class FileSystem:
-    """Hadoop file systems, found by each path's own scheme."""
+class FileSystem(ABC):
+    """File systems, found by each path's own scheme; safe for threads.
 
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
-        self._roots: dict[str, Any] = {}
-        self._lock = threading.Lock()
-
-    def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
-        """Run one call on the path's file system. Tests override this to fail calls."""
-        try:
-            java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
-            return action(self._of(path, java_path), java_path)
-        except JAVA_ERRORS as error:
-            kind, text = java_exception(error)
-            if kind == "FileNotFoundException":
-                raise FileNotFoundError(path) from error
-            raise StorageError(
-                expected=f"to {call} {path}",
-                found=f"{kind}: {text}",
-                action="Check the path, its permissions and the space left, and run again.",
-            ) from error
-        except Py4JNetworkError as error:
-            raise StorageError(
-                expected=f"to {call} {path}",
-                found=f"that Java has ended: {error}",
-                action="See its log for why, and run again.",
-            ) from error
-
-    def _of(self, path: str, java_path: Any) -> Any:
-        scheme, found, rest = path.partition("://")
-        root = f"{scheme}://{rest.partition('/')[0]}" if found else path.partition(":")[0]
-        with self._lock:
-            if root not in self._roots:
-                self._roots[root] = java_path.getFileSystem(self.jvm.hadoop_conf)
-            return self._roots[root]
+    Every call but :meth:`read_text` of a file that is not there raises ``StorageError`` where it fails.
+    """
 
     # -- reading -------------------------------------------------------------------------------
 
+    @abstractmethod
     def qualify(self, path: str) -> str:
         """The path as a full URI: ``/a`` becomes ``file:/a``."""
-        return self._invoke("qualify", path, lambda system, where: str(system.makeQualified(where)))
 
-    def exists(self, path: str) -> bool:
-        return self._invoke("look for", path, lambda system, where: bool(system.exists(where)))
+    @abstractmethod
+    def exists(self, path: str) -> bool: ...
 
+    @abstractmethod
     def list(self, path: str) -> list[FileEntry]:
         """What a directory holds, not recursive; empty where there is no directory."""
-        try:
-            return self._invoke("list", path, lambda system, where: self._entries(system.listStatus(where)))
-        except FileNotFoundError:
-            return []
 
+    @abstractmethod
     def glob(self, pattern: str) -> builtins.list[FileEntry]:
         """What a pattern of Hadoop's (``/landing/*/{a,b}-*.csv``) or a plain path matches; empty for nothing."""
-        return self._invoke(
-            "look for",
-            pattern,
-            lambda system, where: self._entries(found) if (found := system.globStatus(where)) else [],
-        )
 
-    def _entries(self, statuses: Any) -> builtins.list[FileEntry]:
-        """The entries of a Java array of ``FileStatus``.
+    @abstractmethod
+    def read_text(self, path: str) -> str:
+        """A whole UTF-8 file. Raises FileNotFoundError where there is none."""
 
-        Their common text is read where it has the form that it has in Hadoop 3: one round trip for a directory
-        instead of six for each file in it. Any other form is noticed, and then they are asked one by one.
-        """
-        count = len(statuses)
-        text = str(self.jvm.java.org.apache.commons.lang3.ArrayUtils.toString(statuses))
-        matches = list(_STATUS.finditer(text))
-        if len(matches) != count or text.count("modification_time=") != count:
-            return [_entry(status) for status in statuses]
-        return [
-            FileEntry(
-                path=match["path"],
-                name=match["path"].rpartition("/")[2],
-                size=int(match["length"] or 0),
-                modified=int(match["modified"]),
-                is_directory=match["directory"] == "true",
-            )
-            for match in matches
-        ]
+    @abstractmethod
+    def first_line(self, path: str, delimiter: bytes = b"\n") -> bytes:
+        """The bytes before the first delimiter of a file, decompressed by the codec of its name."""
+
+    @abstractmethod
+    def last_bytes(self, path: str, size: int, count: int) -> bytes:
+        """The last bytes of a file of so many bytes."""
+
+    @abstractmethod
+    def is_compressed(self, path: str) -> bool:
+        """Whether the file is read through a codec, by its name."""
 
     def walk(self, path: str) -> Iterator[FileEntry]:
         """All files below a directory."""
@@ -164,102 +109,29 @@ class FileSystem:
             else:
                 yield f"{prefix}{entry.name}", entry
 
-    def read_text(self, path: str) -> str:
-        """A whole UTF-8 file. Raises FileNotFoundError where there is none."""
-
-        def read(system: Any, where: Any) -> str:
-            stream = system.open(where)
-            try:
-                utf8 = self.jvm.java.java.nio.charset.StandardCharsets.UTF_8
-                return str(self.jvm.java.org.apache.commons.io.IOUtils.toString(stream, utf8))
-            finally:
-                stream.close()
-
-        return self._invoke("read", path, read)
-
-    def first_line(self, path: str, delimiter: bytes = b"\n") -> bytes:
-        """The bytes before the first delimiter of a file, decompressed by the codec of its name."""
-
-        def read(system: Any, where: Any) -> bytes:
-            stream = self._decompressed(system.open(where), where)
-            try:
-                return _until(delimiter, lambda: bytes(stream.readNBytes(_CHUNK)))
-            finally:
-                stream.close()
-
-        return self._invoke("read", path, read)
-
-    def last_bytes(self, path: str, size: int, count: int) -> bytes:
-        """The last bytes of a file of so many bytes."""
-
-        def read(system: Any, where: Any) -> bytes:
-            stream = system.open(where)
-            try:
-                stream.seek(max(0, size - count))
-                return bytes(stream.readNBytes(count))
-            finally:
-                stream.close()
-
-        return self._invoke("read", path, read)
-
-    def is_compressed(self, path: str) -> bool:
-        """Whether Hadoop reads the file through a codec, by its name."""
-        return self._invoke("look at", path, lambda _, where: self._codec(where) is not None)
-
-    def _codec(self, where: Any) -> Any:
-        factory = self.jvm.java.org.apache.hadoop.io.compress.CompressionCodecFactory(self.jvm.hadoop_conf)
-        return factory.getCodec(where)
-
-    def _decompressed(self, stream: Any, where: Any) -> Any:
-        codec = self._codec(where)
-        return stream if codec is None else codec.createInputStream(stream)
+    def now(self, folder: str) -> int:
+        """This moment by the clock of a folder's file system, in milliseconds since 1970: of a file written now."""
+        probe = f"{folder}/.now-{uuid.uuid4().hex}"
+        self.write_text(probe, "")
+        try:
+            return next(entry.modified for entry in self.list(folder) if probe.endswith(f"/{entry.name}"))
+        finally:
+            with contextlib.suppress(StorageError):  # a probe left behind is hidden and harmless
+                self.delete(probe)
 
     # -- writing -------------------------------------------------------------------------------
 
+    @abstractmethod
     def write_text(self, path: str, text: str) -> None:
         """Write a whole UTF-8 file, replacing one of that name."""
 
-        def write(system: Any, where: Any) -> None:
-            stream = system.create(where, True)
-            try:
-                stream.write(text.encode())
-            finally:
-                stream.close()
+    @abstractmethod
+    def make_directory(self, path: str) -> None: ...
 
-        self._invoke("write", path, write)
-
-    def make_directory(self, path: str) -> None:
-        self._invoke("make", path, lambda system, where: system.mkdirs(where))
-
+    @abstractmethod
     def delete(self, path: str) -> None:
         """Remove a file, or a directory with all that is in it; no error where there is none."""
-        self._invoke("delete", path, lambda system, where: system.delete(where, True))
 
+    @abstractmethod
     def copy(self, source: str, target: str) -> None:
         """Copy one file."""
-
-        def run(system: Any, where: Any) -> None:
-            target_path = self.jvm.java.org.apache.hadoop.fs.Path(target)
-            self.jvm.java.org.apache.hadoop.fs.FileUtil.copy(
-                system, where, self._of(target, target_path), target_path, False, self.jvm.hadoop_conf
-            )
-
-        self._invoke("copy", source, run)
-
-
-def _until(delimiter: bytes, read: Callable[[], bytes]) -> bytes:
-    found = b""
-    while delimiter not in found and (chunk := read()):
-        found += chunk
-    return found.partition(delimiter)[0]
-
-
-def _entry(status: Any) -> FileEntry:
-    path = status.getPath()
-    return FileEntry(
-        path=str(path),
-        name=str(path.getName()),
-        size=int(status.getLen()),
-        modified=int(status.getModificationTime()),
-        is_directory=bool(status.isDirectory()),
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,13 +16,15 @@ from lakemerge.kernel.definition import (
     check_supported,
     file_format_of,
 )
-from lakemerge.kernel.filesystem import FileSystem, Fingerprint
-from lakemerge.kernel.layout import Layout, new_transaction_id
+from lakemerge.kernel.filesystem import Fingerprint
+from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
-from lakemerge.kernel.metastore import HiveTable, Metastore
+from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import partition_name
+from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.system import new_transaction_id, timestamp
 from lakemerge.kernel.versions import Versions
 
 _LOG = logging.getLogger("lakemerge")
@@ -50,14 +51,21 @@ class Foreign:
     """Looks for what lakemerge did not write, and takes it in."""
 
     def __init__(
-        self, metastore: Metastore, files: FileSystem, versions: Versions, heartbeats: Heartbeats
+        self, ports: Ports, versions: Versions, heartbeats: Heartbeats, writer: Mapping[str, str]
     ) -> None:
-        self._metastore = metastore
-        self._files = files
+        """
+        Args:
+            writer: who takes in, for the manifests.
+        """
+        self._metastore = ports.metastore
+        self._files = ports.files
+        self._clock = ports.clock
+        self._host = ports.host
         self._versions = versions
         self._heartbeats = heartbeats
+        self._writer = writer
 
-    def adopt(self, table: HiveTable, writer: Mapping[str, str]) -> bool:
+    def adopt(self, table: HiveTable) -> bool:
         """Make a plain table's present state its version 0. Nothing of it is moved.
 
         Returns:
@@ -76,10 +84,10 @@ class Foreign:
         layout = Layout(table.location)
         names = self._metastore.partition_names(table.name) if table.partitioned else [WHOLE_TABLE]
         manifest = Manifest(
-            txn=new_transaction_id(),
+            txn=new_transaction_id(self._clock, self._host),
             version=0,
             parent=None,
-            table_id=uuid.uuid4().hex,
+            table_id=self._host.token(),
             operation="adopt",
             columns=table.columns,
             partition_columns=table.partition_columns,
@@ -87,19 +95,18 @@ class Foreign:
             partitions=self._look(table, layout, names),
             written=(),
             removed=(),
-            committed_at=_now(),
-            writer=writer,
+            committed_at=timestamp(self._clock),
+            writer=self._writer,
         )
         self._files.write_text(layout.manifest_of(manifest.txn), manifest.to_json())
-        raw = table.raw.deepCopy()
         # Spark's own description of the table would hide what the metastore says from now on
-        parameters = raw.getParameters()
-        for key in [str(key) for key in parameters]:
-            if key.startswith(("spark.sql.sources.", "spark.sql.partitionProvider")):
-                parameters.remove(key)
+        parameters = {
+            key: value
+            for key, value in table.parameters.items()
+            if not key.startswith(("spark.sql.sources.", "spark.sql.partitionProvider"))
+        }
         done = self._versions.adopt(
-            table.name,
-            raw,
+            replace(table, parameters=parameters),
             {VERSION: "0", TRANSACTION: manifest.txn, ROOT: layout.root, TABLE_ID: manifest.table_id},
         )
         if done:
@@ -138,9 +145,7 @@ class Foreign:
             | set(found.absent)
         )
 
-    def take_in(
-        self, state: TableState, found: Found, changed: list[str], policy: Policy, writer: Mapping[str, str]
-    ) -> bool:
+    def take_in(self, state: TableState, found: Found, changed: list[str], policy: Policy) -> bool:
         """Commit what other programs did as a version of its own, marked ``foreign``.
 
         Returns:
@@ -162,7 +167,7 @@ class Foreign:
         partitions.update(found.present)
         manifest = replace(
             parent,
-            txn=new_transaction_id(),
+            txn=new_transaction_id(self._clock, self._host),
             version=state.version + 1,
             parent=parent.txn,
             operation="foreign",
@@ -170,11 +175,11 @@ class Foreign:
             partitions=partitions,
             written=tuple(part for part in changed if part in found.present),
             removed=found.absent,
-            committed_at=_now(),
+            committed_at=timestamp(self._clock),
             metrics={},
             # what is known of the rows is no longer so
             properties={},
-            writer=writer,
+            writer=self._writer,
         )
         self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
         try:
@@ -213,9 +218,3 @@ class Foreign:
         """A directory as a manifest describes it."""
         mark = self._files.fingerprint(location)
         return PartitionState(layout.relative(location), mark.files, mark.bytes, mark.digest)
-
-
-def _now() -> str:
-    import datetime
-
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

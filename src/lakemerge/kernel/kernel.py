@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-import os
-import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import tenacity
-
 from lakemerge.errors import ClaimHeld, LakemergeError, TableNotFound
 from lakemerge.kernel.definition import TableDefinition, check_supported, same_keys
-from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.foreign import Foreign, Policy
-from lakemerge.kernel.jvm import Jvm
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HiveTable, Metastore
+from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import RollForward
 from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.transaction import Transaction
@@ -50,31 +46,25 @@ def _no_step(_: str) -> None:
 
 
 class Kernel:
-    """Commits to plain Hive tables. One for each JVM; safe for threads."""
+    """Commits to plain Hive tables. One for each process; safe for threads."""
 
     def __init__(
-        self,
-        jvm: Jvm,
-        settings: Settings | None = None,
-        *,
-        metastore: Metastore | None = None,
-        files: FileSystem | None = None,
-        step: Callable[[str], None] = _no_step,
+        self, ports: Ports, settings: Settings | None = None, *, step: Callable[[str], None] = _no_step
     ) -> None:
         """
         Args:
-            metastore, files: other ones than the plain, for tests that make calls fail.
             step: called with the name of each step of a commit when it is done, for tests that kill there.
         """
         self.settings = settings or Settings()
-        self.metastore = metastore or Metastore(jvm)
-        self.files = files or FileSystem(jvm)
+        self.metastore, self.files, self.row_files = ports.metastore, ports.files, ports.row_files
+        self.clock, self.host = ports.clock, ports.host
         self.step = step
-        self.versions = Versions(self.metastore)
-        self.heartbeats = Heartbeats(self.files, self.settings.lease_seconds)
-        self.foreign = Foreign(self.metastore, self.files, self.versions, self.heartbeats)
-        self.roll_forward = RollForward(self.metastore, self.files, self.versions, step)
-        self.writer = {"host": platform.node(), "pid": str(os.getpid()), **self.settings.writer}
+        self.versions = Versions(ports)
+        self.heartbeats = Heartbeats(ports, self.settings.lease_seconds)
+        owner = self.host.owner()
+        self.writer = {"host": owner.host, "pid": str(owner.pid), **self.settings.writer}
+        self.foreign = Foreign(ports, self.versions, self.heartbeats, self.writer)
+        self.roll_forward = RollForward(ports, self.versions, step)
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -107,13 +97,15 @@ class Kernel:
 
     def settled(self, name: TableName) -> tuple[TableState, Manifest]:
         """As :meth:`open`, with the manifest of the settled version."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(ClaimHeld),
-            stop=tenacity.stop_after_delay(self.settings.claim_timeout),
-            wait=tenacity.wait_random_exponential(multiplier=0.02, max=1),
-            reraise=True,
+        return retried(
+            self.clock,
+            self.host,
+            lambda: self._settled(name),
+            ClaimHeld,
+            first=0.02,
+            longest=1,
+            seconds=self.settings.claim_timeout,
         )
-        return retrying(self._settled, name)
 
     def _settled(self, name: TableName) -> tuple[TableState, Manifest]:
         while True:
@@ -121,7 +113,7 @@ class Kernel:
             if sight is None:
                 self._rebuild(name)
             elif sight.state is None or sight.manifest is None:
-                self.foreign.adopt(sight.table, self.writer)
+                self.foreign.adopt(sight.table)
             elif sight.state.claim is None:
                 check_supported(sight.table)
                 return sight.state, sight.manifest
@@ -214,7 +206,7 @@ class Kernel:
             if not changed and same_schema:
                 return state, frozenset(seen)
             policy = self.settings.on_foreign_write
-            if self.foreign.take_in(state, found, changed, policy, self.writer):
+            if self.foreign.take_in(state, found, changed, policy):
                 seen |= set(changed)
             state, manifest = self.settled(name)
 

@@ -18,19 +18,11 @@
 
 from __future__ import annotations
 
-import datetime
-import uuid
 from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
 #: The kinds of side data, each with a folder of its name.
 SIDECARS = ("ledger", "consumed", "files", "offsets", "quarantine")
-
-
-def new_transaction_id() -> str:
-    """A unique id that sorts roughly by time; the time in it is for people and decides nothing."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
 
 
 @dataclass(frozen=True)

@@ -5,91 +5,63 @@ Its time of change is the file system's own, so no two machines' clocks are comp
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import os
-import platform
 import threading
-from pathlib import Path
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.system import Owner
 
 _LOG = logging.getLogger("lakemerge")
-# The transactions that are open in this process, whichever kernel they belong to.
-_OPEN_HERE: set[str] = set()
-
-
-def _start_of(pid: int) -> str:
-    """When a process of this machine started, so that a pid used again is not mistaken for it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def _machine() -> str:
-    """The boot and pid namespace of this process; empty where the system does not tell."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
-    except OSError:
-        return ""
 
 
 class Heartbeats:
     """Keeps the heartbeat files of this process's open transactions fresh."""
 
-    def __init__(self, files: FileSystem, lease_seconds: float) -> None:
-        self._files = files
+    def __init__(self, ports: Ports, lease_seconds: float) -> None:
+        self._files = ports.files
+        self._clock = ports.clock
+        self._host = ports.host
         self._lease = lease_seconds
         self._open: set[str] = set()
         self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._beating = False
 
     def start(self, layout: Layout, txn: str) -> None:
         """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`."""
         path = layout.heartbeat_of(txn)
-        _OPEN_HERE.add(txn)
+        self._host.open_here.add(txn)
         try:
             self._beat(path)
         except StorageError:
-            _OPEN_HERE.discard(txn)
+            self._host.open_here.discard(txn)
             raise
         with self._lock:
             self._open.add(path)
-            if self._thread is None or not self._thread.is_alive():
-                self._wake.clear()
-                self._thread = threading.Thread(target=self._run, name="lakemerge-heartbeat", daemon=True)
-                self._thread.start()
+            begins, self._beating = not self._beating, True
+        if begins:
+            self._clock.repeat(self._lease / 3, self._beat_all, "lakemerge-heartbeat")
 
     def stop(self, layout: Layout, txn: str) -> None:
         """End a transaction's heartbeat and remove its file."""
         path = layout.heartbeat_of(txn)
-        with self._lock:
-            self._open.discard(path)
-        _OPEN_HERE.discard(txn)
-        try:
-            self._files.delete(path)
-        except StorageError as error:
-            # the commit itself is over, and a file that stays is found dead by lakemerge_recover
-            _LOG.warning("A heartbeat could not be removed: %s", error)
+        self._open.discard(path)
+        self._host.open_here.discard(txn)
+        self._remove(path)
 
-    def _run(self) -> None:
-        while not self._wake.wait(self._lease / 3):
-            with self._lock:
-                paths = sorted(self._open)
-                if not paths:
-                    self._thread = None
-                    return
-            for path in paths:
-                # under the lock, so that a heartbeat that was stopped is not written once more
-                with self._lock:
-                    if path in self._open:
-                        self._beat_quietly(path)
+    def _beat_all(self) -> bool:
+        """Write all heartbeats once more; false, and the last time, when there are none."""
+        with self._lock:
+            paths = sorted(self._open)
+            self._beating = bool(paths)
+        for path in paths:
+            if path in self._open:
+                self._beat_quietly(path)
+                if path not in self._open:  # stopped while it was being written
+                    self._remove(path)
+        return bool(paths)
 
     def _beat_quietly(self, path: str) -> None:
         try:
@@ -97,40 +69,38 @@ class Heartbeats:
         except StorageError as error:
             _LOG.warning("A heartbeat could not be written: %s", error)
 
+    def _remove(self, path: str) -> None:
+        try:
+            self._files.delete(path)
+        except StorageError as error:
+            # the commit itself is over, and a file that stays is found dead by lakemerge_recover
+            _LOG.warning("A heartbeat could not be removed: %s", error)
+
     def _beat(self, path: str) -> None:
-        pid = os.getpid()
-        owner = {"host": platform.node(), "pid": pid, "started": _start_of(pid), "machine": _machine()}
-        self._files.write_text(path, json.dumps(owner))
+        self._files.write_text(path, json.dumps(self._host.owner().to_json()))
 
     def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
         """Whether the writer of a transaction may still be at work.
 
-        Of this process it is known; a writer on this very machine is looked up by its pid; of others the
-        heartbeat's age decides.
+        Of this process that is known. Of others: not one that is gone from this very machine, nor one that has been
+        silent for longer than the lease, be it here or elsewhere. One that is only slow is fenced when it goes on.
         """
-        if txn in _OPEN_HERE:
+        if txn in self._host.open_here:
             return True
         path = layout.heartbeat_of(txn)
         try:
-            owner = json.loads(self._files.read_text(path))
+            owner = Owner.from_json(json.loads(self._files.read_text(path)))
         except FileNotFoundError:
             return False
-        except (ValueError, StorageError):
-            owner = {}  # being rewritten at this moment (Hadoop then finds a wrong checksum): its age decides
-        if owner.get("machine") and owner["machine"] == _machine():
-            if owner["pid"] == os.getpid():
+        except (ValueError, KeyError, TypeError, StorageError):
+            pass  # being rewritten at this moment (Hadoop then finds a wrong checksum): its age decides
+        else:
+            if self._host.is_gone(owner):
                 return False
-            return bool(owner["started"]) and _start_of(owner["pid"]) == owner["started"]
         return self._age(layout, txn) <= lease_seconds
 
     def _age(self, layout: Layout, txn: str) -> float:
         """Seconds since the last heartbeat, by the file system's clock."""
-        probe = f"{layout.open}/.now-{os.getpid()}-{threading.get_ident()}"
-        self._files.write_text(probe, "")
-        try:
-            times = {entry.name: entry.modified for entry in self._files.list(layout.open)}
-        finally:
-            with contextlib.suppress(StorageError):  # a probe left behind is hidden and harmless
-                self._files.delete(probe)
-        now = times[probe.rpartition("/")[2]]
+        now = self._files.now(layout.open)
+        times = {entry.name: entry.modified for entry in self._files.list(layout.open)}
         return (now - times.get(txn, 0)) / 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -81,7 +80,7 @@ def vacuum(
     # what was idle before the versions are read belongs to one of them or to none
     idle = _idle(kernel, kernel.open(name).layout)
     state = kernel.open(name)
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = kernel.clock.now()
     kept: list[Manifest] = []
     expired: list[Manifest] = []
     superseded = now
@@ -171,14 +170,7 @@ def _txn_of(entry: FileEntry) -> str:
 
 def _oldest_allowed(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> int:
     """The time, in the file system's milliseconds, before which what is not referenced may go."""
-    probe = f"{layout.commits}/.now-{uuid.uuid4().hex}"
-    kernel.files.write_text(probe, "")
-    try:
-        now = next(
-            entry.modified for entry in kernel.files.list(layout.commits) if probe.endswith(entry.name)
-        )
-    finally:
-        kernel.files.delete(probe)
+    now = kernel.files.now(layout.commits)
     return now - int(retention.total_seconds() * 1000)
 
 

@@ -8,11 +8,10 @@ commit, by its writer or by whoever rolls it forward, and every step of that may
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from lakemerge.errors import UnsupportedTable
-from lakemerge.kernel.definition import TableDefinition, move, new_table
+from lakemerge.kernel.definition import ROOT, TableDefinition, moved, new_partition, new_table
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
@@ -133,11 +132,11 @@ class Publisher:
         if not (fresh or gone or astray) or not still_newest():
             return False
         if not gone and not astray:
-            self._metastore.add_partitions([_partition(self._metastore, table, t, wanted[t]) for t in fresh])
+            self._metastore.add_partitions(name, [new_partition(table, [txn], wanted[txn]) for txn in fresh])
             return True
         empty = layout.empty_of(manifest.txn)
         self._files.make_directory(empty)
-        self._metastore.add_partitions([_partition(self._metastore, table, txn, empty) for txn in fresh])
+        self._metastore.add_partitions(name, [new_partition(table, [txn], empty) for txn in fresh])
         self._swap(name, {**wanted, **dict.fromkeys(gone, empty)}, still_newest)
         for txn in gone:
             if still_newest():
@@ -147,10 +146,8 @@ class Publisher:
     def _swap(self, name: TableName, locations: dict[str, str], still_newest: Callable[[], bool]) -> None:
         """Move all partitions by one call, so that no record is seen twice or not at all."""
         rows = self._metastore.partitions(name, [partition_name([KEY.name], [txn]) for txn in locations])
-        for row in rows:
-            move(row.raw.getSd(), locations[row.values[0]])
         if still_newest():
-            self._metastore.alter_partitions(name, [row.raw for row in rows])
+            self._metastore.alter_partitions(name, [moved(row, locations[row.values[0]]) for row in rows])
 
     def _create(self, published: PublishedKind, name: TableName, layout: Layout, manifest: Manifest) -> None:
         kind = next(kind for kind, known in PUBLISHED.items() if known is published)
@@ -163,10 +160,10 @@ class Publisher:
             external=True,
             parameters={PUBLISHED_OF: manifest.table_id, "comment": published.comment},
         )
-        raw = new_table(self._metastore.jvm, definition, layout.root, location)
-        raw.getParameters().remove("lakemerge.root")
+        table = new_table(definition, layout.root, location)
+        parameters = {key: value for key, value in table.parameters.items() if key != ROOT}
         try:
-            self._metastore.create_table(raw)
+            self._metastore.create_table(replace(table, parameters=parameters))
         except Refused as error:
             if error.kind != "AlreadyExistsException":
                 raise
@@ -202,14 +199,3 @@ def check_own(table: HiveTable) -> None:
 
 def _is_astray(row: HivePartition, location: str) -> bool:
     return normal(row.location) != normal(location)
-
-
-def _partition(metastore: Metastore, table: HiveTable, txn: str, location: str) -> Any:
-    raw = metastore.jvm.api.Partition()
-    raw.setDbName(table.name.schema)
-    raw.setTableName(table.name.name)
-    raw.setValues([txn])
-    raw.setParameters({})
-    raw.setSd(table.raw.getSd().deepCopy())
-    raw.getSd().setLocation(location)
-    return raw

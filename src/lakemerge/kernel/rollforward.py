@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.definition import (
@@ -19,20 +18,21 @@ from lakemerge.kernel.definition import (
     TRANSACTION,
     VERSION,
     TableDefinition,
-    fields,
-    move,
+    moved,
     needs_new_row,
+    new_partition,
     new_table,
     same_keys,
-    set_statistics,
-    set_storage,
     storage_of,
+    stored_as,
+    with_parameters,
+    with_statistics,
 )
-from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HivePartition, HiveTable, Metastore, Refused, ReplyLost
+from lakemerge.kernel.metastore import HivePartition, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
+from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuild, Rebuilds
 from lakemerge.kernel.staging import only_adds
@@ -49,19 +49,14 @@ _SENDS = 4
 class RollForward:
     """Finishes claimed commits of partitioned tables."""
 
-    def __init__(
-        self,
-        metastore: Metastore,
-        files: FileSystem,
-        versions: Versions,
-        step: Callable[[str], None],
-    ) -> None:
-        self._metastore = metastore
-        self._files = files
+    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+        self._metastore = ports.metastore
+        self._files = ports.files
+        self._clock = ports.clock
         self._versions = versions
         self._step = step
-        self.rebuilds = Rebuilds(metastore, files)
-        self.publisher = Publisher(metastore, files)
+        self.rebuilds = Rebuilds(ports.metastore, ports.files)
+        self.publisher = Publisher(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -115,17 +110,16 @@ class RollForward:
         Returns:
             False when not all of them were new: somebody else has registered some, or the claim was lost.
         """
-        raws = []
+        rows = []
         for partition in manifest.written:
             state = manifest.partitions[partition]
-            raw = self._new_partition(table, partition, layout.absolute(state.location))
-            set_statistics(raw, (), files=state.files, size=state.bytes)
-            raws.append(raw)
+            row = new_partition(table, partition_values(partition), layout.absolute(state.location))
+            rows.append(with_statistics(row, files=state.files, size=state.bytes))
         if not self._still_holds_claim(table.name, manifest):
             return False
-        added = self._send(lambda: self._metastore.add_partitions(raws))
+        added = self._send(lambda: self._metastore.add_partitions(table.name, rows))
         self._step("swapped")
-        return added == len(raws)
+        return added == len(rows)
 
     def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
         """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
@@ -139,7 +133,7 @@ class RollForward:
             self._files.make_directory(empty)
         self._send(
             lambda: self._metastore.add_partitions(
-                [self._new_partition(table, partition, empty) for partition in fresh]
+                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]
             )
         )
         self._step("registered")
@@ -186,22 +180,22 @@ class RollForward:
         if parent.columns != manifest.columns:
             names = sorted(set(manifest.partitions) | set(locations))
         found = self._metastore.partitions(name, names)
-        columns = fields(self._metastore.jvm, manifest.columns)
         serde = storage_of(manifest.file_format).serde
+        rows = []
         for row in found:
             partition = _partition_of(row, manifest)
-            if row.serde != serde or not same_keys(row.columns, manifest.columns):
-                set_storage(row.raw.getSd(), columns, manifest.file_format)
+            if row.storage.serde != serde or not same_keys(row.storage.columns, manifest.columns):
+                row = stored_as(row, manifest.columns, manifest.file_format)
             if partition in locations:
-                move(row.raw.getSd(), locations[partition])
                 state = manifest.partitions.get(partition)
                 files, size = (state.files, state.bytes) if state else (0, 0)
-                set_statistics(row.raw, row.parameters, files=files, size=size)
+                row = with_statistics(moved(row, locations[partition]), files=files, size=size)
+            rows.append(row)
         # the fence: a writer that was taken for dead must not move what others have moved since
         if not self._still_holds_claim(name, manifest):
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
-        self._send(lambda: self._metastore.alter_partitions(name, [row.raw for row in found]))
+        self._send(lambda: self._metastore.alter_partitions(name, rows))
         return True
 
     def _settle(self, name: TableName, manifest: Manifest) -> None:
@@ -240,9 +234,9 @@ class RollForward:
             self._send(lambda: self._metastore.drop_table(name))
             self._step("row dropped")
         assert rebuild is not None, "a table that is missing is only rolled forward with its rebuild"
-        raw = self._rebuilt_row(name, rebuild, layout, manifest)
+        row = self._rebuilt_row(name, rebuild, layout, manifest)
         try:
-            self._send(lambda: self._metastore.create_table(raw))
+            self._send(lambda: self._metastore.create_table(row))
         except Refused as error:
             if error.kind != "AlreadyExistsException":
                 raise
@@ -250,7 +244,9 @@ class RollForward:
         made = self._metastore.get_table(name)
         return made if made is not None and self._holds_claim(made, manifest) else None
 
-    def _rebuilt_row(self, name: TableName, rebuild: Rebuild, layout: Layout, manifest: Manifest) -> Any:
+    def _rebuilt_row(
+        self, name: TableName, rebuild: Rebuild, layout: Layout, manifest: Manifest
+    ) -> HiveTable:
         definition = TableDefinition(
             name=name,
             columns=manifest.columns,
@@ -262,18 +258,15 @@ class RollForward:
         location = layout.root
         if not manifest.partition_columns:
             location = layout.absolute(manifest.partitions[""].location)
-        raw = new_table(self._metastore.jvm, definition, layout.root, location)
-        parameters = raw.getParameters()
-        for key, value in rebuild.parameters.items():
-            if not key.startswith("spark.sql."):
-                parameters.put(key, value)
-        parameters.put(VERSION, f"{manifest.version}:{manifest.txn}")
-        parameters.put(TRANSACTION, manifest.parent or manifest.txn)
-        parameters.put(TABLE_ID, manifest.table_id)
-        set_statistics(
-            raw, rebuild.parameters, files=manifest.total_files, size=manifest.total_bytes, with_spark=True
-        )
-        return raw
+        row = new_table(definition, layout.root, location)
+        kept = {key: value for key, value in rebuild.parameters.items() if not key.startswith("spark.sql.")}
+        own = {
+            VERSION: f"{manifest.version}:{manifest.txn}",
+            TRANSACTION: manifest.parent or manifest.txn,
+            TABLE_ID: manifest.table_id,
+        }
+        row = with_parameters(row, {**kept, **own})
+        return with_statistics(row, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -281,7 +274,7 @@ class RollForward:
         The metastore cannot compare before it moves partitions, so between the fence and the move a pause
         longer than the lease remains; the newest manifest says where each partition belongs.
         """
-        deadline = time.monotonic() + manifest.lease_seconds
+        deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
             sight = look_at(self._metastore, self._files, name)
             if sight is None or sight.state is None or sight.manifest is None:
@@ -289,9 +282,11 @@ class RollForward:
             state, newest = sight.state, sight.manifest
             if state.table_id != manifest.table_id or state.txn == manifest.txn:
                 return
-            if state.claim is None or time.monotonic() > deadline:
+            if state.claim is None or self._clock.monotonic() > deadline:
                 break
-            time.sleep(0.1)  # its swap may come before the repair or after it: wait until it is settled
+            self._clock.sleep(
+                0.1
+            )  # its swap may come before the repair or after it: wait until it is settled
         self.repair(state, manifest.touched, restore=manifest.removed)
         self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
@@ -320,13 +315,14 @@ class RollForward:
                 and location != normal(state.layout.absolute(known.location))
                 and state.layout.owns(location)
             ):
-                move(row.raw.getSd(), state.layout.absolute(known.location))
-                astray.append(row.raw)
+                astray.append(moved(row, state.layout.absolute(known.location)))
             elif not known and state.is_stray(location):
                 strays.append(row.values)
         missing = [
-            self._new_partition(
-                state.table, partition, state.layout.absolute(manifest.partitions[partition].location)
+            new_partition(
+                state.table,
+                partition_values(partition),
+                state.layout.absolute(manifest.partitions[partition].location),
             )
             for partition in restore
             if partition in manifest.partitions and partition not in found
@@ -337,7 +333,7 @@ class RollForward:
         if astray or missing or strays:
             count = len(astray) + len(missing) + len(strays)
             _LOG.warning("%s: %d partitions were those of a superseded commit; put right", name, count)
-            self._send(lambda: self._metastore.add_partitions(missing))
+            self._send(lambda: self._metastore.add_partitions(name, missing))
             self._send(lambda: self._metastore.alter_partitions(name, astray))
             for values in strays:
                 self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
@@ -358,16 +354,6 @@ class RollForward:
             table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
-
-    def _new_partition(self, table: HiveTable, partition: str, location: str) -> Any:
-        raw = self._metastore.jvm.api.Partition()
-        raw.setDbName(table.name.schema)
-        raw.setTableName(table.name.name)
-        raw.setValues(partition_values(partition))
-        raw.setParameters({})
-        raw.setSd(table.raw.getSd().deepCopy())
-        raw.getSd().setLocation(location)
-        return raw
 
     def _send(self, write: Callable[[], T]) -> T:
         """Send an idempotent write again until an answer comes."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-
-import tenacity
 
 from lakemerge.errors import (
     CommitConflict,
@@ -26,21 +22,23 @@ from lakemerge.kernel.definition import (
     TRANSACTION,
     VERSION,
     TableDefinition,
-    fields,
-    forget_spark_schema,
-    move,
+    moved,
     new_table,
-    set_statistics,
-    set_storage,
+    stored_as,
+    with_parameters,
+    with_statistics,
+    without_spark_schema,
 )
-from lakemerge.kernel.layout import SIDECARS, Layout, new_transaction_id
+from lakemerge.kernel.layout import SIDECARS, Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
-from lakemerge.kernel.metastore import HiveColumn, Refused, ReplyLost
+from lakemerge.kernel.metastore import HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
+from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.staging import partitions_of_version, staged_partitions, state_after
 from lakemerge.kernel.state import TableState, look_at, read_manifest
+from lakemerge.kernel.system import new_transaction_id, timestamp
 from lakemerge.kernel.versions import LostRace, lost_race
 
 if TYPE_CHECKING:
@@ -69,8 +67,8 @@ class Transaction:
         base: Manifest | None,
         definition: TableDefinition | None,
     ) -> None:
-        self.txn = new_transaction_id()
-        self._table_id = uuid.uuid4().hex  # of the table that this transaction makes, if it makes one
+        self.txn = new_transaction_id(kernel.clock, kernel.host)
+        self._table_id = kernel.host.token()  # of the table that this transaction makes, if it makes one
         self.name = name
         self.operation = operation
         self.base = base
@@ -246,14 +244,16 @@ class Transaction:
         self._require_open()
         self._beat()
         self._kernel.step("staged")
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(LostRace),
-            wait=tenacity.wait_random_exponential(multiplier=0.01, max=0.5),
-            stop=tenacity.stop_after_delay(self._kernel.settings.claim_timeout),
-            reraise=True,
-        )
         try:
-            manifest = retrying(self._create if self._table is None else self._claim)
+            manifest = retried(
+                self._kernel.clock,
+                self._kernel.host,
+                self._create if self._table is None else self._claim,
+                LostRace,
+                first=0.01,
+                longest=0.5,
+                seconds=self._kernel.settings.claim_timeout,
+            )
         except BaseException:
             if self._in_doubt:
                 self.state = "in doubt"
@@ -266,14 +266,17 @@ class Transaction:
 
     def _finish(self, manifest: Manifest) -> None:
         """Roll the claimed version forward; every step of it may be done again."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((StorageError, MetastoreError)),
-            stop=tenacity.stop_after_attempt(4),
-            wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
-            reraise=True,
-        )
         try:
-            retrying(self._kernel.roll_forward.run, self.name, self.layout, manifest)
+            retried(
+                self._kernel.clock,
+                self._kernel.host,
+                lambda: self._kernel.roll_forward.run(self.name, self.layout, manifest),
+                StorageError,
+                MetastoreError,
+                first=0.1,
+                longest=2,
+                attempts=4,
+            )
         except LakemergeError as error:
             raise CommitUnfinished(
                 expected=f"to finish version {manifest.version} of {self.name}, which is claimed and stands",
@@ -323,25 +326,15 @@ class Transaction:
         # the settled transaction's id moves with the version, so a claim leaves it alone
         parameters = {VERSION: value, **({TRANSACTION: self.txn} if whole else {})}
 
-        def change(raw: Any) -> None:
-            for key, text in self._parameters.items():
-                raw.putToParameters(key, text)
+        def change(table: HiveTable) -> HiveTable:
+            table = with_parameters(table, self._parameters)
             if rebuilt:
-                return
+                return table
             if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
-                set_storage(raw.getSd(), fields(self._kernel.metastore.jvm, manifest.columns), self._format)
-                forget_spark_schema(raw)
+                table = without_spark_schema(stored_as(table, manifest.columns, self._format))
             if whole:
-                move(raw.getSd(), self.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
-            rows = manifest.properties.get("rows")
-            set_statistics(
-                raw,
-                state.table.parameters,
-                files=manifest.total_files,
-                size=manifest.total_bytes,
-                rows=rows,
-                with_spark=True,
-            )
+                table = moved(table, self.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
+            return self._with_statistics(table, manifest)
 
         if whole:
             self._kernel.metastore.delete_table_column_statistics(self.name)
@@ -365,20 +358,26 @@ class Transaction:
             location = self.layout.absolute(manifest.partitions[WHOLE_TABLE].location)
         else:
             self._kernel.files.make_directory(location)
-        raw = new_table(self._kernel.metastore.jvm, self._definition, self.layout.root, location)
+        table = new_table(self._definition, self.layout.root, location)
         value = "1" if not self._keys else f"1:{self.txn}"
         own = {VERSION: value, TRANSACTION: self.txn, TABLE_ID: manifest.table_id, ROOT: self.layout.root}
-        for key, text in {**self._parameters, **own}.items():
-            raw.putToParameters(key, text)
-        rows = manifest.properties.get("rows")
-        files, size = manifest.total_files, manifest.total_bytes
-        set_statistics(raw, (), files=files, size=size, rows=rows, with_spark=True)
+        table = self._with_statistics(with_parameters(table, {**self._parameters, **own}), manifest)
         self._in_doubt = True
         try:
-            self._kernel.metastore.create_table(raw)
+            self._kernel.metastore.create_table(table)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(error, manifest)
         return manifest
+
+    @staticmethod
+    def _with_statistics(table: HiveTable, manifest: Manifest) -> HiveTable:
+        return with_statistics(
+            table,
+            files=manifest.total_files,
+            size=manifest.total_bytes,
+            rows=manifest.properties.get("rows"),
+            with_spark=True,
+        )
 
     def _resolve_creation(self, error: LakemergeError, manifest: Manifest) -> None:
         """Whether a creation that ended in an error has happened all the same."""
@@ -477,7 +476,7 @@ class Transaction:
             partitions=partitions,
             written=tuple(sorted(written)),
             removed=tuple(sorted(removed - {WHOLE_TABLE})),
-            committed_at=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            committed_at=timestamp(self._kernel.clock),
             metrics=dict(self.metrics),
             properties=united_properties(self.properties, self.base, None if self.replaces_all else parent),
             sidecars=self._united_sidecars(parent),

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import getpass
 import logging
-import platform
 import threading
-import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from lakemerge.errors import ClaimHeld
-from lakemerge.kernel.definition import VERSION
-from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.definition import TRANSACTION, VERSION, with_parameters
+from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports import Ports
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
@@ -25,8 +22,10 @@ _LOCK_SECONDS = 60.0
 class Versions:
     """Moves version parameters on, one writer at a time."""
 
-    def __init__(self, metastore: Metastore) -> None:
-        self._metastore = metastore
+    def __init__(self, ports: Ports) -> None:
+        self._metastore = ports.metastore
+        self._clock = ports.clock
+        self._host = ports.host
         self._lock = threading.Lock()
 
     def advance(
@@ -34,14 +33,14 @@ class Versions:
         name: TableName,
         expected: str,
         parameters: Mapping[str, str],
-        change: Callable[[Any], None] | None = None,
+        change: Callable[[HiveTable], HiveTable] | None = None,
     ) -> bool:
         """Set table parameters, ``lakemerge.version`` among them, if the version is still the expected one.
 
         Args:
             expected: the version parameter's value that allows the change.
             parameters: what to set, with values that no other writer sets (they tell a lost reply's outcome).
-            change: further changes of the Java ``Table``, in the same call.
+            change: further changes of the table's row, in the same call.
 
         Returns:
             Whether the table now has these parameters by this call (or by another process's equal one).
@@ -52,13 +51,9 @@ class Versions:
                 return False
             if table.parameters.get(VERSION) != expected:
                 return all(table.parameters.get(key) == value for key, value in parameters.items())
-            raw = table.raw.deepCopy()
-            for key, value in parameters.items():
-                raw.putToParameters(key, value)
-            if change:
-                change(raw)
+            row = change(table) if change else table
             try:
-                self._alter(name, raw, (VERSION, expected))
+                self._alter(name, with_parameters(row, parameters), (VERSION, expected))
                 return True
             except (ReplyLost, ValueChanged):
                 continue  # it may have succeeded, or another writer was first: look again
@@ -68,25 +63,25 @@ class Versions:
             action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
         )
 
-    def adopt(self, name: TableName, raw: Any, parameters: Mapping[str, str]) -> bool:
+    def adopt(self, table: HiveTable, parameters: Mapping[str, str]) -> bool:
         """Give a table that has no version parameter its first one, unless another writer was faster.
 
         A value that is absent cannot be compared with, so the time of the last DDL, which every table of
         the metastore has, stands in for it.
+
+        Args:
+            table: the row as it is to be but for these parameters; as it was read in its time of the last DDL.
         """
         clock = "transient_lastDdlTime"
-        before = str(raw.getParameters().get(clock))
-        changed = raw.deepCopy()
-        for key, value in parameters.items():
-            changed.putToParameters(key, value)
-        changed.putToParameters(clock, str(int(before) + 1))
+        before = table.parameters[clock]
+        name, changed = table.name, with_parameters(table, {**parameters, clock: str(int(before) + 1)})
         try:
             self._alter(name, changed, (clock, before))
         except ValueChanged:
             return False
         except ReplyLost:
-            table = self._metastore.get_table(name)
-            return table is not None and table.parameters.get(VERSION) == parameters[VERSION]
+            found = self._metastore.get_table(name)
+            return found is not None and found.parameters.get(TRANSACTION) == parameters[TRANSACTION]
         return True
 
     def compares(self, name: TableName) -> bool:
@@ -101,9 +96,9 @@ class Versions:
                     )
             return self._metastore.compares
 
-    def _alter(self, name: TableName, raw: Any, expected: tuple[str, str]) -> None:
+    def _alter(self, name: TableName, row: HiveTable, expected: tuple[str, str]) -> None:
         if self.compares(name):
-            self._metastore.alter_table(name, raw, expected=expected)
+            self._metastore.alter_table(name, row, expected=expected)
             return
         with self._table_lock(name):
             table = self._metastore.get_table(name)
@@ -111,23 +106,23 @@ class Versions:
             if found != expected[1]:
                 raise ValueChanged("alter_table under a lock", "changed", f"{expected[0]} is {found!r}")
             # the expectation costs nothing, and one server of several may be newer than the one that was asked
-            self._metastore.alter_table(name, raw, expected=expected)
+            self._metastore.alter_table(name, row, expected=expected)
 
     @contextmanager
     def _table_lock(self, name: TableName) -> Iterator[None]:
         """Hive's exclusive lock on the table, for metastores that do not compare."""
-        user = f"{getpass.getuser()}-{uuid.uuid4().hex[:12]}"
-        lock_id = self._metastore.lock(name, user=user, host=platform.node())
+        user = f"{getpass.getuser()}-{self._host.token()[:12]}"
+        lock_id = self._metastore.lock(name, user=user, host=self._host.owner().host)
         try:
-            deadline = time.monotonic() + _LOCK_SECONDS
+            deadline = self._clock.monotonic() + _LOCK_SECONDS
             while not self._metastore.lock_acquired(lock_id):
-                if time.monotonic() > deadline:
+                if self._clock.monotonic() > deadline:
                     raise ClaimHeld(
                         expected=f"the metastore's lock on {name} within {_LOCK_SECONDS:.0f} seconds",
                         found="that another process holds it",
                         action="Run again later; see SHOW LOCKS in Hive for the holder.",
                     )
-                time.sleep(0.1)
+                self._clock.sleep(0.1)
             yield
         finally:
             try:

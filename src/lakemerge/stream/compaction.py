@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import uuid
 
-from py4j.protocol import Py4JJavaError
-
-from lakemerge.errors import LakemergeError, StorageError
+from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, TableName, Transaction
 from lakemerge.kernel.compaction import OPERATION, Group, groups_to_merge
 from lakemerge.kernel.names import escape, partition_values
@@ -63,29 +60,17 @@ def _compact(kernel: Kernel, transaction: Transaction, after: int, below: int) -
 def _merge_files(kernel: Kernel, transaction: Transaction, group: Group) -> None:
     base = transaction.base
     assert base is not None
-    java = kernel.metastore.jvm.java
-    paths = java.java.util.ArrayList()
-    for name in group.members:
-        directory = transaction.layout.absolute(base.partitions[name].location)
-        for entry in kernel.files.snapshot(directory)[1]:
-            paths.add(java.org.apache.hadoop.fs.Path(entry.path))
+    paths = [
+        entry.path
+        for name in group.members
+        for entry in kernel.files.snapshot(transaction.layout.absolute(base.partitions[name].location))[1]
+    ]
     values = partition_values(group.target)
     folder = "/".join(f"p{number}={escape(value)}" for number, value in enumerate(values))
-    target = f"{transaction.stage_directory}/{folder}"
-    orc = java.org.apache.orc.OrcFile
-    options = orc.writerOptions(kernel.metastore.jvm.hadoop_conf)
-    try:
-        merged = orc.mergeFiles(
-            java.org.apache.hadoop.fs.Path(f"{target}/part-{uuid.uuid4().hex}.orc"), options, paths
-        )
-    except Py4JJavaError as error:
-        raise StorageError(
-            expected=f"to merge {len(paths)} files of {group.target}",
-            found=str(error.java_exception.toString()),
-            action="Look at these files with `orc-tools meta`.",
-        ) from error
-    done = {str(path) for path in merged}
-    for path in paths:
-        # of another compression or schema: it goes along as it is
-        if str(path) not in done:
-            kernel.files.copy(str(path), f"{target}/part-{uuid.uuid4().hex}.orc")
+
+    def target() -> str:
+        return f"{transaction.stage_directory}/{folder}/part-{kernel.host.token()}.orc"
+
+    # those of another compression or schema go along as they are
+    for path in kernel.row_files.concatenate(paths, target()):
+        kernel.files.copy(path, target())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
@@ -18,8 +17,8 @@ from lakemerge.errors import (
 )
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableName, Transaction
 from lakemerge.kernel.names import DEFAULT_PARTITION, escape
+from lakemerge.kernel.row_files import RowFile
 from lakemerge.stream.compaction import compact
-from lakemerge.stream.orc_files import OrcFile
 from lakemerge.stream.records import Reader
 from lakemerge.stream.values import converter
 
@@ -96,7 +95,7 @@ class Stream:
         fields = self._columns if partition is not None else (*self._columns, *self._keys)
         self._reader = Reader(fields, format, delimiter, null)
         self._transaction: Transaction | None = None
-        self._files: dict[str, OrcFile] = {}
+        self._files: dict[str, RowFile] = {}
         self._closed = False
         self.last_batch: int | None = None
         self._progress: Progress | None = None
@@ -123,7 +122,7 @@ class Stream:
             known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
             done = known.done if known else {}
             self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
-            self._progress = Progress(uuid.uuid4().hex, "", None, done)
+            self._progress = Progress(self._kernel.host.token(), "", None, done)
             write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
             transaction.commit()
         finally:
@@ -176,14 +175,14 @@ class Stream:
             count += 1
         return count
 
-    def _file(self, values: list[str | None]) -> OrcFile:
+    def _file(self, values: list[str | None]) -> RowFile:
         assert self._transaction is not None
         # a directory must not begin with "_", as the commit column's name may
         parts = [f"p{number}={escape(value or '')}" for number, value in enumerate(values)]
         folder = "/".join([*parts, f"commit={DEFAULT_PARTITION}"])
         if folder not in self._files:
-            path = f"{self._transaction.stage_directory}/{folder}/part-{uuid.uuid4().hex}.orc"
-            self._files[folder] = OrcFile(self._kernel.metastore.jvm, path, self._columns)
+            path = f"{self._transaction.stage_directory}/{folder}/part-{self._kernel.host.token()}.orc"
+            self._files[folder] = self._kernel.row_files.create(path, self._columns)
         return self._files[folder]
 
     def commit(self, batch: int | None = None) -> int | None:

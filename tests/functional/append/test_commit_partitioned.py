@@ -52,7 +52,7 @@ class TestCommitPartitioned:
     def kernel(self, project: Any) -> Kernel:
         with project.adapter.connection_named("kernel"):
             application = project.adapter.handle.application
-        return Kernel(application.jvm, metastore=application.metastore, files=application.filesystem)
+        return Kernel(application.ports)
 
     def test_appends_add_partitions_and_small_ones_are_merged(self, project: Any) -> None:
         name = TableName(project.test_schema, "events")

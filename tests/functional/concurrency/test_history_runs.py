@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from functional.concurrency.conftest import STEPS
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history
 
 # Every day changes half of the keys of the day before, adds some, and comes with the day before once more.
@@ -63,7 +63,9 @@ def test_two_runs_at_once_make_every_version_once(dbt_project: Callable[[str], A
             responses = both("run", "--vars", f"day: {day}")
             done = [tuple(response[key] for key in ("inserted", "updated")) for response in responses]
             assert sorted(done) == [(0, 0), expected], "every change is made by one of the two runs alone"
-    commits = history(Kernel(Jvm.launch(project.server.client_conf)), TableName(project.name, "history"))
+    commits = history(
+        Kernel(ports_of(Jvm.launch(project.server.client_conf))), TableName(project.name, "history")
+    )
     assert [commit.version for commit in commits] == [2, 1]
     assert commits[0].properties["rows"] == 40
     project.run("test", "--vars", "day: 2")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from functional.concurrency.conftest import STEPS
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history
 
 SNAPSHOT = """
@@ -51,7 +51,9 @@ def test_two_snapshots_at_once_leave_one_current_row_a_key(dbt_project: Callable
                 tuple(response[key] for key in ("inserted", "updated", "deleted")) for response in responses
             ]
             assert sorted(done) == [(0, 0, 0), expected], "every change is made by one of the two runs alone"
-    commits = history(Kernel(Jvm.launch(project.server.client_conf)), TableName(project.name, "history"))
+    commits = history(
+        Kernel(ports_of(Jvm.launch(project.server.client_conf))), TableName(project.name, "history")
+    )
     assert [commit.version for commit in commits] == [2, 1]
     assert commits[0].properties["rows"] == 200 + 150
     project.run("test", "--vars", "day: 2")

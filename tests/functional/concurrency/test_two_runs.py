@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.kernel import Jvm, Kernel, TableName
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history
 
 MODEL = """
@@ -22,7 +22,7 @@ from range({{ var('day') }} * 100, {{ var('day') }} * 100 + 200)
 def test_two_runs_at_once_give_one_result(dbt_project: Callable[[str], Any]) -> None:
     project = dbt_project("twice")
     project.write("models/twice.sql", MODEL)
-    kernel = Kernel(Jvm.launch(project.server.client_conf))
+    kernel = Kernel(ports_of(Jvm.launch(project.server.client_conf)))
     with project.two_at_once() as both:
         for day in (1, 2):  # the first day both make the table, the second both merge into it
             inserted = [response["inserted"] for response in both("run", "--vars", f"day: {day}")]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lakemerge.kernel import Kernel, lease
+from lakemerge.kernel import Kernel
+from lakemerge.kernel.system import SystemHost
 
 COLUMNS = {"id": "int", "amount": "decimal(6,2)", "text": "string"}
 STEPS = ("staged", "manifest written", "claimed", "side data published", "swapped", "settled")
@@ -51,7 +52,7 @@ def dying_at(step: str) -> Iterator[None]:
     def die(done: str) -> None:
         if done == step:
             # what tells the transactions of a process that is alive
-            lease._OPEN_HERE.clear()
+            SystemHost.open_here.clear()
             raise Killed(step)
 
     defaults = Kernel.__init__.__kwdefaults__

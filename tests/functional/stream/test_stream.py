@@ -43,7 +43,7 @@ def kernel(project: Any) -> Kernel:
     run_dbt(["run"])
     with project.adapter.connection_named("kernel"):
         application = project.adapter.handle.application
-    return Kernel(application.jvm, metastore=application.metastore, files=application.filesystem)
+    return Kernel(application.ports)
 
 
 def rows(project: Any, text: str) -> list[tuple[Any, ...]]:

@@ -1,96 +1,53 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from dbt.adapters.lakemerge import comments
 
 from lakemerge.errors import TableNotFound
-from lakemerge.kernel.metastore import HiveColumn, HiveTable, ValueChanged
+from lakemerge.kernel.definition import with_parameters
+from lakemerge.kernel.metastore import HiveColumn, HiveTable, Metastore, Storage
 from lakemerge.kernel.names import TableName
+from lakemerge.testing import MemoryMetastore, Timeline
 
 NAME = TableName("s", "t")
 LONG = "x" * 300
 
 
-class JavaMap(dict[str, str]):
-    def remove(self, key: str) -> None:
-        del self[key]
-
-
-class JavaColumn:
-    def __init__(self, name: str, comment: str | None) -> None:
-        self.name, self.comment = name, comment
-
-    def getName(self) -> str:  # noqa: N802 - Java's name
-        return self.name
-
-    def getComment(self) -> str | None:  # noqa: N802
-        return self.comment
-
-    def setComment(self, comment: str) -> None:  # noqa: N802
-        self.comment = comment
-
-
-class JavaTable:
-    """As much of the metastore's Table as comments touch."""
-
-    def __init__(self, parameters: dict[str, str], columns: list[JavaColumn], keys: list[JavaColumn]) -> None:
-        self.parameters, self.columns, self.keys = JavaMap(parameters), columns, keys
-
-    def deepCopy(self) -> JavaTable:  # noqa: N802
-        def copies(columns: list[JavaColumn]) -> list[JavaColumn]:
-            return [JavaColumn(column.name, column.comment) for column in columns]
-
-        return JavaTable(dict(self.parameters), copies(self.columns), copies(self.keys))
-
-    def getSd(self) -> JavaTable:  # noqa: N802
-        return self
-
-    def getCols(self) -> list[JavaColumn]:  # noqa: N802
-        return self.columns
-
-    def getPartitionKeys(self) -> list[JavaColumn]:  # noqa: N802
-        return self.keys
-
-    def getParameters(self) -> JavaMap:  # noqa: N802
-        return self.parameters
-
-    def putToParameters(self, key: str, value: str) -> None:  # noqa: N802
-        self.parameters[key] = value
-
-
-class FakeMetastore:
+class CommentedMetastore(MemoryMetastore):
     """One table; the first ``conflicts`` changes find another version."""
 
     def __init__(self, conflicts: int = 0, **parameters: str) -> None:
-        columns = [JavaColumn("id", "old"), JavaColumn("name", None)]
-        self.raw = JavaTable(parameters, columns, [JavaColumn("day", None)])
+        super().__init__(Timeline())
+        columns = (HiveColumn("id", "int", "old"), HiveColumn("name", "string"))
+        self.create_table(
+            HiveTable(NAME, "MANAGED_TABLE", Storage(columns), (HiveColumn("day", "int"),), parameters)
+        )
         self.conflicts = conflicts
         self.writes: list[tuple[str, str] | None] = []
 
-    def get_table(self, name: TableName) -> HiveTable | None:
-        if name != NAME:
-            return None
-        columns = tuple(HiveColumn(column.name, "int", column.comment or "") for column in self.raw.columns)
-        return HiveTable(
-            name, "MANAGED_TABLE", columns, (), "file:/t", dict(self.raw.parameters), "me", "", "", self.raw
-        )
-
     def alter_table(
-        self, name: TableName, raw: JavaTable, *, expected: tuple[str, str] | None = None
+        self, name: TableName, table: HiveTable, *, expected: tuple[str, str] | None = None
     ) -> None:
         if self.conflicts:
             self.conflicts -= 1
-            self.raw.parameters["lakemerge.version"] = str(int(self.raw.parameters["lakemerge.version"]) + 1)
-            raise ValueChanged("alter_table", "MetaException", "has been modified")
+            version = str(int(self.table.parameters["lakemerge.version"]) + 1)
+            super().alter_table(name, with_parameters(self.table, {"lakemerge.version": version}))
+        super().alter_table(name, table, expected=expected)
         self.writes.append(expected)
-        self.raw = raw
+
+    @property
+    def table(self) -> HiveTable:
+        found = self.get_table(NAME)
+        assert found is not None
+        return found
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {key: value for key, value in self.table.parameters.items() if key != "transient_lastDdlTime"}
 
 
-def set_comments(metastore: FakeMetastore, table: str | None, columns: dict[str, str]) -> bool:
-    store: Any = metastore
-    return comments.set_comments(store, NAME, table, columns)
+def set_comments(metastore: Metastore, table: str | None, columns: dict[str, str]) -> bool:
+    return comments.set_comments(metastore, NAME, table, columns)
 
 
 def test_literals_keep_every_character() -> None:
@@ -98,40 +55,39 @@ def test_literals_keep_every_character() -> None:
 
 
 def test_comments_of_the_table_its_columns_and_its_partition_columns() -> None:
-    metastore = FakeMetastore(**{"spark.sql.sources.schema": "{}", "other": "kept"})
+    metastore = CommentedMetastore(**{"spark.sql.sources.schema": "{}", "other": "kept"})
     assert set_comments(metastore, "about", {"ID": "key", "day": "the day"})
-    assert [column.comment for column in metastore.raw.columns] == ["key", None]
-    assert metastore.raw.keys[0].comment == "the day"
+    assert [column.comment for column in metastore.table.columns] == ["key", ""]
+    assert metastore.table.partition_columns[0].comment == "the day"
     # without Spark's copy of the schema, which has the old comments
-    assert metastore.raw.parameters == {"comment": "about", "other": "kept"}
+    assert metastore.parameters == {"comment": "about", "other": "kept"}
     assert metastore.writes == [None]
 
 
 def test_the_same_comments_write_nothing() -> None:
-    metastore = FakeMetastore(comment="about")
+    metastore = CommentedMetastore(comment="about")
     assert not set_comments(metastore, "about", {"id": "old"})
     assert not set_comments(metastore, None, {})
     assert metastore.writes == []
 
 
 def test_long_comments_are_cut_and_kept_whole_in_a_property() -> None:
-    metastore = FakeMetastore()
+    metastore = CommentedMetastore()
     set_comments(metastore, None, {"id": LONG})
-    assert len(metastore.raw.columns[0].comment or "") == comments.MAX_COLUMN_COMMENT
-    assert metastore.raw.parameters["lakemerge.comment.id"] == LONG
+    assert len(metastore.table.columns[0].comment) == comments.MAX_COLUMN_COMMENT
+    assert metastore.parameters["lakemerge.comment.id"] == LONG
     set_comments(metastore, None, {"id": "short"})
-    assert "lakemerge.comment.id" not in metastore.raw.parameters
-    assert metastore.raw.columns[0].comment == "short"
+    assert "lakemerge.comment.id" not in metastore.parameters
+    assert metastore.table.columns[0].comment == "short"
 
 
 def test_a_commit_in_between_is_kept() -> None:
-    metastore = FakeMetastore(conflicts=2, **{"lakemerge.version": "5"})
+    metastore = CommentedMetastore(conflicts=2, **{"lakemerge.version": "5"})
     assert set_comments(metastore, "about", {})
-    assert metastore.raw.parameters["lakemerge.version"] == "7"
+    assert metastore.parameters["lakemerge.version"] == "7"
     assert metastore.writes == [("lakemerge.version", "7")]
 
 
 def test_a_missing_table_is_an_error() -> None:
-    store: Any = FakeMetastore()
     with pytest.raises(TableNotFound, match=r"the table s\.other"):
-        comments.set_comments(store, TableName("s", "other"), "about", {})
+        comments.set_comments(CommentedMetastore(), TableName("s", "other"), "about", {})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import tenacity
 
 from lakemerge.errors import TableNotFound
-from lakemerge.kernel.definition import VERSION, forget_spark_schema
-from lakemerge.kernel.metastore import Metastore, ValueChanged
+from lakemerge.kernel.definition import VERSION, with_parameters, without_spark_schema
+from lakemerge.kernel.metastore import HiveColumn, Metastore, ValueChanged
 from lakemerge.kernel.names import TableName
 
 #: Full text of a column comment that is too long for the metastore's column; ``<prefix><column>``.
@@ -78,36 +78,31 @@ def _set_comments(
         raise TableNotFound(
             expected=f"the table {name}", found="none of that name", action="Build the model first."
         )
-    raw = table.raw.deepCopy()
-    changed = _set_columns(raw, wanted)
+    columns = _commented(table.columns, wanted)
+    keys = _commented(table.partition_columns, wanted)
     parameters = comment_properties(wanted)
     if table_comment is not None:
         parameters["comment"] = table_comment
-    outdated = [
-        COMMENT_PROPERTY + column
-        for column in wanted
-        if COMMENT_PROPERTY + column in table.parameters and COMMENT_PROPERTY + column not in parameters
-    ]
-    changed |= any(table.parameters.get(key) != value for key, value in parameters.items())
-    if not changed and not outdated:
+    outdated = {COMMENT_PROPERTY + column for column in wanted} & set(table.parameters) - set(parameters)
+    changed = with_parameters(
+        replace(table, storage=replace(table.storage, columns=columns), partition_columns=keys), parameters
+    )
+    kept = {key: value for key, value in changed.parameters.items() if key not in outdated}
+    changed = replace(changed, parameters=kept)
+    if changed == table:
         return False
-    for key in outdated:
-        raw.getParameters().remove(key)
-    for key, value in parameters.items():
-        raw.putToParameters(key, value)
     if table.parameters.get(_PROVIDER, "hive").lower() == "hive":
         # Spark would go on showing the comments in the schema that it keeps among the parameters
-        forget_spark_schema(raw)
+        changed = without_spark_schema(changed)
     version = table.parameters.get(VERSION)
-    metastore.alter_table(name, raw, expected=(VERSION, version) if version else None)
+    metastore.alter_table(name, changed, expected=(VERSION, version) if version else None)
     return True
 
 
-def _set_columns(raw: Any, wanted: Mapping[str, str]) -> bool:
-    changed = False
-    for column in (*(raw.getSd().getCols() or ()), *(raw.getPartitionKeys() or ())):
-        comment = wanted.get(str(column.getName()).lower())
-        if comment is not None and short_comment(comment) != (column.getComment() or ""):
-            column.setComment(short_comment(comment))
-            changed = True
-    return changed
+def _commented(columns: Sequence[HiveColumn], wanted: Mapping[str, str]) -> tuple[HiveColumn, ...]:
+    return tuple(
+        replace(column, comment=short_comment(wanted[column.name.lower()]))
+        if column.name.lower() in wanted
+        else column
+        for column in columns
+    )

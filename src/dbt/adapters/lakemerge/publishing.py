@@ -175,7 +175,6 @@ class PublishingMethods(FeedMethods):
 
     def _kernel(self, model: Mapping[str, Any], config: WriteConfig | None) -> Kernel:
         show_kernel_log()
-        application = self.handle.application
         writer = {
             "agent": "dbt-lakemerge",
             "node": str(model.get("unique_id", "")),
@@ -185,9 +184,7 @@ class PublishingMethods(FeedMethods):
         if config:
             policy: Any = config.on_foreign_write
             settings = dataclasses.replace(settings, on_foreign_write=policy)
-        return Kernel(
-            application.jvm, settings, metastore=application.metastore, files=application.filesystem
-        )
+        return Kernel(self.handle.application.ports, settings)
 
     @staticmethod
     def _invocation_id() -> str:

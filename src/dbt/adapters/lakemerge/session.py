@@ -18,9 +18,7 @@ from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from py4j.protocol import Py4JError
 
 from lakemerge.errors import LakemergeError, MetastoreError, SparkApplicationMismatch, SparkNotStarted
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.jvm import Jvm
-from lakemerge.kernel.metastore import Metastore
+from lakemerge.kernel import FileSystem, Jvm, Metastore, Ports, ports_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,15 +39,23 @@ class Application:
 
     Attributes:
         root: the first session; no model runs in it.
-        metastore: the kernel's client of the metastore that the application uses.
-        filesystem: the kernel's access to files.
+        ports: the world that the kernel works on, reached through the application's JVM.
     """
 
     root: SparkSession
     configuration: Configuration
     jvm: Jvm
-    metastore: Metastore
-    filesystem: FileSystem
+    ports: Ports
+
+    @property
+    def metastore(self) -> Metastore:
+        """The kernel's client of the metastore that the application uses."""
+        return self.ports.metastore
+
+    @property
+    def filesystem(self) -> FileSystem:
+        """The kernel's access to files."""
+        return self.ports.files
 
     def new_session(self, settings: Mapping[str, str]) -> SparkSession:
         """A session of its own: no setting and no temporary view is shared with another.
@@ -121,14 +127,14 @@ def _application_of(root: SparkSession, configuration: Configuration) -> Applica
             action="Make that session with enableHiveSupport(), or stop it before dbt starts.",
         )
     jvm = Jvm.of_spark(root)
-    metastore = Metastore(jvm)
+    ports = ports_of(jvm)
     try:
-        metastore.table_summaries("default")
+        ports.metastore.table_summaries("default")
     except MetastoreError as error:
         if _DERBY_BOOTED in _java_causes(error):
             raise environment.locked(configuration.derby, "it open in another process") from error
         raise
-    return Application(root, configuration, jvm, metastore, FileSystem(jvm))
+    return Application(root, configuration, jvm, ports)
 
 
 def _java_causes(error: LakemergeError) -> str:

@@ -1,4 +1,4 @@
-"""ORC files written by Hive's own classes, without Spark."""
+"""ORC files written by Hive's and ORC's own classes, without Spark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,43 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel import HiveColumn, Jvm
+from lakemerge.kernel.jvm.gateway import Jvm
+from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel.row_files import RowFile, RowFiles
 
 _FIELD, _ESCAPE, _NULL = "\x01", "\\", "\\N"
 
 
-class OrcFile:
-    """One file under way. Rows come as texts in the form of Hive's text tables."""
+class OrcFiles(RowFiles):
+    """The port :class:`~lakemerge.kernel.row_files.RowFiles`."""
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+
+    def create(self, path: str, columns: Sequence[HiveColumn]) -> RowFile:
+        return OrcFile(self._jvm, path, columns)
+
+    def concatenate(self, paths: Sequence[str], target: str) -> list[str]:
+        java = self._jvm.java
+        sources = java.java.util.ArrayList()
+        for path in paths:
+            sources.add(java.org.apache.hadoop.fs.Path(path))
+        orc = java.org.apache.orc.OrcFile
+        try:
+            options = orc.writerOptions(self._jvm.hadoop_conf)
+            merged = orc.mergeFiles(java.org.apache.hadoop.fs.Path(target), options, sources)
+        except Py4JJavaError as error:
+            raise StorageError(
+                expected=f"to copy {len(paths)} files together to {target}",
+                found=str(error.java_exception.toString()),
+                action="Look at these files with `orc-tools meta`.",
+            ) from error
+        done = {str(path) for path in merged}
+        return [path for path, source in zip(paths, sources, strict=True) if str(source) not in done]
+
+
+class OrcFile(RowFile):
+    """See the port."""
 
     def __init__(self, jvm: Jvm, path: str, columns: Sequence[HiveColumn]) -> None:
         java = jvm.java
@@ -47,7 +77,6 @@ class OrcFile:
         )
 
     def write(self, texts: Sequence[str | None]) -> None:
-        """Add a row. Raises StorageError."""
         line = _FIELD.join(_NULL if text is None else _escaped(text) for text in texts)
         try:
             row = self._reader.deserialize(self._text(line))
@@ -57,7 +86,6 @@ class OrcFile:
         self.rows += 1
 
     def close(self) -> None:
-        """Finish the file. Raises StorageError."""
         try:
             self._writer.close(False)
         except Py4JJavaError as error:
@@ -65,7 +93,6 @@ class OrcFile:
         self._closed = True
 
     def abandon(self) -> None:
-        """Let go of a file that is going to be deleted; what is not written yet does not matter."""
         if not self._closed:
             with contextlib.suppress(Py4JJavaError):
                 self._writer.close(True)

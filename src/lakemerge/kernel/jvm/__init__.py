@@ -1,0 +1,25 @@
+"""The ports as a JVM with Hadoop's and Hive's client classes has them."""
+
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.jvm.files import HadoopFileSystem
+from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
+from lakemerge.kernel.jvm.metastore import HiveMetastore
+from lakemerge.kernel.jvm.orc import OrcFiles
+from lakemerge.kernel.metastore import Metastore
+from lakemerge.kernel.ports import Ports
+
+
+def ports_of(jvm: Jvm, *, metastore: Metastore | None = None, files: FileSystem | None = None) -> Ports:
+    """The world as a JVM reaches it; with other ports in the place of some, for tests that make calls fail."""
+    return Ports(metastore or HiveMetastore(jvm), files or HadoopFileSystem(jvm), OrcFiles(jvm))
+
+
+__all__ = [
+    "JAVA_ERRORS",
+    "HadoopFileSystem",
+    "HiveMetastore",
+    "Jvm",
+    "OrcFiles",
+    "java_exception",
+    "ports_of",
+]

@@ -1,0 +1,159 @@
+"""Rows of the metastore as Thrift writes them in JSON, and as the port has them.
+
+Thrift's JSON names fields by number and says each one's type: ``{"1":{"str":"t"},"9":{"map":["str","str",…]}}``. It can
+be read back, unlike its readable form, so that a row makes one trip each way, whatever is changed in it, and what the
+port does not know of it comes back as it was. The numbers are those of Hive's ``hive_metastore.thrift``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Storage
+from lakemerge.kernel.names import TableName
+
+_TABLE = {
+    "name": "1",
+    "schema": "2",
+    "owner": "3",
+    "storage": "7",
+    "keys": "8",
+    "parameters": "9",
+    "kind": "12",
+}
+_STORAGE = {
+    "columns": "1",
+    "location": "2",
+    "input": "3",
+    "output": "4",
+    "buckets": "6",
+    "serde": "7",
+    "bucket_columns": "8",
+    "sort_columns": "9",
+    "parameters": "10",
+}
+_SERDE = {"library": "2", "parameters": "3"}
+_PARTITION = {"values": "1", "schema": "2", "table": "3", "storage": "6", "parameters": "7"}
+
+
+def table_of(body: Mapping[str, Any]) -> HiveTable:
+    """The port's form of a Thrift ``Table``."""
+    return HiveTable(
+        name=TableName(_text(body, _TABLE["schema"]), _text(body, _TABLE["name"])),
+        kind=_text(body, _TABLE["kind"]),
+        storage=_storage_of(_struct(body, _TABLE["storage"])),
+        partition_columns=_columns(body, _TABLE["keys"]),
+        parameters=_texts(body, _TABLE["parameters"]),
+        owner=_text(body, _TABLE["owner"]),
+        rest=body,
+    )
+
+
+def partition_of(body: Mapping[str, Any]) -> HivePartition:
+    """The port's form of a Thrift ``Partition``."""
+    values = body.get(_PARTITION["values"], {}).get("lst", ("str", 0))
+    return HivePartition(
+        values=tuple(values[2:]),
+        storage=_storage_of(_struct(body, _PARTITION["storage"])),
+        parameters=_texts(body, _PARTITION["parameters"]),
+        rest=body,
+    )
+
+
+def of_table(table: HiveTable) -> dict[str, Any]:
+    """A Thrift ``Table``; what the row did not say of itself is as the metastore's own default."""
+    return {
+        **table.rest,
+        _TABLE["name"]: {"str": table.name.name},
+        _TABLE["schema"]: {"str": table.name.schema},
+        _TABLE["owner"]: {"str": table.owner},
+        _TABLE["kind"]: {"str": table.kind},
+        _TABLE["storage"]: {"rec": _of_storage(table.storage)},
+        _TABLE["keys"]: {"lst": _of_columns(table.partition_columns)},
+        _TABLE["parameters"]: {"map": _of_texts(table.parameters)},
+    }
+
+
+def of_partition(name: TableName, partition: HivePartition) -> dict[str, Any]:
+    """A Thrift ``Partition`` of a table."""
+    return {
+        **partition.rest,
+        _PARTITION["values"]: {"lst": ["str", len(partition.values), *partition.values]},
+        _PARTITION["schema"]: {"str": name.schema},
+        _PARTITION["table"]: {"str": name.name},
+        _PARTITION["storage"]: {"rec": _of_storage(partition.storage)},
+        _PARTITION["parameters"]: {"map": _of_texts(partition.parameters)},
+    }
+
+
+def _storage_of(body: Mapping[str, Any]) -> Storage:
+    serde = _struct(body, _STORAGE["serde"])
+    return Storage(
+        columns=_columns(body, _STORAGE["columns"]),
+        location=_text(body, _STORAGE["location"]),
+        input_format=_text(body, _STORAGE["input"]),
+        output_format=_text(body, _STORAGE["output"]),
+        serde=_text(serde, _SERDE["library"]),
+        serde_parameters=_texts(serde, _SERDE["parameters"]),
+        buckets=body.get(_STORAGE["buckets"], {}).get("i32", -1),
+        rest=body,
+    )
+
+
+def _of_storage(storage: Storage) -> dict[str, Any]:
+    # the metastore's client stumbles over lists and maps that are absent
+    empty = {
+        _STORAGE["bucket_columns"]: {"lst": ["str", 0]},
+        _STORAGE["sort_columns"]: {"lst": ["rec", 0]},
+        _STORAGE["parameters"]: {"map": ["str", "str", 0, {}]},
+    }
+    serde = {
+        **_struct(storage.rest, _STORAGE["serde"]),
+        _SERDE["library"]: {"str": storage.serde},
+        _SERDE["parameters"]: {"map": _of_texts(storage.serde_parameters)},
+    }
+    body = {
+        **empty,
+        **storage.rest,
+        _STORAGE["columns"]: {"lst": _of_columns(storage.columns)},
+        _STORAGE["input"]: {"str": storage.input_format},
+        _STORAGE["output"]: {"str": storage.output_format},
+        _STORAGE["buckets"]: {"i32": storage.buckets},
+        _STORAGE["serde"]: {"rec": serde},
+    }
+    if storage.location:
+        body[_STORAGE["location"]] = {"str": storage.location}
+    return body
+
+
+def _columns(body: Mapping[str, Any], field: str) -> tuple[HiveColumn, ...]:
+    columns = body.get(field, {}).get("lst", ("rec", 0))[2:]
+    return tuple(HiveColumn(_text(one, "1"), _text(one, "2"), _text(one, "3")) for one in columns)
+
+
+def _of_columns(columns: Sequence[HiveColumn]) -> list[Any]:
+    return ["rec", len(columns), *(_of_column(column) for column in columns)]
+
+
+def _of_column(column: HiveColumn) -> dict[str, Any]:
+    body = {"1": {"str": column.name}, "2": {"str": column.type}}
+    return {**body, "3": {"str": column.comment}} if column.comment else body
+
+
+def _text(body: Mapping[str, Any], field: str) -> str:
+    return str(body.get(field, {}).get("str", ""))
+
+
+def _struct(body: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = body.get(field, {}).get("rec", {})
+    return found
+
+
+def _texts(body: Mapping[str, Any], field: str) -> dict[str, str]:
+    entries = body.get(field, {}).get("map")
+    return dict(entries[3]) if entries else {}
+
+
+def _of_texts(texts: Mapping[str, str]) -> list[Any]:
+    return ["str", "str", len(texts), dict(texts)]

@@ -1,0 +1,50 @@
+"""Doing a thing again when it fails, by the kernel's own clock and dice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import tenacity
+
+from lakemerge.kernel.system import Clock, Host
+
+T = TypeVar("T")
+
+
+def retried(
+    clock: Clock,
+    host: Host,
+    action: Callable[[], T],
+    *errors: type[Exception],
+    first: float,
+    longest: float,
+    seconds: float | None = None,
+    attempts: int | None = None,
+) -> T:
+    """Call an action until it succeeds, or fails otherwise, or for the last time.
+
+    Args:
+        errors: what it is called again after.
+        first, longest: the waits in between, in seconds: at most ``first``, then twice as long each time.
+        seconds, attempts: how long and how often; one of the two.
+    """
+    begun = clock.monotonic()
+
+    def is_over(state: tenacity.RetryCallState) -> bool:
+        if attempts is not None:
+            return state.attempt_number >= attempts
+        return seconds is not None and clock.monotonic() - begun >= seconds
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        ceiling: float = min(longest, first * 2.0 ** (state.attempt_number - 1))
+        return host.chance() * ceiling
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(errors),
+        stop=is_over,
+        wait=wait,
+        sleep=clock.sleep,
+        reraise=True,
+    )
+    return retrying(action)

@@ -1,0 +1,145 @@
+"""The ports to time, chance and the processes of a machine, and those of the system that Python runs on."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Clock(Protocol):
+    """Time as one process sees it. It decides how long to wait, and never the order of commits."""
+
+    def now(self) -> datetime.datetime:
+        """This moment, in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment, never fewer than before."""
+
+    def sleep(self, seconds: float) -> None: ...
+
+    def repeat(self, seconds: float, action: Callable[[], bool], name: str) -> None:
+        """Call an action every so many seconds, beside everything else, until it returns false."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, as others can look for it.
+
+    Attributes:
+        started: tells it from a later process of its pid; empty where the system does not say.
+        machine: the boot and the pid namespace that the pid is of; empty where the system does not say.
+    """
+
+    host: str
+    pid: int
+    started: str
+    machine: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Owner:
+        return cls(str(body["host"]), int(body["pid"]), str(body["started"]), str(body["machine"]))
+
+
+class Host(Protocol):
+    """The process that commits, its machine, and its dice.
+
+    Attributes:
+        open_here: the transactions that are open in this process, whichever kernel they belong to.
+    """
+
+    open_here: set[str]
+
+    def owner(self) -> Owner:
+        """This process."""
+
+    def is_gone(self, owner: Owner) -> bool:
+        """Whether a process is known to have ended; false where that cannot be told from here."""
+
+    def token(self) -> str:
+        """32 hexadecimal digits that nobody has had before."""
+
+    def chance(self) -> float:
+        """A number from 0 to 1, for waits that are not to be alike."""
+
+
+class SystemClock(Clock):
+    """The machine's clock, and threads."""
+
+    def now(self) -> datetime.datetime:
+        return datetime.datetime.now(datetime.timezone.utc)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def repeat(self, seconds: float, action: Callable[[], bool], name: str) -> None:
+        def run() -> None:
+            time.sleep(seconds)
+            while action():
+                time.sleep(seconds)
+
+        threading.Thread(target=run, name=name, daemon=True).start()
+
+
+class SystemHost(Host):
+    """This process on this machine. All of its instances are one."""
+
+    open_here: set[str] = set()  # noqa: RUF012 - a Protocol's own attribute is no ClassVar
+
+    def owner(self) -> Owner:
+        pid = os.getpid()
+        return Owner(platform.node(), pid, _start_of(pid), _machine())
+
+    def is_gone(self, owner: Owner) -> bool:
+        if not owner.machine or owner.machine != _machine() or not owner.started:
+            return False
+        # one of this process would be open here
+        return owner.pid == os.getpid() or _start_of(owner.pid) != owner.started
+
+    def token(self) -> str:
+        return uuid.uuid4().hex
+
+    def chance(self) -> float:
+        return random.random()
+
+
+def new_transaction_id(clock: Clock, host: Host) -> str:
+    """A unique id that sorts roughly by time; the time in it is for people and decides nothing."""
+    return f"{clock.now():%Y%m%dT%H%M%S}-{host.token()[:12]}"
+
+
+def timestamp(clock: Clock) -> str:
+    """This moment, ISO 8601 in UTC."""
+    return clock.now().isoformat(timespec="seconds")
+
+
+def _start_of(pid: int) -> str:
+    """When a process of this machine started; empty for none, and for one that has ended unreaped."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in ("Z", "X") else fields[19]
+
+
+def _machine() -> str:
+    """The boot and pid namespace of this process; empty where the system does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
