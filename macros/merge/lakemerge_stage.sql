@@ -8,6 +8,9 @@
     {%- if not txn.read(scanned) -%}
         {{- return(none) -}}
     {%- endif -%}
+    {%- if merge.sequence -%}
+        {%- do txn.read_ledger(scanned) -%}
+    {%- endif -%}
     {%- if lakemerge_is_ahead(merge, txn, feed) -%}
         {%- set counts = lakemerge_stage_ahead(txn, merge, feed, scanned) -%}
         {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}

@@ -97,6 +97,10 @@ class CorruptTable(LakemergeError):
     """The table's parameters and its manifests contradict each other."""
 
 
+class TableTooNew(LakemergeError):
+    """The table was written by a newer lakemerge, with something that this one does not know."""
+
+
 class ForeignWrite(LakemergeError):
     """Another program changed the table's files and ``on_foreign_write`` is ``fail``."""
 

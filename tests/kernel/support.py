@@ -236,9 +236,10 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
     vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
     manifest = assert_whole(kernel, name)
     state = settled(kernel, name)
-    needed = {normal(state.layout.manifest_of(state.txn))}
+    needed = {normal(state.layout.manifest_of(state.txn)), normal(state.layout.seen_of(state.txn))}
     for entry in manifest.partitions.values():
         needed |= files_below(kernel, state.layout.absolute(entry.location))
     for folder in (folder for folders in manifest.sidecars.values() for folder in folders):
         needed |= files_below(kernel, state.layout.absolute(folder))
-    assert files_below(kernel, state.layout.root) == needed
+    found = files_below(kernel, state.layout.root)
+    assert found == needed, f"too many: {sorted(found - needed)}; too few: {sorted(needed - found)}"

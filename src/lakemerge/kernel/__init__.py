@@ -8,7 +8,7 @@ from lakemerge.kernel.filesystem import FileEntry, FileSystem
 from lakemerge.kernel.jvm import Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel, Settings
 from lakemerge.kernel.manifest import Manifest, PartitionState
-from lakemerge.kernel.metastore import HiveColumn, HiveTable, Metastore
+from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Metastore
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.transaction import Transaction
@@ -17,6 +17,7 @@ __all__ = [
     "FileEntry",
     "FileSystem",
     "HiveColumn",
+    "HivePartition",
     "HiveTable",
     "Jvm",
     "Kernel",

@@ -177,6 +177,7 @@ class Foreign:
             removed=found.absent,
             committed_at=timestamp(self._clock),
             metrics={},
+            side_data_touched={},
             # what is known of the rows is no longer so
             properties={},
             writer=self._writer,

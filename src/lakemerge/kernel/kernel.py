@@ -116,6 +116,7 @@ class Kernel:
                 self.foreign.adopt(sight.table)
             elif sight.state.claim is None:
                 check_supported(sight.table)
+                sight.manifest.require_writer(str(name))
                 return sight.state, sight.manifest
             else:
                 self._rescue(sight.state)
@@ -148,6 +149,7 @@ class Kernel:
         assert state.claim is not None
         name = state.table.name
         manifest = read_manifest(self.files, state.layout, state.claim)
+        manifest.require_writer(str(name))
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
             raise ClaimHeld(
                 expected=f"version {state.version + 1} of {name} to be settled",
@@ -255,11 +257,10 @@ class Kernel:
         """Remove heartbeats of transactions that died before their claim."""
         done = []
         for entry in self.files.list(state.layout.open):
-            hidden = entry.name.startswith(".")
-            if not hidden and not self.heartbeats.alive(
-                state.layout, entry.name, self.settings.lease_seconds
-            ):
-                self.files.delete(entry.path)
+            if self.heartbeats.alive(state.layout, entry.name, self.settings.lease_seconds):
+                continue
+            self.files.delete(entry.path)
+            if not entry.name.startswith("."):  # else a look at the clock whose process died in it
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done
 

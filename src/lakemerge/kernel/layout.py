@@ -13,6 +13,7 @@
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
     <root>/_lakemerge/dropping               what a drop has still to delete
+    <root>/_lakemerge/seen/<txn>             made by the first vacuum that finds this version to be the newest
     <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
 """
 
@@ -59,6 +60,11 @@ class Layout:
         return f"{self.control}/open"
 
     @property
+    def seen(self) -> str:
+        """Marks whose time of change tells when a version was surely settled."""
+        return f"{self.control}/seen"
+
+    @property
     def empty(self) -> str:
         return f"{self.control}/empty"
 
@@ -80,6 +86,9 @@ class Layout:
 
     def manifest_of(self, txn: str) -> str:
         return f"{self.commits}/{txn}.json"
+
+    def seen_of(self, txn: str) -> str:
+        return f"{self.seen}/{txn}"
 
     def heartbeat_of(self, txn: str) -> str:
         return f"{self.open}/{txn}"

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakemerge.errors import CorruptTable
+from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel.definition import same_keys
 from lakemerge.kernel.metastore import HiveColumn
 
 FORMAT = 1
+#: What this program knows of the features that a manifest may name; see docs/table-format.md.
+READER_FEATURES: frozenset[str] = frozenset()
+WRITER_FEATURES: frozenset[str] = frozenset()
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
 
@@ -50,6 +53,9 @@ class Manifest:
         metrics: counts for people, such as ``inserted``.
         properties: what later commits need to know, such as the highest sequence.
         sidecars: folders of side data by kind, relative to the root, such as ``ledger``.
+        side_data_touched: kinds of side data that this commit changed, each with the partitions that the change
+            concerns; ``None`` where it may concern any.
+        reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
     """
@@ -69,6 +75,9 @@ class Manifest:
     metrics: Mapping[str, int] = field(default_factory=dict)
     properties: Mapping[str, Any] = field(default_factory=dict)
     sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    side_data_touched: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    reader_features: tuple[str, ...] = ()
+    writer_features: tuple[str, ...] = ()
     writer: Mapping[str, str] = field(default_factory=dict)
     lease_seconds: int = 30
     group: str | None = None
@@ -83,7 +92,8 @@ class Manifest:
         """Read a manifest.
 
         Raises:
-            CorruptTable: the text is no manifest, or of a format newer than this program knows.
+            CorruptTable: the text is no manifest.
+            TableTooNew: its format, or a feature that its readers must know, is unknown to this program.
         """
         try:
             body = json.loads(text)
@@ -91,21 +101,33 @@ class Manifest:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _corrupt(source, f"{type(error).__name__}: {error}") from error
         if found != FORMAT:
-            raise CorruptTable(
+            raise TableTooNew(
                 expected=f"a manifest of format {FORMAT} in {source}",
                 found=f"format {found}",
-                action="It was written by a newer lakemerge: upgrade this one.",
+                action="A newer lakemerge wrote it: upgrade this one.",
             )
         try:
             body["columns"] = tuple(HiveColumn(**column) for column in body["columns"])
             body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
             body["partitions"] = {name: PartitionState(**state) for name, state in body["partitions"].items()}
-            for name in ("written", "removed"):
-                body[name] = tuple(body[name])
+            for name in ("written", "removed", "reader_features", "writer_features"):
+                body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
-            return cls(**body)
+            body["side_data_touched"] = {
+                kind: None if names is None else tuple(names)
+                for kind, names in body.get("side_data_touched", {}).items()
+            }
+            known = {field.name for field in dataclasses.fields(cls)}
+            # a member that must not be passed over comes with a feature
+            manifest = cls(**{name: value for name, value in body.items() if name in known})
         except (KeyError, TypeError, AttributeError) as error:
             raise _corrupt(source, f"{type(error).__name__}: {error}") from error
+        _require_features(source, manifest.reader_features, READER_FEATURES, "read")
+        return manifest
+
+    def require_writer(self, source: str) -> None:
+        """Make sure that this program may follow on this version. Raises TableTooNew."""
+        _require_features(source, self.writer_features, WRITER_FEATURES, "written")
 
     @property
     def touched(self) -> frozenset[str]:
@@ -127,6 +149,16 @@ class Manifest:
     @property
     def total_files(self) -> int:
         return sum(state.files for state in self.partitions.values())
+
+
+def _require_features(source: str, wanted: tuple[str, ...], known: frozenset[str], done: str) -> None:
+    unknown = sorted(set(wanted) - known)
+    if unknown:
+        raise TableTooNew(
+            expected=f"{source} to need no feature that this lakemerge does not know to be {done}",
+            found=", ".join(unknown),
+            action="A newer lakemerge wrote it: upgrade this one.",
+        )
 
 
 def _corrupt(source: str, found: str) -> CorruptTable:

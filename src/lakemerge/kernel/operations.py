@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -80,21 +81,45 @@ def vacuum(
     # what was idle before the versions are read belongs to one of them or to none
     idle = _idle(kernel, kernel.open(name).layout)
     state = kernel.open(name)
-    now = kernel.clock.now()
+    if not dry_run:
+        _mark_seen(kernel, state)
+    oldest = kernel.files.now(state.layout.commits) - int(retention.total_seconds() * 1000)
     kept: list[Manifest] = []
     expired: list[Manifest] = []
-    superseded = now
-    pinned = oldest_pinned(kernel.files, state.layout, now)
-    for manifest in _lineage(kernel, state):
-        needed = not kept or superseded > now - retention or manifest.version >= pinned
+    pinned = oldest_pinned(kernel.files, state.layout, kernel.clock.now())
+    for manifest, hidden_since in _with_ends(kernel, state):
+        needed = hidden_since > oldest or manifest.version >= pinned
         (kept if needed else expired).append(manifest)
-        superseded = datetime.datetime.fromisoformat(manifest.committed_at)
-    garbage = list(_garbage(kernel, state, idle, kept, expired, retention))
+    garbage = list(_garbage(kernel, state, idle, kept, expired, oldest))
     if not dry_run:
         for item in garbage:
             kernel.files.delete(item.path)
         _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
     return garbage
+
+
+def _mark_seen(kernel: Kernel, state: TableState) -> None:
+    """Leave a file whose time tells that by then the newest version was settled, and the one before hidden."""
+    path = state.layout.seen_of(state.txn)
+    if not kernel.files.exists(path):
+        kernel.files.write_text(path, "")
+
+
+def _with_ends(kernel: Kernel, state: TableState) -> Iterator[tuple[Manifest, float]]:
+    """The versions, the newest first, each with a time by which readers surely did not find it any more.
+
+    In the file system's milliseconds, for a writer's clock may be wrong, and between a claim and its swap any time may
+    pass: a version is hidden at the latest when the manifest of the version after next is written, whose
+    writer has found the next one settled. Of the version before the newest a vacuum's mark tells.
+    """
+    layout = state.layout
+    written = {entry.name: entry.modified for entry in kernel.files.list(layout.commits)}
+    seen = {entry.name: entry.modified for entry in kernel.files.list(layout.seen)}
+    hidden_since = math.inf
+    settled_by = float(seen.get(state.txn, math.inf))
+    for manifest in _lineage(kernel, state):
+        yield manifest, hidden_since
+        hidden_since, settled_by = settled_by, float(written[f"{manifest.txn}.json"])
 
 
 def _garbage(
@@ -103,8 +128,12 @@ def _garbage(
     idle: dict[str, list[FileEntry]],
     kept: list[Manifest],
     expired: list[Manifest],
-    retention: datetime.timedelta,
+    oldest: int,
 ) -> Iterator[Garbage]:
+    """
+    Args:
+        oldest: the time, in the file system's milliseconds, before which what nothing refers to may go.
+    """
     layout = state.layout
     live = {
         normal(layout.absolute(entry.location)) for manifest in kept for entry in manifest.partitions.values()
@@ -123,7 +152,6 @@ def _garbage(
     }
     if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
         yield from _superseded_originals(kernel, layout, live, expired)
-    oldest = _oldest_allowed(kernel, layout, retention)
     in_chain = committed | {manifest.txn for manifest in expired}
     for entry in (entry for folder in _content(layout) for entry in idle[folder]):
         # not in the chain and young: a transaction that died lately, or one whose claim is on its way
@@ -133,6 +161,13 @@ def _garbage(
         for item in _dead_parts(kernel, entry.path, live, reason):
             if not _written_late(kernel, normal(item.path), recorded):
                 yield item
+    yield from _small_files(kernel, state, idle, committed, oldest)
+
+
+def _small_files(
+    kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], committed: set[str], oldest: int
+) -> Iterator[Garbage]:
+    layout = state.layout
     for entry in idle[layout.empty]:
         # a query may have planned with it
         if entry.modified <= oldest:
@@ -140,6 +175,9 @@ def _garbage(
     for entry in idle[layout.commits]:
         if _txn_of(entry) not in committed and entry.modified <= oldest:
             yield Garbage(entry.path, entry.size, "a manifest of no kept version")
+    for entry in kernel.files.list(layout.seen):
+        if entry.name != state.txn:
+            yield Garbage(entry.path, entry.size, "a mark of a version that is not the newest any more")
 
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
@@ -166,12 +204,6 @@ def _content(layout: Layout) -> list[str]:
 
 def _txn_of(entry: FileEntry) -> str:
     return entry.name.removesuffix(".json")
-
-
-def _oldest_allowed(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> int:
-    """The time, in the file system's milliseconds, before which what is not referenced may go."""
-    now = kernel.files.now(layout.commits)
-    return now - int(retention.total_seconds() * 1000)
 
 
 def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Iterator[Garbage]:

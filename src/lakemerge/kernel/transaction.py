@@ -34,6 +34,7 @@ from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
+from lakemerge.kernel.reads import Reads
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.staging import partitions_of_version, staged_partitions, state_after
@@ -82,14 +83,12 @@ class Transaction:
         self._keys = base.partition_columns if base else definition.partition_columns if definition else ()
         self._format = base.file_format if base else definition.file_format if definition else "orc"
         self.commit_column = state.commit_column if state else definition.commit_column if definition else ""
-        self._pins: dict[str, PartitionState] = {}
-        self._reads: set[str] = set()
-        self._reads_all = False
-        self._follows_directly = False
+        self._reads = Reads()
         self._written: dict[str, PartitionState] = {}
         self._removed: set[str] = set()
         self.replaces_all = False
         self._sidecars: dict[str, tuple[list[str], Literal["add", "set", "fold"]]] = {}
+        self._side_data_touched: dict[str, tuple[str, ...] | None] = {}
         self._parameters: dict[str, str] = {}
         self._beating = False
         self._requirements: list[Callable[[Manifest | None], None]] = []
@@ -120,17 +119,24 @@ class Transaction:
         wanted = None if names is None else frozenset(names)
         state, changed = self._kernel.take_in_foreign(self.name, wanted)
         if state.txn != self.base.txn:
-            if self._reads or self._reads_all:
+            if self._reads:
                 raise self._conflict(f"version {state.version} ({', '.join(sorted(changed)[:3])})")
             self._table, self.base = state, self._kernel.manifest(state)
             self.properties = dict(self.base.properties)
             self._columns, self._keys = self.base.columns, self.base.partition_columns
             self._format = self.base.file_format
-        known = self.base.partitions
-        # a partition that is not there yet is read too: another commit may make it meanwhile
-        self._reads |= set(known) if wanted is None else wanted
-        self._pins.update({name: known[name] for name in (known if wanted is None else wanted & set(known))})
-        self._reads_all = self._reads_all or wanted is None
+        self._reads.add_partitions(self.base, wanted)
+
+    def read_side_data(self, kind: str, names: Iterable[str] | None = None) -> None:
+        """Declare that this work hangs on the side data of a kind, be there any or not.
+
+        A commit that changes it meanwhile is a conflict, even one that touches no partition.
+
+        Args:
+            names: the partitions whose side data it hangs on (``None``: all).
+        """
+        self._require_open()
+        self._reads.add_side_data(kind, names)
 
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict, whatever partitions it touches.
@@ -139,7 +145,7 @@ class Transaction:
         there, on the number of the version that it makes.
         """
         self._require_open()
-        self._follows_directly = True
+        self._reads.directly = True
 
     # -- staging -------------------------------------------------------------------------------
 
@@ -206,15 +212,35 @@ class Transaction:
         self._require_open()
         self._parameters.update(parameters)
 
-    def add_sidecar(self, kind: str, directory: str) -> None:
-        """Record a folder of side data beside those of the version before."""
+    def add_sidecar(self, kind: str, directory: str, *, concerns: Iterable[str] | None = None) -> None:
+        """Record a folder of side data beside those of the version before.
+
+        Args:
+            concerns: the partitions whose readers it may matter to (``None``: all).
+        """
         self._require_open()
+        self._touch_side_data(kind, concerns)
         self._sidecars[kind] = ([self.layout.relative(directory)], "add")
 
-    def set_sidecars(self, kind: str, directories: Iterable[str], *, keep_later: bool = False) -> None:
+    def _touch_side_data(self, kind: str, concerns: Iterable[str] | None) -> None:
+        self._side_data_touched[kind] = None if concerns is None else tuple(sorted(concerns))
+
+    def set_sidecars(
+        self,
+        kind: str,
+        directories: Iterable[str],
+        *,
+        keep_later: bool = False,
+        concerns: Iterable[str] | None = None,
+    ) -> None:
         """Record folders as all the side data of a kind; another commit that changed it is then a conflict, but where
-        it only added some and ``keep_later`` is set: these stay beside them."""
+        it only added some and ``keep_later`` is set: these stay beside them.
+
+        Args:
+            concerns: as of :meth:`add_sidecar`, of what is new in them.
+        """
         self._require_open()
+        self._touch_side_data(kind, concerns)
         paths = [self.layout.relative(directory) for directory in directories]
         self._sidecars[kind] = (paths, "fold" if keep_later else "set")
 
@@ -413,12 +439,11 @@ class Transaction:
             return
         if parent.table_id != self.base.table_id:
             raise self._conflict("that the table was dropped and made again")
-        if self.replaces_all and not (self._reads or self._reads_all or self._follows_directly):
+        if self.replaces_all and not self._reads:
             return
         step = parent
         while True:
-            meets = self._follows_directly or step.touched & self._reads or (self._reads_all and step.touched)
-            if meets or not step.same_shape(self.base) or step.parent is None:
+            if self._reads.meets(step) or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
                 raise self._conflict(f"version {step.version} ({step.operation} by {author})")
             if step.parent == self.base.txn:
@@ -433,11 +458,13 @@ class Transaction:
 
         Locations are looked at besides files: a partition may have been added, dropped or moved by hand.
         """
-        if not self._reads and not self._reads_all:
+        reads = self._reads
+        if not reads.has_partitions:
             return
-        found = self._kernel.foreign.inspect(state, parent, None if self._reads_all else self._reads).present
-        for name in self._reads | (set(found) if self._reads_all else set()):
-            if found.get(name) != self._pins.get(name):
+        wanted = None if reads.everything else reads.partitions
+        found = self._kernel.foreign.inspect(state, parent, wanted).present
+        for name in reads.partitions | (set(found) if reads.everything else set()):
+            if found.get(name) != reads.states.get(name):
                 raise self._conflict(f"that another program wrote into {name or 'the table'} meanwhile")
 
     def _conflict(self, found: str) -> CommitConflict:
@@ -480,9 +507,13 @@ class Transaction:
             metrics=dict(self.metrics),
             properties=united_properties(self.properties, self.base, None if self.replaces_all else parent),
             sidecars=self._united_sidecars(parent),
+            side_data_touched={**self._forgotten_side_data(parent), **self._side_data_touched},
             writer=self._kernel.writer,
             lease_seconds=self._kernel.settings.lease_seconds,
         )
+
+    def _forgotten_side_data(self, parent: Manifest | None) -> dict[str, None]:
+        return dict.fromkeys(parent.sidecars) if parent and self.replaces_all else {}
 
     def _united_sidecars(self, parent: Manifest | None) -> dict[str, tuple[str, ...]]:
         parent = None if self.replaces_all else parent

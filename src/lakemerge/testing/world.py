@@ -27,6 +27,10 @@ class World:
         self.running: set[int] = set()
         self._pids = itertools.count(100)
 
+    def new_pid(self) -> int:
+        """A pid that no process has had."""
+        return next(self._pids)
+
     def process(self) -> Ports:
         """The world as one more process sees it."""
         return Ports(
@@ -34,7 +38,7 @@ class World:
             files=self.files,
             row_files=MemoryRowFiles(self.files),
             clock=SimulatedClock(self.timeline),
-            host=SimulatedHost(next(self._pids), self.running, self.dice),
+            host=SimulatedHost(self.new_pid(), self.running, self.dice),
         )
 
 

@@ -98,6 +98,7 @@ class NodeTransaction:
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
         self.conflict: CommitConflict | None = None
+        self._ledger_scope: list[str] | None = None
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 
@@ -250,6 +251,12 @@ class NodeTransaction:
         )
         self._transaction.abort()
 
+    def read_ledger(self, names: Iterable[str] | None) -> None:
+        """Say that the work hangs on the ledger of these partitions (``None``: all); see
+        :meth:`Transaction.read_side_data`. What is staged for the ledger concerns the same."""
+        self._ledger_scope = None if names is None else list(names)
+        self._transaction.read_side_data("ledger", names)
+
     @_translated
     def open_ledger(self, schema: str | None = None) -> bool:
         """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
@@ -360,9 +367,9 @@ class NodeTransaction:
         directory = self._transaction.sidecar_directory("ledger")
         write_files(self._spark.sql(sql).coalesce(1), directory, "orc", self._config)
         if replace:
-            self._transaction.set_sidecars("ledger", [directory])
+            self._transaction.set_sidecars("ledger", [directory], concerns=self._ledger_scope)
         else:
-            self._transaction.add_sidecar("ledger", directory)
+            self._transaction.add_sidecar("ledger", directory, concerns=self._ledger_scope)
 
     @_translated
     def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:

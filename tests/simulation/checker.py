@@ -1,0 +1,134 @@
+"""What must hold of every run, whatever went wrong in it.
+
+The checker sees each change of the metastore itself, so it knows which commits were decided, in what order, and what a
+reader finds after each; no process tells it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
+from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.layout import Layout
+from lakemerge.testing import MemoryMetastore, Timeline
+
+#: The rows of a version: facts as texts, sorted, with repeats.
+Rows = list[str]
+
+
+class Violation(AssertionError):
+    """An invariant that does not hold."""
+
+
+@dataclass
+class Commit:
+    """A decided commit.
+
+    Attributes:
+        rows: what its files hold, by the manifest.
+    """
+
+    table: TableName
+    table_id: str
+    version: int
+    manifest: Manifest
+    rows: Rows
+
+
+@dataclass
+class Checker:
+    """Records the commits of all tables and holds each against the one before."""
+
+    files: FileSystem
+    commits: list[Commit] = field(default_factory=list)
+    newest: dict[str, Commit] = field(default_factory=dict)  # by table id
+
+    def changed(self, name: TableName, before: HiveTable | None, after: HiveTable | None) -> None:
+        """Take in a change of a table's row."""
+        old = before.parameters.get(VERSION) if before else None
+        new = after.parameters.get(VERSION) if after else None
+        if after is None or new is None or new == old:
+            return
+        claimed = ":" in new
+        txn = new.partition(":")[2] if claimed else after.parameters[TRANSACTION]
+        if old == f"{new}:{txn}":
+            return  # settled what was decided
+        known = self.newest.get(after.parameters[TABLE_ID])
+        if known is not None and known.manifest.txn == txn:
+            return  # its row was made anew
+        self._decided(name, after, int(new.partition(":")[0]), txn)
+
+    def is_made_anew(self, table: HiveTable) -> bool:
+        """Whether a claimed commit gives the table other partition columns, or makes it."""
+        newest = self.newest.get(table.parameters.get(TABLE_ID, ""))
+        if newest is None or ":" not in table.parameters.get(VERSION, ""):
+            return False
+        parents = [commit for commit in self.commits if commit.manifest.txn == newest.manifest.parent]
+        return not parents or parents[0].manifest.partition_columns != newest.manifest.partition_columns
+
+    def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
+        layout, table_id = Layout(table.parameters[ROOT]), table.parameters[TABLE_ID]
+        path = layout.manifest_of(txn)
+        manifest = Manifest.from_json(self.files.read_text(path), path)
+        before = self.newest.get(table_id)
+        if manifest.version != version or manifest.table_id != table_id:
+            raise Violation(f"{name}: version {version} is decided with a manifest of {manifest.version}")
+        if before is not None and (version, manifest.parent) != (before.version + 1, before.manifest.txn):
+            raise Violation(
+                f"{name}: version {version} ({txn}) follows on {before.version} ({before.manifest.txn}), "
+                f"and its manifest on {manifest.parent}"
+            )
+        rows = rows_of(self.files, [layout.absolute(one.location) for one in manifest.partitions.values()])
+        commit = Commit(name, table_id, version, manifest, rows)
+        self.commits.append(commit)
+        self.newest[table_id] = commit
+
+
+class WatchedMetastore(MemoryMetastore):
+    """Tells a checker of every change of a table's row.
+
+    Attributes:
+        checker: whom; set after both are made.
+    """
+
+    checker: Checker
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__(timeline)
+
+    def create_table(self, table: HiveTable) -> None:
+        super().create_table(table)
+        self.checker.changed(table.name, None, table)
+
+    def alter_table(
+        self, name: TableName, table: HiveTable, *, expected: tuple[str, str] | None = None
+    ) -> None:
+        before = self.get_table(name)
+        super().alter_table(name, table, expected=expected)
+        self.checker.changed(name, before, table)
+
+    def locations(self, name: TableName) -> list[str] | None:
+        """Where a reader that asks once finds the files of a table.
+
+        ``None`` where there is none, and while its row is made anew, when readers may find it empty (as documented).
+        """
+        table = self.get_table(name)
+        if table is None or self.checker.is_made_anew(table):
+            return None
+        rows: Sequence[HivePartition] = self.partitions(name, self.partition_names(name))
+        return [row.location for row in rows] if table.partitioned else [table.location]
+
+
+def rows_of(files: FileSystem, locations: Sequence[str]) -> Rows:
+    """The facts in the data files of directories. Each file is a JSON array of them."""
+    facts: list[Any] = []
+    for location in locations:
+        for entry in files.list(location):
+            if not entry.is_directory and entry.name[:1] not in "_.":
+                facts += json.loads(files.read_text(entry.path))
+    return sorted(json.dumps(fact) for fact in facts)

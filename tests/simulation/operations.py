@@ -1,0 +1,338 @@
+"""What simulated writers do, and what each of it means for the rows of a table."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.errors import CommitConflict, CommitUnfinished, LakemergeError, TableNotFound
+from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.names import DEFAULT_PARTITION
+from lakemerge.kernel.operations import drop, vacuum
+
+COLUMNS = (HiveColumn("line", "string"),)
+KEYS = (HiveColumn("p", "string"),)
+OTHER_KEYS = (HiveColumn("q", "string"),)
+COMMIT_KEYS = (HiveColumn("p", "string"), HiveColumn("_commit", "bigint"))
+COMMIT_COLUMN = "_commit"
+_PARTITIONS = 3
+
+#: A key's change: key, sequence, and value (``None`` deletes).
+Change = tuple[str, int, "str | None"]
+
+
+@dataclass
+class Model:
+    """The rows of a table as they must be.
+
+    Attributes:
+        keyed: value and sequence by key.
+        tombstones: the highest sequence of a delete by key.
+        facts: rows without keys.
+        truncated: no change at or before this sequence counts.
+    """
+
+    keyed: dict[str, tuple[int, str]] = field(default_factory=dict)
+    tombstones: dict[str, int] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
+    truncated: int = -1
+
+    def copy(self) -> Model:
+        return Model(dict(self.keyed), dict(self.tombstones), list(self.facts), self.truncated)
+
+    def known(self, key: str) -> int:
+        stored = self.keyed[key][0] if key in self.keyed else -1
+        return max(stored, self.tombstones.get(key, -1), self.truncated)
+
+    def rows(self) -> list[str]:
+        keyed = [[key, sequence, value] for key, (sequence, value) in self.keyed.items()]
+        return sorted(json.dumps(row) for row in (*keyed, *self.facts))
+
+
+@dataclass
+class Operation(ABC):
+    """Something that a process does to a table.
+
+    Attributes:
+        txns: the transactions by which it was tried.
+        outcome: ``pending``, ``acknowledged``, ``unfinished`` (committed, says the kernel), ``failed`` (not committed,
+            says the kernel) or ``doubtful``.
+        version: that it made, as acknowledged.
+    """
+
+    table: TableName
+    label: str
+    txns: list[str] = field(default_factory=list)
+    outcome: str = "pending"
+    version: int | None = None
+
+    @abstractmethod
+    def attempt(self, kernel: Kernel) -> int | None:
+        """Try once; the version that was made, ``None`` for none."""
+
+    @abstractmethod
+    def apply(self, model: Model) -> None:
+        """What a commit of it does to the rows."""
+
+    def run(self, kernel: Kernel) -> None:
+        """Try until it is done, or fails for good."""
+        for _ in range(20):
+            self._last: Transaction | None = None
+            try:
+                self.version = self.attempt(kernel)
+                self.outcome = "acknowledged"
+            except CommitConflict:
+                continue
+            except CommitUnfinished:
+                self.outcome = "unfinished"
+            except LakemergeError:
+                doubtful = self._last is not None and self._last.state == "in doubt"
+                self.outcome = "doubtful" if doubtful else "failed"
+            return
+        self.outcome = "failed"
+
+    def began(self, transaction: Transaction) -> Transaction:
+        self.txns.append(transaction.txn)
+        self._last = transaction
+        return transaction
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} {self.label} on {self.table}: {self.outcome} {self.version or ''} {self.txns}"
+
+
+@dataclass
+class Merge(Operation):
+    """Changes by key with a ledger of deletes, as the adapter merges them.
+
+    Attributes:
+        truncate: a sequence at or before which all is gone.
+    """
+
+    changes: tuple[Change, ...] = ()
+    truncate: int = -1
+
+    def apply(self, model: Model) -> None:
+        if self.truncate >= 0:
+            model.truncated = max(model.truncated, self.truncate)
+            model.keyed = {key: one for key, one in model.keyed.items() if one[0] > model.truncated}
+        for key, sequence, value in sorted(self.changes, key=lambda change: change[1]):
+            if sequence <= model.known(key):
+                continue
+            if value is None:
+                model.keyed.pop(key, None)
+                model.tombstones[key] = sequence
+            else:
+                model.keyed[key] = (sequence, value)
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "merge"))
+        try:
+            return self._merge(kernel, transaction)
+        finally:
+            transaction.abort()
+
+    def _merge(self, kernel: Kernel, transaction: Transaction) -> int | None:
+        keys = transaction.base.partition_columns if transaction.base else ()
+        touched = {_partition_of(key, keys) for key, _, _ in self.changes}
+        transaction.read(None if self.truncate >= 0 else touched)
+        base = transaction.base
+        assert base is not None
+        if base.partition_columns != keys:
+            touched = {_partition_of(key, base.partition_columns) for key, _, _ in self.changes}
+            transaction.read(touched)
+        concerns = None if self.truncate >= 0 else touched
+        transaction.read_side_data("ledger", concerns)
+        wanted = set(base.partitions) if self.truncate >= 0 else touched
+        model = _ledger(kernel, transaction)
+        before = {name: _content(kernel, transaction.layout, base, name) for name in wanted | touched}
+        for rows in before.values():
+            model.keyed.update({key: (sequence, value) for key, sequence, value in rows})
+        known = model.copy()
+        self.apply(model)
+        after: dict[str, list[Any]] = {name: [] for name in before}
+        for key, (sequence, value) in model.keyed.items():
+            after.setdefault(_partition_of(key, base.partition_columns), []).append([key, sequence, value])
+        changed = {name for name in after if sorted(after[name]) != sorted(before.get(name, []))}
+        remembers = model.tombstones != known.tombstones or model.truncated != known.truncated
+        if not changed and not remembers:
+            return None
+        if changed:
+            _stage(kernel, transaction, {name: after[name] for name in changed if after[name]}, base)
+        transaction.remove({name for name in changed if not after[name] and name != WHOLE_TABLE})
+        if remembers:
+            _remember(kernel, transaction, model, concerns)
+        return transaction.commit()
+
+
+def _ledger(kernel: Kernel, transaction: Transaction) -> Model:
+    model = Model()
+    base = transaction.base
+    for folder in base.sidecars.get("ledger", ()) if base else ():
+        body = json.loads(kernel.files.read_text(f"{transaction.layout.absolute(folder)}/ledger.json"))
+        model.truncated = max(model.truncated, body["truncated"])
+        for key, sequence in body["deletes"].items():
+            model.tombstones[key] = max(sequence, model.tombstones.get(key, -1))
+    return model
+
+
+def _remember(kernel: Kernel, transaction: Transaction, model: Model, concerns: set[str] | None) -> None:
+    directory = transaction.sidecar_directory("ledger")
+    body = {"deletes": model.tombstones, "truncated": model.truncated}
+    kernel.files.write_text(f"{directory}/ledger.json", json.dumps(body))
+    base = transaction.base
+    if base is not None and len(base.sidecars.get("ledger", ())) >= 2:
+        transaction.set_sidecars("ledger", [directory], concerns=concerns)
+    else:
+        transaction.add_sidecar("ledger", directory, concerns=concerns)
+
+
+@dataclass
+class Append(Operation):
+    """Rows in partitions of their own."""
+
+    def apply(self, model: Model) -> None:
+        model.facts.append(self.label)
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "append"))
+        try:
+            rows = {f"p={len(self.label) % 2}/c={DEFAULT_PARTITION}": [self.label]}
+            _stage(kernel, transaction, rows, transaction.base)
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class Rewrite(Operation):
+    """All rows by other partition columns, having read them; none of them changes."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "replace"))
+        try:
+            transaction.read()
+            base = transaction.base
+            assert base is not None
+            rows = [
+                row for name in base.partitions for row in _content(kernel, transaction.layout, base, name)
+            ]
+            keys = OTHER_KEYS if base.partition_columns == KEYS else KEYS
+            sidecars = base.sidecars
+            transaction.replace_all()
+            transaction.set_schema(COLUMNS, keys)
+            for kind, folders in sidecars.items():
+                transaction.set_sidecars(kind, [transaction.layout.absolute(one) for one in folders])
+            parts: dict[str, list[Any]] = {}
+            for row in rows:
+                parts.setdefault(_partition_of(row[0], keys), []).append(row)
+            _stage(kernel, transaction, parts, None, keys)
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class Replace(Operation):
+    """Everything replaced, unread."""
+
+    def apply(self, model: Model) -> None:
+        model.keyed, model.tombstones, model.truncated = {"k0": (0, self.label)}, {}, -1
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "replace"))
+        try:
+            keys = transaction.base.partition_columns if transaction.base else ()
+            transaction.replace_all()
+            rows = {_partition_of("k0", keys): [["k0", 0, self.label]]}
+            _stage(kernel, transaction, rows, None, keys)
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class Create(Operation):
+    """The table, with a row."""
+
+    definition: TableDefinition | None = None
+
+    def apply(self, model: Model) -> None:
+        model.keyed, model.tombstones, model.truncated = {}, {}, -1
+        if self.definition is not None and not self.definition.commit_column:
+            model.keyed["k0"] = (0, self.label)
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        assert self.definition is not None
+        transaction = self.began(kernel.create(self.definition))
+        try:
+            keys = self.definition.partition_columns
+            rows: dict[str, list[Any]] = {_partition_of("k0", keys): [["k0", 0, self.label]]}
+            if self.definition.commit_column:
+                rows = {}
+            _stage(kernel, transaction, rows, None, keys)
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class Upkeep(Operation):
+    """Recover, then vacuum, or a drop; no rows change by it but in a drop."""
+
+    action: str = "vacuum"
+    retention: Any = None
+
+    def apply(self, model: Model) -> None:
+        raise AssertionError("it makes no version of its own")
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        try:
+            if self.action == "recover":
+                kernel.recover(self.table)
+            elif self.action == "drop":
+                drop(kernel, self.table)
+            else:
+                vacuum(kernel, self.table, retention=self.retention, dry_run=False)
+        except TableNotFound:
+            return None
+        return None
+
+
+def _partition_of(key: str, keys: Iterable[HiveColumn]) -> str:
+    number = int(key[1:]) % _PARTITIONS
+    names = [column.name for column in keys]
+    return "/".join(f"{name}={number}" for name in names)
+
+
+def _content(kernel: Kernel, layout: Layout, manifest: Manifest, name: str) -> list[Any]:
+    state = manifest.partitions.get(name)
+    rows: list[Any] = []
+    if state is not None:
+        for entry in kernel.files.list(layout.absolute(state.location)):
+            if not entry.is_directory and entry.name[:1] not in "_.":
+                rows += json.loads(kernel.files.read_text(entry.path))
+    return rows
+
+
+def _stage(
+    kernel: Kernel,
+    transaction: Transaction,
+    rows: Mapping[str, list[Any]],
+    base: Manifest | None,
+    keys: tuple[HiveColumn, ...] = (),
+) -> None:
+    directory = transaction.stage_directory
+    for name, content in rows.items():
+        folder = f"{directory}/{name}" if name else directory
+        kernel.files.write_text(f"{folder}/part-0.orc", json.dumps(content))
+    partitioned = base.partition_columns if base else keys
+    if rows or not partitioned:
+        transaction.add_staged()

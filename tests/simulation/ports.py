@@ -1,0 +1,192 @@
+"""The ports as one simulated process has them: every call lets others run first, and may go wrong."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from lakemerge.errors import StorageError
+from lakemerge.kernel import HiveTable, Ports, TableName
+from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost
+from lakemerge.testing import MemoryRowFiles, SimulatedClock, SimulatedHost, World
+from simulation.faults import Faults
+from simulation.scheduler import Process
+
+T = TypeVar("T")
+
+_METASTORE_WRITES = {
+    "create_table",
+    "alter_table",
+    "drop_table",
+    "add_partitions",
+    "alter_partitions",
+    "drop_partition",
+    "delete_table_column_statistics",
+    "delete_partition_column_statistics",
+    "lock",
+    "unlock",
+}
+_METASTORE_READS = {
+    "get_table",
+    "tables",
+    "table_summaries",
+    "database_location",
+    "partition_names",
+    "partitions",
+    "lock_acquired",
+    "probe_compare_and_swap",
+}
+_FILE_WRITES = {"write_text", "make_directory", "delete", "copy"}
+_FILE_READS = {"exists", "list", "glob", "read_text", "first_line", "last_bytes"}
+
+
+class Caller:
+    """Makes the calls of one process.
+
+    Attributes:
+        log: who called what, for the schedule of a failing seed.
+    """
+
+    def __init__(self, process: Process, faults: Faults, log: list[str]) -> None:
+        self.process = process
+        self.faults = faults
+        self.log = log
+
+    def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
+        self.process.go_on()
+        fault = self.faults.draw(writes=writes)
+        self.log.append(f"{self.process.name}: {port}.{name} {about}{f'  << {fault}' if fault else ''}")
+        if fault:
+            self.faults.drawn.append(fault)
+        if fault == "die before":
+            self.process.die()
+        if fault == "refuse":
+            raise _refusal(port, name)
+        if fault == "stop":
+            self.process.stop_for(self.faults.seconds(fault))
+        if fault == "slow":
+            self.process.go_on(self.faults.seconds(fault))
+        result = action()
+        if fault == "die after":
+            self.process.die()
+        if fault == "lose reply":
+            raise _lost(port, name)
+        return result
+
+
+def _refusal(port: str, name: str) -> Exception:
+    if port == "metastore":
+        return Refused(name, "MetaException", "an injected fault")
+    return StorageError(expected=f"to {name}", found="an injected fault", action="None.")
+
+
+def _lost(port: str, name: str) -> Exception:
+    if port == "metastore":
+        return ReplyLost(expected=f"an answer to {name}", found="an injected fault", action="None.")
+    return StorageError(expected=f"an answer to {name}", found="an injected fault", action="None.")
+
+
+def _delegate(cls: type, port: str, names: set[str], *, writes: bool) -> None:
+    for name in names:
+
+        def method(self: Any, *args: Any, _name: str = name, **kwargs: Any) -> Any:
+            about = " ".join(str(arg) for arg in args if isinstance(arg, (str, TableName)))[:120]
+            run = functools.partial(getattr(self.inner, _name), *args, **kwargs)
+            return self.caller.call(port, _name, about, run, writes=writes)
+
+        setattr(cls, name, method)
+    cls.__abstractmethods__ = frozenset(getattr(cls, "__abstractmethods__", ())) - names  # type: ignore[attr-defined]
+
+
+class SimulatedMetastore(Metastore):
+    """See :class:`Caller`."""
+
+    def __init__(self, inner: Metastore, caller: Caller) -> None:
+        self.inner = inner
+        self.caller = caller
+        self.compares = None
+
+
+class SimulatedFiles(FileSystem):
+    """See :class:`Caller`."""
+
+    def __init__(self, inner: FileSystem, caller: Caller) -> None:
+        self.inner = inner
+        self.caller = caller
+
+    def qualify(self, path: str) -> str:
+        return self.inner.qualify(path)
+
+    def is_compressed(self, path: str) -> bool:
+        return self.inner.is_compressed(path)
+
+
+_delegate(SimulatedMetastore, "metastore", _METASTORE_READS, writes=False)
+_delegate(SimulatedMetastore, "metastore", _METASTORE_WRITES, writes=True)
+_delegate(SimulatedFiles, "files", _FILE_READS, writes=False)
+_delegate(SimulatedFiles, "files", _FILE_WRITES, writes=True)
+
+
+class TearingMetastore(SimulatedMetastore):
+    """Reads of a table may be half of the moment before a change and half of that after it, as over Derby."""
+
+    def get_table(self, name: TableName) -> HiveTable | None:
+        first = super().get_table(name)
+        dice = self.caller.faults.dice
+        if first is None or dice.random() > 0.2:
+            return first
+        second = super().get_table(name)
+        if second is None or second == first:
+            return second
+        keys = sorted(set(first.parameters) | set(second.parameters))
+        mixed = {key: (first if dice.random() < 0.5 else second).parameters.get(key) for key in keys}
+        return replace(
+            second,
+            storage=first.storage if dice.random() < 0.5 else second.storage,
+            parameters={key: value for key, value in mixed.items() if value is not None},
+        )
+
+
+class ScheduledClock(SimulatedClock):
+    """A clock whose sleeps let others run, and whose repeated actions are threads of the process."""
+
+    def __init__(self, world: World, process: Process, skew: datetime.timedelta) -> None:
+        super().__init__(world.timeline, skew)
+        self._process = process
+
+    def sleep(self, seconds: float) -> None:
+        self._process.go_on(seconds)
+
+    def repeat(self, seconds: float, action: Callable[[], bool], name: str) -> None:
+        def run() -> None:
+            while True:
+                self._process.go_on(seconds)
+                if not action():
+                    return
+
+        self._process.start(run, seconds)
+
+
+def ports_of_process(
+    world: World, process: Process, faults: Faults, log: list[str], *, machine: str, tears: bool
+) -> Ports:
+    """The world as a process sees it that others run beside.
+
+    Args:
+        machine: where it runs; processes of one machine can look whether others live.
+        tears: whether its metastore shows changes half.
+    """
+    caller = Caller(process, faults, log)
+    files = SimulatedFiles(world.files, caller)
+    skew = datetime.timedelta(days=faults.dice.choice((0, 0, 0, -9, 9)))
+    return Ports(
+        metastore=(TearingMetastore if tears else SimulatedMetastore)(world.metastore, caller),
+        files=files,
+        row_files=MemoryRowFiles(files),
+        clock=ScheduledClock(world, process, skew),
+        host=SimulatedHost(process.pid, world.running, world.dice, machine),
+    )
