@@ -23,7 +23,7 @@ from lakemerge.kernel.definition import (
 from lakemerge.kernel.metastore import HiveTable, Refused, ValueChanged
 from lakemerge.testing import memory_ports
 
-COLUMNS = (HiveColumn("a", "string", "the first, it's \"quoted\" \\ and naïve"), HiveColumn("b", "int"))
+COLUMNS = (HiveColumn("a", "string", 'the first, it\'s "quoted" \\ and naïve'), HiveColumn("b", "int"))
 KEYS = (HiveColumn("p", "string"),)
 _NUMBERS = itertools.count(1)
 
@@ -140,7 +140,9 @@ def stored_as_orc() -> Any:
 
 
 class TestPartitions:
-    def test_they_are_added_once_and_altered_together(self, ports: Ports, table: HiveTable, root: str) -> None:
+    def test_they_are_added_once_and_altered_together(
+        self, ports: Ports, table: HiveTable, root: str
+    ) -> None:
         rows = [new_partition(table, [value], f"{root}/{number}") for number, value in enumerate("ab/")]
         assert ports.metastore.add_partitions(table.name, rows[:2]) == 2
         assert ports.metastore.add_partitions(table.name, rows) == 1

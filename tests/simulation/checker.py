@@ -42,34 +42,33 @@ class Commit:
 
 @dataclass
 class Checker:
-    """Records the commits of all tables and holds each against the one before."""
+    """Records the commits of tables and holds each against the one before.
+
+    Attributes:
+        newest: the last commit by the table's id.
+    """
 
     files: FileSystem
+    tables: frozenset[TableName]
     commits: list[Commit] = field(default_factory=list)
-    newest: dict[str, Commit] = field(default_factory=dict)  # by table id
+    newest: dict[str, Commit] = field(default_factory=dict)
 
     def changed(self, name: TableName, before: HiveTable | None, after: HiveTable | None) -> None:
         """Take in a change of a table's row."""
+        if name not in self.tables:
+            return  # a row on its way to a table's name, or from it
         old = before.parameters.get(VERSION) if before else None
         new = after.parameters.get(VERSION) if after else None
         if after is None or new is None or new == old:
             return
         claimed = ":" in new
-        txn = new.partition(":")[2] if claimed else after.parameters[TRANSACTION]
+        txn = new.split(":")[1] if claimed else after.parameters[TRANSACTION]
         if old == f"{new}:{txn}":
             return  # settled what was decided
         known = self.newest.get(after.parameters[TABLE_ID])
         if known is not None and known.manifest.txn == txn:
             return  # its row was made anew
         self._decided(name, after, int(new.partition(":")[0]), txn)
-
-    def is_made_anew(self, table: HiveTable) -> bool:
-        """Whether a claimed commit gives the table other partition columns, or makes it."""
-        newest = self.newest.get(table.parameters.get(TABLE_ID, ""))
-        if newest is None or ":" not in table.parameters.get(VERSION, ""):
-            return False
-        parents = [commit for commit in self.commits if commit.manifest.txn == newest.manifest.parent]
-        return not parents or parents[0].manifest.partition_columns != newest.manifest.partition_columns
 
     def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
         layout, table_id = Layout(table.parameters[ROOT]), table.parameters[TABLE_ID]
@@ -113,12 +112,9 @@ class WatchedMetastore(MemoryMetastore):
         self.checker.changed(name, before, table)
 
     def locations(self, name: TableName) -> list[str] | None:
-        """Where a reader that asks once finds the files of a table.
-
-        ``None`` where there is none, and while its row is made anew, when readers may find it empty (as documented).
-        """
+        """Where a reader that asks once finds the files of a table; ``None`` where there is none."""
         table = self.get_table(name)
-        if table is None or self.checker.is_made_anew(table):
+        if table is None:
             return None
         rows: Sequence[HivePartition] = self.partitions(name, self.partition_names(name))
         return [row.location for row in rows] if table.partitioned else [table.location]

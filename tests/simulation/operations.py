@@ -219,6 +219,7 @@ class Rewrite(Operation):
         transaction = self.began(kernel.begin(self.table, "replace"))
         try:
             transaction.read()
+            transaction.read_side_data("ledger")
             base = transaction.base
             assert base is not None
             rows = [

@@ -63,7 +63,7 @@ class Run:
         self.world = World(seed)
         self.metastore = WatchedMetastore(self.world.timeline)
         self.world.metastore = self.metastore
-        self.checker = self.metastore.checker = Checker(self.world.files)
+        self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE}))
         self.scheduler = Scheduler(self.dice, self.world.timeline)
         self.faults = Faults.of(self.dice, LEASE)
         self.kind = self.dice.choice(("partitioned", "partitioned", "whole", "append"))

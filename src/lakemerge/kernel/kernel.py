@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from lakemerge.errors import ClaimHeld, LakemergeError, TableNotFound
 from lakemerge.kernel.definition import TableDefinition, check_supported, same_keys
@@ -20,6 +21,8 @@ from lakemerge.kernel.rollforward import RollForward
 from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.transaction import Transaction
 from lakemerge.kernel.versions import Versions
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -97,10 +100,14 @@ class Kernel:
 
     def settled(self, name: TableName) -> tuple[TableState, Manifest]:
         """As :meth:`open`, with the manifest of the settled version."""
+        return self._waiting(lambda: self._settled(name))
+
+    def _waiting(self, action: Callable[[], T]) -> T:
+        """Do something again for as long as a live writer is in the way."""
         return retried(
             self.clock,
             self.host,
-            lambda: self._settled(name),
+            action,
             ClaimHeld,
             first=0.02,
             longest=1,
@@ -124,17 +131,30 @@ class Kernel:
     def exists(self, name: TableName) -> bool:
         """Whether the metastore has the table, after finishing what a writer that died left of it."""
         try:
-            if self.metastore.get_table(name) is None:
-                self._rebuild(name)
+            self._waiting(lambda: self._require_row(name))
         except TableNotFound:
             return False
         return True
 
+    def _require_row(self, name: TableName) -> bool:
+        """Whether the metastore has no row of a table only because a writer has died while it made it anew.
+
+        Raises:
+            TableNotFound: there is no such table.
+            ClaimHeld: the writer is alive.
+        """
+        missing = self.metastore.get_table(name) is None
+        if missing:
+            self._rebuild(name)
+        return missing
+
     def _rebuild(self, name: TableName) -> None:
-        """Finish a writer that died between dropping a table's row and making it anew. Raises TableNotFound."""
+        """Finish a writer that died between taking a table's row away and putting it back. Raises TableNotFound."""
         rebuild = self.roll_forward.rebuilds.find(name)
         if rebuild is None:
             raise _no_table(name)
+        if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
+            raise _held(name, rebuild.txn)
         _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
@@ -151,11 +171,7 @@ class Kernel:
         manifest = read_manifest(self.files, state.layout, state.claim)
         manifest.require_writer(str(name))
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
-            raise ClaimHeld(
-                expected=f"version {state.version + 1} of {name} to be settled",
-                found=f"that {state.claim} holds its claim and is alive",
-                action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
-            )
+            raise _held(name, state.claim)
         now = self.peek(name)
         if now is None or now.claim != state.claim:
             return  # not dead, but done meanwhile
@@ -237,8 +253,7 @@ class Kernel:
             What was done, a line each; empty where all was well.
         """
         done = []
-        if self.metastore.get_table(name) is None:
-            self._rebuild(name)
+        if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
         before = self.peek(name)
         if before is None:
@@ -256,13 +271,25 @@ class Kernel:
     def _forget_dead(self, state: TableState) -> list[str]:
         """Remove heartbeats of transactions that died before their claim."""
         done = []
+        lease = self.settings.lease_seconds
+        rebuild = self.roll_forward.rebuilds.find(state.table.name)
+        if rebuild is not None and not self.heartbeats.alive(state.layout, rebuild.txn, lease):
+            self.roll_forward.rebuilds.clear(state.table.name, rebuild.txn)
         for entry in self.files.list(state.layout.open):
-            if self.heartbeats.alive(state.layout, entry.name, self.settings.lease_seconds):
+            if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue
             self.files.delete(entry.path)
             if not entry.name.startswith("."):  # else a look at the clock whose process died in it
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done
+
+
+def _held(name: TableName, txn: str) -> ClaimHeld:
+    return ClaimHeld(
+        expected=f"the newest version of {name} to be settled",
+        found=f"that {txn} holds its claim and is alive",
+        action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
+    )
 
 
 def _no_table(name: TableName) -> TableNotFound:

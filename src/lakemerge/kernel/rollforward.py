@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from lakemerge.errors import TableNotFound
@@ -17,24 +17,21 @@ from lakemerge.kernel.definition import (
     TABLE_ID,
     TRANSACTION,
     VERSION,
-    TableDefinition,
     moved,
     needs_new_row,
     new_partition,
-    new_table,
     same_keys,
     storage_of,
     stored_as,
-    with_parameters,
     with_statistics,
 )
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HivePartition, HiveTable, Refused, ReplyLost
+from lakemerge.kernel.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.published import Publisher
-from lakemerge.kernel.rebuild import Rebuild, Rebuilds
+from lakemerge.kernel.rebuild import Rebuilds
 from lakemerge.kernel.staging import only_adds
 from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.versions import Versions
@@ -55,7 +52,7 @@ class RollForward:
         self._clock = ports.clock
         self._versions = versions
         self._step = step
-        self.rebuilds = Rebuilds(ports.metastore, ports.files)
+        self.rebuilds = Rebuilds(ports, versions, step)
         self.publisher = Publisher(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
@@ -74,18 +71,14 @@ class RollForward:
         if table is not None and not self._holds_claim(table, manifest):
             return
         parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
-        rebuilds = makes_row_anew(parent, manifest)
-        if table is None or (rebuilds and not _is_row_of(table, manifest)):
-            table = self._recreate(name, table, rebuild, layout, manifest)
-            if table is None:
-                return
         self._publish_sidecars(name, layout, manifest, parent)
+        if table is None or makes_row_anew(parent, manifest):
+            self.rebuilds.run(name, layout, manifest)
+            return
         adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
         if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
             return
-        if rebuilds:
-            self.rebuilds.end(name, manifest.txn)
         self._settle(name, manifest)
         self._step("settled")
         if table.partitioned:
@@ -126,8 +119,7 @@ class RollForward:
         name = table.name
         existing = set(self._metastore.partition_names(name))
         empty = layout.empty_of(manifest.txn)
-        moved = self._moved(manifest, parent)
-        fresh = [partition for partition in moved if partition not in existing]
+        fresh = [partition for partition in manifest.written if partition not in existing]
         gone = [partition for partition in manifest.removed if partition in existing]
         if fresh or gone:
             self._files.make_directory(empty)
@@ -149,11 +141,6 @@ class RollForward:
         self._step("dropped")
         return True
 
-    @staticmethod
-    def _moved(manifest: Manifest, parent: Manifest) -> Sequence[str]:
-        """The partitions that have to get a location: of a row that is made anew, all."""
-        return sorted(manifest.partitions) if makes_row_anew(parent, manifest) else manifest.written
-
     def _drop_empty(self, name: TableName, partitions: list[str], empty: str) -> None:
         """Drop those partitions that still point to this commit's empty directory, not what others made of them."""
         for partition in self._metastore.partitions(name, partitions):
@@ -167,7 +154,7 @@ class RollForward:
         """The one call that moves all touched partitions at once."""
         locations = {
             partition: layout.absolute(manifest.partitions[partition].location)
-            for partition in self._moved(manifest, parent)
+            for partition in manifest.written
         }
         locations.update(
             {
@@ -201,72 +188,6 @@ class RollForward:
     def _settle(self, name: TableName, manifest: Manifest) -> None:
         expected = f"{manifest.version}:{manifest.txn}"
         self._versions.advance(name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn})
-
-    def _recreate(
-        self,
-        name: TableName,
-        table: HiveTable | None,
-        rebuild: Rebuild | None,
-        layout: Layout,
-        manifest: Manifest,
-    ) -> HiveTable | None:
-        """Make the table's row anew, for the metastore refuses to change partition columns.
-
-        Args:
-            rebuild: what the row was, where it is dropped already.
-
-        Returns:
-            The new row; ``None`` when the claim was lost to a rescuer meanwhile.
-        """
-        if table is not None:
-            rebuild = Rebuild(
-                txn=manifest.txn,
-                root=layout.root,
-                external=table.kind == "EXTERNAL_TABLE",
-                owner=table.owner,
-                parameters=table.parameters,
-            )
-            # between the two calls the table is missing; this lets whoever comes next finish
-            self.rebuilds.begin(name, rebuild)
-            if not self._still_holds_claim(name, manifest):
-                self.rebuilds.end(name, manifest.txn)
-                return None
-            self._send(lambda: self._metastore.drop_table(name))
-            self._step("row dropped")
-        assert rebuild is not None, "a table that is missing is only rolled forward with its rebuild"
-        row = self._rebuilt_row(name, rebuild, layout, manifest)
-        try:
-            self._send(lambda: self._metastore.create_table(row))
-        except Refused as error:
-            if error.kind != "AlreadyExistsException":
-                raise
-        self._step("recreated")
-        made = self._metastore.get_table(name)
-        return made if made is not None and self._holds_claim(made, manifest) else None
-
-    def _rebuilt_row(
-        self, name: TableName, rebuild: Rebuild, layout: Layout, manifest: Manifest
-    ) -> HiveTable:
-        definition = TableDefinition(
-            name=name,
-            columns=manifest.columns,
-            partition_columns=manifest.partition_columns,
-            file_format=manifest.file_format,
-            external=rebuild.external,
-            owner=rebuild.owner,
-        )
-        location = layout.root
-        if not manifest.partition_columns:
-            location = layout.absolute(manifest.partitions[""].location)
-        row = new_table(definition, layout.root, location)
-        kept = {key: value for key, value in rebuild.parameters.items() if not key.startswith("spark.sql.")}
-        own = {
-            VERSION: f"{manifest.version}:{manifest.txn}",
-            TRANSACTION: manifest.parent or manifest.txn,
-            TABLE_ID: manifest.table_id,
-        }
-        row = with_parameters(row, {**kept, **own})
-        return with_statistics(row, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -367,11 +288,6 @@ def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
     """Whether a commit changes what the metastore refuses to change in a table's row."""
     same = same_keys(parent.partition_columns, manifest.partition_columns)
     return not same or needs_new_row(parent.columns, manifest.columns)
-
-
-def _is_row_of(table: HiveTable, manifest: Manifest) -> bool:
-    same = same_keys(table.partition_columns, manifest.partition_columns)
-    return same and same_keys(table.columns, manifest.columns)
 
 
 def _partition_of(row: HivePartition, manifest: Manifest) -> str:
