@@ -30,7 +30,7 @@ _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")
 _SWAP = ("registered", "swapped", "dropped", "settled")
 _SIDE = "side data published"
-_REBUILD = ("row dropped", "recreated")
+_REBUILD = ("row prepared", "row moved", "settled")
 
 
 @dataclass(frozen=True)
@@ -199,10 +199,10 @@ COMMITS = {
     "rebuild": Kind(
         _partitioned,
         _replace(*OTHER_KEYS, rows={"q=1/r=x": ["n1"], "q=2/r=y": ["n2"]}),
-        (*_PREFACE, *_REBUILD, *_SWAP),
+        (*_PREFACE, *_REBUILD),
     ),
-    "rebuild-to-whole": Kind(_partitioned, _replace(rows={"": ["n"]}), (*_PREFACE, *_REBUILD, "settled")),
-    "rebuild-from-whole": Kind(_whole, _replace(*KEYS, rows={"p=1": ["n1"]}), (*_PREFACE, *_REBUILD, *_SWAP)),
+    "rebuild-to-whole": Kind(_partitioned, _replace(rows={"": ["n"]}), (*_PREFACE, *_REBUILD)),
+    "rebuild-from-whole": Kind(_whole, _replace(*KEYS, rows={"p=1": ["n1"]}), (*_PREFACE, *_REBUILD)),
 }
 #: What is done in few calls and names no steps.
 OPERATIONS = {

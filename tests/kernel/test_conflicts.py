@@ -296,7 +296,7 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
     stage(kernel, txn, ROWS)
     txn.commit()
     before = kernel.table(name)
-    dying = Kernel(ports_of(jvm), step=dying_at("row dropped"))  # type: ignore[arg-type]
+    dying = Kernel(ports_of(jvm), step=dying_at("row moved"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)
@@ -319,7 +319,7 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
 def test_a_dropped_table_stays_dropped_after_a_rebuild_died(jvm: Jvm, name: TableName) -> None:
     kernel = Kernel(ports_of(jvm))
     create(kernel, name, ROWS)
-    dying = Kernel(ports_of(jvm), step=dying_at("row dropped"))  # type: ignore[arg-type]
+    dying = Kernel(ports_of(jvm), step=dying_at("row moved"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)

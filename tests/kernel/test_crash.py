@@ -34,9 +34,9 @@ _FAST = {
     "widen": ("registered", "swapped"),
     "widen-whole": ("claimed",),
     "replace": ("swapped",),
-    "rebuild": ("claimed", "row dropped", "recreated", "registered"),
-    "rebuild-to-whole": ("recreated",),
-    "rebuild-from-whole": ("row dropped",),
+    "rebuild": ("claimed", "row prepared", "row moved"),
+    "rebuild-to-whole": ("row moved",),
+    "rebuild-from-whole": ("row prepared",),
 }
 STEPS = [
     pytest.param(kind, step, marks=() if step in _FAST.get(kind, commit.steps) else pytest.mark.slow)

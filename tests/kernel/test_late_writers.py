@@ -241,7 +241,7 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
         pytest.param("rebuild-from-whole", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("step", ["claimed", "row dropped", "recreated"])
+@pytest.mark.parametrize("step", ["claimed", "row prepared", "row moved"])
 def test_a_late_rebuild_changes_nothing(
     step: str, kind: str, jvm: Jvm, kernel: Kernel, name: TableName
 ) -> None:

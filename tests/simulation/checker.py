@@ -126,5 +126,7 @@ def rows_of(files: FileSystem, locations: Sequence[str]) -> Rows:
     for location in locations:
         for entry in files.list(location):
             if not entry.is_directory and entry.name[:1] not in "_.":
-                facts += json.loads(files.read_text(entry.path))
+                text = files.read_text(entry.path)
+                # what streams write is a line a row
+                facts += json.loads(text) if text.startswith("[") else text.splitlines()
     return sorted(json.dumps(fact) for fact in facts)

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakemerge.errors import CommitConflict, CommitUnfinished, LakemergeError, TableNotFound
+from lakemerge import stream
+from lakemerge.errors import (
+    ClaimHeld,
+    CommitConflict,
+    CommitUnfinished,
+    LakemergeError,
+    MetastoreError,
+    StorageError,
+    TableNotFound,
+)
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
@@ -206,6 +215,45 @@ class Append(Operation):
             return transaction.commit()
         finally:
             transaction.abort()
+
+
+@dataclass
+class Batches(Operation):
+    """Numbered batches of a named stream, each written again until the writer knows that it is there."""
+
+    writer: str = ""
+    count: int = 3
+
+    def apply(self, model: Model) -> None:
+        raise AssertionError("it makes several versions")
+
+    def facts(self) -> list[str]:
+        """The rows of all batches."""
+        return [f"{self.writer} {number}" for number in range(1, self.count + 1)]
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        for _ in range(5):
+            try:
+                with stream.open(str(self.table), kernel, writer=self.writer, compact_after=0) as batches:
+                    for number in range(1, self.count + 1):
+                        self._write(batches, number)
+                return None
+            except (StorageError, MetastoreError, ClaimHeld):
+                continue
+        raise CommitUnfinished(expected="the batches to be written", found="too many faults", action="None.")
+
+    def _write(self, batches: stream.Stream, number: int) -> None:
+        for left in reversed(range(3)):
+            try:
+                batches.write([(f"{self.writer} {number}", "x")])
+                batches.commit(number)
+                return
+            except CommitUnfinished:
+                return
+            except (StorageError, MetastoreError, ClaimHeld):
+                batches.abort()
+                if not left:
+                    raise
 
 
 @dataclass

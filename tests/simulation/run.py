@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,7 +13,7 @@ from kernel.support import assert_nothing_orphaned, assert_whole
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName
 from lakemerge.testing import World
-from simulation.checker import Checker, Violation, WatchedMetastore, rows_of
+from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of
 from simulation.faults import Faults
 from simulation.operations import (
     COLUMNS,
@@ -19,6 +21,7 @@ from simulation.operations import (
     COMMIT_KEYS,
     KEYS,
     Append,
+    Batches,
     Create,
     Merge,
     Model,
@@ -69,7 +72,7 @@ class Run:
         self.kind = self.dice.choice(("partitioned", "partitioned", "whole", "append"))
         self.tears = self.dice.random() < 0.3
         self.processes: list[Process] = []
-        self.violations: list[str] = []
+        self.streams: set[str] = set()  # the pids of processes with named streams
 
     # -- who does what -------------------------------------------------------------------------
 
@@ -92,6 +95,10 @@ class Run:
         calm, self.faults.left = self.faults.left, 0
         self.scheduler.run()
         self.faults.left = calm
+        if self.kind == "append" and self.dice.random() < 0.5:
+            for writer in ("one", "two"):
+                process = self._begin(f"stream {writer}", [Batches(TABLE, writer, writer=writer)])
+                self.streams.add(str(process.pid))
         for number in range(self.dice.choice((2, 2, 3))):
             count = self.dice.choice((1, 2, 3))
             self._begin(f"writer {number}", [self._work(f"{number}.{one}") for one in range(count)])
@@ -100,7 +107,7 @@ class Run:
         for number in range(self.dice.choice((0, 1, 2))):
             self._read(f"reader {number}")
 
-    def _begin(self, name: str, work: list[Operation]) -> None:
+    def _begin(self, name: str, work: list[Operation]) -> Process:
         process, kernel = self.process(name)
         self.result.operations += work
 
@@ -110,6 +117,7 @@ class Run:
                 process.go_on(self.dice.choice((0.0, 0.0, 5.0)))
 
         process.start(run, self.dice.choice((0.0, 0.0, 0.1, 3.0)))
+        return process
 
     def _work(self, label: str) -> Operation:
         if self.kind == "append":
@@ -184,6 +192,14 @@ class Run:
         kernel.recover(TABLE)
         self.result.commits = len(self.checker.commits)
 
+    def _take_batch(self, model: Model, commit: Commit) -> None:
+        """The one commit of a stream's batch, or none of its openings."""
+        added = Counter(commit.rows) - Counter(model.rows())
+        for fact in (json.loads(row) for row in added.elements()):
+            if fact in model.facts:
+                raise Violation(f"version {commit.version} has the batch {fact} once more")
+            model.facts.append(fact)
+
     def _check_operations(self) -> None:
         made: dict[str, int] = {}
         for commit in self.checker.commits:
@@ -206,13 +222,21 @@ class Run:
         model = Model()
         for commit in self.checker.commits:
             operation = by_txn.get(commit.manifest.txn)
-            if operation is None:
+            if operation is not None:
+                operation.apply(model)
+            elif commit.manifest.writer.get("pid") in self.streams:
+                self._take_batch(model, commit)
+            else:
                 raise Violation(f"version {commit.version} ({commit.manifest.operation}) is nobody's")
-            operation.apply(model)
             if commit.rows != model.rows():
                 raise Violation(
                     f"version {commit.version} by {operation} holds {commit.rows}; expected {model.rows()}"
                 )
+        for operation in self.result.operations:
+            if isinstance(operation, Batches) and operation.outcome == "acknowledged":
+                missing = set(operation.facts()) - set(model.facts)
+                if missing:
+                    raise Violation(f"{operation} was acknowledged, and lacks {sorted(missing)}")
         shown = rows_of(self.world.files, self.metastore.locations(TABLE) or [])
         if shown != model.rows():
             raise Violation(f"the table shows {shown}; expected {model.rows()}")

@@ -67,6 +67,10 @@ def open(
     )
 
 
+class _AlreadyCommitted(Exception):
+    """The batch is in the table: an earlier commit of it had succeeded, although its reply was lost."""
+
+
 class Stream:
     """See :func:`open`. Not for two threads at once; open one for each.
 
@@ -128,14 +132,21 @@ class Stream:
         finally:
             transaction.abort()
 
-    def _check_writer(self, parent: Manifest | None) -> None:
+    def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
+        """Whether the version to follow on is one that this batch is still missing in."""
         found = read_progress(self._kernel, self._transaction_layout, parent).get(self._key)
-        if self._progress is not None and (found is None or found.generation != self._progress.generation):
+        if self._progress is None:
+            return
+        if found is None or found.generation != self._progress.generation:
             raise StreamFenced(
                 expected=f"this stream to be the one of the writer {self._key[1]} of {self._table}",
                 found="that another one was opened by that name",
                 action="Nothing was committed. Let the other one go on, and close this one.",
             )
+
+        # a commit whose reply was lost may have succeeded
+        if batch is not None and _BATCH in found.done and int(found.done[_BATCH].mark) >= batch:
+            raise _AlreadyCommitted
 
     @property
     def _transaction_layout(self) -> Any:
@@ -214,8 +225,12 @@ class Stream:
             self.abort()
             return None
         try:
-            self._finish(transaction)
+            self._finish(transaction, batch)
             version = self._publish(transaction, batch)
+        except _AlreadyCommitted:
+            self.abort()
+            self.last_batch = batch
+            return None
         except StreamFenced:
             self.close()
             raise
@@ -228,7 +243,7 @@ class Stream:
         compact(self._kernel, self._table, after=after, below=below)
         return version
 
-    def _finish(self, transaction: Transaction) -> None:
+    def _finish(self, transaction: Transaction, batch: int | None) -> None:
         for file in self._files.values():
             file.close()
         rows = sum(file.rows for file in self._files.values())
@@ -238,7 +253,7 @@ class Stream:
         transaction.metrics["inserted"] = rows
         transaction.add_staged()
         if self._progress is not None:
-            transaction.require(self._check_writer)
+            transaction.require(lambda parent: self._check_writer(parent, batch))
 
     def _publish(self, transaction: Transaction, batch: int | None) -> int:
         if self._progress is None or batch is None:
