@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 
-from simulation.run import simulate
+from simulation.mutants import MUTANTS, install
 
 
 def main() -> int:
@@ -17,7 +17,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--show", action="store_true", help="print the schedule of each")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first failure")
+    parser.add_argument("--mutant", choices=sorted(MUTANTS), help="put a known fault into the code first")
     args = parser.parse_args()
+    if args.mutant:
+        install(args.mutant)
+    from simulation.run import simulate
+
     logging.getLogger("lakemerge").setLevel(logging.CRITICAL)
     faults: Counter[str] = Counter()
     operations = commits = steps = failures = 0

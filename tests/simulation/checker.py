@@ -112,12 +112,30 @@ class WatchedMetastore(MemoryMetastore):
         self.checker.changed(name, before, table)
 
     def locations(self, name: TableName) -> list[str] | None:
-        """Where a reader that asks once finds the files of a table; ``None`` where there is none."""
+        """Where a reader that asks once finds the files of a table; ``None`` where there is none.
+
+        And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
+        """
         table = self.get_table(name)
-        if table is None:
+        if table is None or self._has_late_swap(name, table):
             return None
         rows: Sequence[HivePartition] = self.partitions(name, self.partition_names(name))
         return [row.location for row in rows] if table.partitioned else [table.location]
+
+    def _has_late_swap(self, name: TableName, table: HiveTable) -> bool:
+        """Whether a partition points to the files of an earlier commit, which the newest has no use for."""
+        newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
+        if newest is None or not table.partitioned:
+            return False
+        layout = Layout(table.parameters[ROOT])
+        of_version = [
+            {layout.absolute(state.location) for state in commit.manifest.partitions.values()}
+            for commit in self.checker.commits
+            if commit.version in (newest.version, newest.version - 1)
+        ]
+        found = [row.location for row in self.partitions(name, self.partition_names(name))]
+        known = set().union(*of_version)
+        return any(one not in known and not one.startswith(layout.empty) for one in found)
 
 
 def rows_of(files: FileSystem, locations: Sequence[str]) -> Rows:

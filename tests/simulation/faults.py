@@ -16,6 +16,10 @@ KINDS = {
 }
 
 
+# Calls that decide; a run may have its faults there alone.
+_DECISIVE = ("alter_table", "create_table", "drop_table", "alter_partitions", "add_partitions", "write_text")
+
+
 @dataclass
 class Faults:
     """Draws faults for calls until a budget is used up.
@@ -23,6 +27,8 @@ class Faults:
     Attributes:
         left: how many more.
         rate: how likely a call is to meet one.
+        focus: the only call that meets any; empty for all.
+        kinds: which faults there are, each with how often it is drawn.
         lease: seconds; a stop may outlast it.
         drawn: what was drawn, in order.
     """
@@ -32,16 +38,24 @@ class Faults:
     rate: float
     lease: float
     drawn: list[str]
+    focus: str
+    kinds: dict[str, int]
 
     @classmethod
     def of(cls, dice: random.Random, lease: float) -> Faults:
-        return cls(dice, dice.choice((0, 1, 1, 2, 3, 5)), dice.choice((0.005, 0.02, 0.08)), lease, [])
+        focus = dice.choice(("", *_DECISIVE)) if dice.random() < 0.5 else ""
+        rate = dice.choice((0.05, 0.2, 0.5)) if focus else dice.choice((0.005, 0.02, 0.08))
+        kinds = dict(KINDS)
+        if dice.random() < 0.3:
+            one = dice.choice(list(KINDS))
+            kinds = {one: 1}
+        return cls(dice, dice.choice((0, 1, 1, 2, 3, 5)), rate, lease, [], focus, kinds)
 
-    def draw(self, *, writes: bool) -> str:
+    def draw(self, call: str, *, writes: bool) -> str:
         """A fault for one call; empty for none."""
-        if not self.left or self.dice.random() >= self.rate:
+        if not self.left or (self.focus and call != self.focus) or self.dice.random() >= self.rate:
             return ""
-        kind: str = self.dice.choices(list(KINDS), list(KINDS.values()))[0]
+        kind: str = self.dice.choices(list(self.kinds), list(self.kinds.values()))[0]
         if kind == "lose reply" and not writes:
             return ""
         self.left -= 1

@@ -58,7 +58,7 @@ class Caller:
 
     def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
         self.process.go_on()
-        fault = self.faults.draw(writes=writes)
+        fault = self.faults.draw(name, writes=writes)
         self.log.append(f"{self.process.name}: {port}.{name} {about}{f'  << {fault}' if fault else ''}")
         if fault:
             self.faults.drawn.append(fault)

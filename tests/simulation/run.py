@@ -54,6 +54,8 @@ class Result:
     log: list[str] = field(default_factory=list)
     steps: int = 0
     commits: int = 0
+    reads: int = 0
+    unread: int = 0
     error: str = ""
 
 
@@ -157,7 +159,9 @@ class Run:
         since = len(self.checker.commits)
         locations = self.metastore.locations(TABLE)
         if locations is None:
+            self.result.unread += 1
             return
+        self.result.reads += 1
         process.go_on(self.dice.choice((0.0, 1.0, RETENTION.total_seconds() / 2)))
         empty = [one for one in locations if not self.world.files.list(one)]
         rows = rows_of(self.world.files, locations)

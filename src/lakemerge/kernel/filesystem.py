@@ -114,10 +114,13 @@ class FileSystem(ABC):
         probe = f"{folder}/.now-{uuid.uuid4().hex}"
         self.write_text(probe, "")
         try:
-            return next(entry.modified for entry in self.list(folder) if probe.endswith(f"/{entry.name}"))
+            for entry in self.list(folder):
+                if probe.endswith(f"/{entry.name}"):
+                    return entry.modified
         finally:
             with contextlib.suppress(StorageError):  # a probe left behind is hidden and harmless
                 self.delete(probe)
+        return self.now(folder)  # who clears up took it for one that was left behind
 
     # -- writing -------------------------------------------------------------------------------
 

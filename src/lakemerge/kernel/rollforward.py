@@ -208,7 +208,8 @@ class RollForward:
             self._clock.sleep(
                 0.1
             )  # its swap may come before the repair or after it: wait until it is settled
-        self.repair(state, manifest.touched, restore=manifest.removed)
+        touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
+        self.repair(state, touched, restore=removed)
         self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
@@ -288,6 +289,17 @@ def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
     """Whether a commit changes what the metastore refuses to change in a table's row."""
     same = same_keys(parent.partition_columns, manifest.partition_columns)
     return not same or needs_new_row(parent.columns, manifest.columns)
+
+
+def _renamed(partitions: Iterable[str], newest: Manifest) -> list[str]:
+    """Partitions by the names that a version gives them: by their values alone, as the metastore finds them.
+
+    A table whose row was made anew with other columns may have partitions of the same values, which a swap that comes
+    too late moves as if they were its own.
+    """
+    columns = [column.name for column in newest.partition_columns]
+    values = [partition_values(name) for name in partitions]
+    return sorted(partition_name(columns, one) for one in values if len(one) == len(columns))
 
 
 def _partition_of(row: HivePartition, manifest: Manifest) -> str:

@@ -1,0 +1,222 @@
+"""Known faults put back into the code, one at a time: what the simulator must find.
+
+``python -m simulation.mutants`` runs each until a seed finds it, and prints how many that took. A mutant is a piece of a
+module's text and what stands in its place; a text that is not there any more is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault.
+
+    Attributes:
+        says: what is wrong, in a few words.
+        module: where, below ``lakemerge``.
+        old, new: the text, and what it becomes.
+    """
+
+    says: str
+    module: str
+    old: str
+    new: str
+
+
+MUTANTS = {
+    # faults that there were once
+    "ledger-unread": Mutant(
+        "a merge does not see that another has changed the ledger that it read",
+        "kernel.reads",
+        "            _overlap(names, later.side_data_touched[kind])\n",
+        "            False\n",
+    ),
+    "batch-twice": Mutant(
+        "a batch whose reply was lost is committed again",
+        "stream.stream",
+        "            raise _AlreadyCommitted\n",
+        "            return\n",
+    ),
+    "rebuild-unfenced": Mutant(
+        "a row that is made anew takes the place of whatever there is by then",
+        "kernel.rebuild",
+        '        self._versions.advance(\n            name,\n            claim,\n            {VERSION: f"{claim}:replaced"},\n'
+        "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
+        "        self._metastore.drop_table(name)\n",
+    ),
+    "vacuum-by-writers-clock": Mutant(
+        "vacuum goes by the time that the writer has put into the manifest",
+        "kernel.operations",
+        '        hidden_since, settled_by = settled_by, float(written[f"{manifest.txn}.json"])\n',
+        "        hidden_since = datetime.datetime.fromisoformat(manifest.committed_at).timestamp() * 1000\n",
+    ),
+    # guards of the protocol, each left out
+    "claim-without-compare": Mutant(
+        "a claim does not compare",
+        "kernel.versions",
+        "            self._metastore.alter_table(name, row, expected=expected)\n            return\n",
+        "            self._metastore.alter_table(name, row)\n            return\n",
+    ),
+    "conflicts-unchecked": Mutant(
+        "what other commits have changed since is not looked at",
+        "kernel.transaction",
+        "            if self._reads.meets(step) or not",
+        "            if False or not",
+    ),
+    "swap-unfenced": Mutant(
+        "a writer does not look whether the claim is still its own before it moves partitions",
+        "kernel.rollforward",
+        "        if not self._still_holds_claim(name, manifest):\n            _LOG.warning(",
+        "        if False:\n            _LOG.warning(",
+    ),
+    "late-swap-unmended": Mutant(
+        "a swap that came too late is not put right",
+        "kernel.rollforward",
+        "        if table.partitioned:\n            self._mend(name, manifest)\n",
+        "",
+    ),
+    "lost-reply-is-failure": Mutant(
+        "a claim whose reply was lost counts as lost",
+        "kernel.versions",
+        "                return all(table.parameters.get(key) == value for key, value in parameters.items())\n",
+        "                return False\n",
+    ),
+    "history-unsearched": Mutant(
+        "a claim that a rescuer has settled meanwhile counts as lost",
+        "kernel.transaction",
+        "            if txn == self.txn:\n                return True\n",
+        "            if txn == self.txn:\n                return False\n",
+    ),
+    "abort-in-doubt": Mutant(
+        "the files of a commit in doubt are deleted",
+        "kernel.transaction",
+        '            if self._in_doubt:\n                self.state = "in doubt"\n                self._close()\n            raise\n',
+        "            raise\n",
+    ),
+    "vacuum-ignores-writers": Mutant(
+        "vacuum takes what open transactions have staged for garbage",
+        "kernel.operations",
+        "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
+        "        folder: list(entries)\n",
+    ),
+    "half-seen-rows": Mutant(
+        "a row that was half seen is believed",
+        "kernel.state",
+        "        if agrees or _fits(sight):\n",
+        "        if sight:\n",
+    ),
+    "drop-what-others-made": Mutant(
+        "partitions that a commit removes are dropped wherever they point to by then",
+        "kernel.rollforward",
+        "            if normal(partition.location) == normal(empty):\n",
+        "            if partition:\n",
+    ),
+    "registered-with-rows": Mutant(
+        "new partitions are registered where their rows are, before the swap",
+        "kernel.rollforward",
+        "                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]\n",
+        "                name, [new_partition(table, partition_values(partition), "
+        "layout.absolute(manifest.partitions[partition].location)) for partition in fresh]\n",
+    ),
+    "requirements-unchecked": Mutant(
+        "what a commit requires of the version before it is not asked",
+        "kernel.transaction",
+        "        for check in self._requirements:\n            check(parent)\n",
+        "",
+    ),
+    "dead-or-alive": Mutant(
+        "a writer that waits for its own lease is taken for alive for ever",
+        "kernel.lease",
+        "        return self._age(layout, txn) <= lease_seconds\n",
+        "        return True\n",
+    ),
+    "side-data-overwritten": Mutant(
+        "all side data of a kind is replaced, although another commit has added some",
+        "kernel.properties",
+        '        if (mode == "set" and base and now != before)',
+        "        if (False)",
+    ),
+    "settled-unseen": Mutant(
+        "a claim is settled before its partitions are moved",
+        "kernel.rollforward",
+        "        added = adds and self._add(table, layout, manifest)\n",
+        "        self._settle(name, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
+    ),
+    "base-manifest": Mutant(
+        "a commit writes the state of the version that it began on, not of the newest",
+        "kernel.transaction",
+        "        partitions = state_after(parent, written, removed)\n",
+        "        partitions = state_after(self.base or parent, written, removed)\n",
+    ),
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads one module from a changed text."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self._name = f"lakemerge.{mutant.module}"
+        self._path = SOURCES / f"{self._name.replace('.', '/')}.py"
+        text = self._path.read_text()
+        if text.count(mutant.old) != 1:
+            raise LookupError(
+                f"expected the text of this mutant once in {self._path}, found {text.count(mutant.old)}"
+            )
+        self._text = text.replace(mutant.old, mutant.new)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        return importlib.util.spec_from_loader(fullname, self, origin=str(self._path))
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self._text, self._path, "exec"), module.__dict__)
+
+
+def install(name: str) -> None:
+    """Put a fault into the code that is imported from here on."""
+    sys.meta_path.insert(0, _Finder(MUTANTS[name]))
+
+
+def seeds_needed(name: str, most: int) -> tuple[int | None, str]:
+    """How many seeds it takes to find a mutant, and what is seen; ``None`` if so many do not."""
+    command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most)]
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    for line in output.splitlines():
+        if line.startswith("seed "):
+            seed, _, found = line.removeprefix("seed ").partition(": ")
+            return int(seed) + 1, found
+    return None, output[-200:]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20_000, help="how many to try at most")
+    parser.add_argument("names", nargs="*", default=list(MUTANTS))
+    args = parser.parse_args()
+    survivors = 0
+    print("| mutant | seeds | what is seen |\n|---|---|---|")
+    for name in args.names:
+        seeds, found = seeds_needed(name, args.seeds)
+        survivors += seeds is None
+        print(f"| {MUTANTS[name].says} | {seeds or 'not found'} | {found[:100]} |", flush=True)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
