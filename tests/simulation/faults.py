@@ -13,6 +13,7 @@ KINDS = {
     "refuse": 2,
     "stop": 3,
     "slow": 2,
+    "restart": 1,
 }
 
 
@@ -29,6 +30,7 @@ class Faults:
         rate: how likely a call is to meet one.
         focus: the only call that meets any; empty for all.
         kinds: which faults there are, each with how often it is drawn.
+        down_until: until then no metastore answers, in simulated seconds.
         lease: seconds; a stop may outlast it.
         drawn: what was drawn, in order.
     """
@@ -40,6 +42,7 @@ class Faults:
     drawn: list[str]
     focus: str
     kinds: dict[str, int]
+    down_until: float = 0.0
 
     @classmethod
     def of(cls, dice: random.Random, lease: float) -> Faults:
@@ -56,7 +59,7 @@ class Faults:
         if not self.left or (self.focus and call != self.focus) or self.dice.random() >= self.rate:
             return ""
         kind: str = self.dice.choices(list(self.kinds), list(self.kinds.values()))[0]
-        if kind == "lose reply" and not writes:
+        if kind in ("lose reply", "restart") and not writes:
             return ""
         self.left -= 1
         return kind

@@ -1,7 +1,7 @@
 """Known faults put back into the code, one at a time: what the simulator must find.
 
-``python -m simulation.mutants`` runs each until a seed finds it, and prints how many that took. A mutant is a piece of a
-module's text and what stands in its place; a text that is not there any more is an error.
+``python -m simulation.mutants`` runs each until a seed finds it, and prints how many that took. A mutant is a piece of
+a module's text and what stands in its place; a text that is not there any more is an error.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ MUTANTS = {
     ),
     "conflicts-unchecked": Mutant(
         "what other commits have changed since is not looked at",
-        "kernel.transaction",
-        "            if self._reads.meets(step) or not",
+        "kernel.table_commit",
+        "            if self.reads.meets(step) or not",
         "            if False or not",
     ),
     "swap-unfenced": Mutant(
@@ -96,15 +96,15 @@ MUTANTS = {
     ),
     "history-unsearched": Mutant(
         "a claim that a rescuer has settled meanwhile counts as lost",
-        "kernel.transaction",
-        "            if txn == self.txn:\n                return True\n",
-        "            if txn == self.txn:\n                return False\n",
+        "kernel.committer",
+        "            if txn == commit.txn:\n                return True\n",
+        "            if txn == commit.txn:\n                return False\n",
     ),
     "abort-in-doubt": Mutant(
         "the files of a commit in doubt are deleted",
         "kernel.transaction",
-        '            if self._in_doubt:\n                self.state = "in doubt"\n                self._close()\n            raise\n',
-        "            raise\n",
+        '                self.state = "in doubt"\n                self._close()\n',
+        "                pass\n",
     ),
     "vacuum-ignores-writers": Mutant(
         "vacuum takes what open transactions have staged for garbage",
@@ -133,8 +133,8 @@ MUTANTS = {
     ),
     "requirements-unchecked": Mutant(
         "what a commit requires of the version before it is not asked",
-        "kernel.transaction",
-        "        for check in self._requirements:\n            check(parent)\n",
+        "kernel.committer",
+        "        for check in commit.requirements:\n            check(parent)\n",
         "",
     ),
     "dead-or-alive": Mutant(
@@ -157,9 +157,9 @@ MUTANTS = {
     ),
     "base-manifest": Mutant(
         "a commit writes the state of the version that it began on, not of the newest",
-        "kernel.transaction",
-        "        partitions = state_after(parent, written, removed)\n",
-        "        partitions = state_after(self.base or parent, written, removed)\n",
+        "kernel.table_commit",
+        "            partitions=state_after(parent, written, removed),\n",
+        "            partitions=state_after(self.base or parent, written, removed),\n",
     ),
 }
 

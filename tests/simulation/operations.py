@@ -238,9 +238,9 @@ class Batches(Operation):
                     for number in range(1, self.count + 1):
                         self._write(batches, number)
                 return None
-            except (StorageError, MetastoreError, ClaimHeld):
-                continue
-        raise CommitUnfinished(expected="the batches to be written", found="too many faults", action="None.")
+            except (StorageError, MetastoreError, ClaimHeld, CommitUnfinished):
+                kernel.clock.sleep(kernel.host.chance() * 10)
+        raise StorageError(expected="the batches to be written", found="too many faults", action="None.")
 
     def _write(self, batches: stream.Stream, number: int) -> None:
         for left in reversed(range(3)):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lakemerge.errors import StorageError
+from lakemerge.errors import MetastoreUnreachable, StorageError
 from lakemerge.kernel import HiveTable, Ports, TableName
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost
@@ -58,6 +58,8 @@ class Caller:
 
     def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
         self.process.go_on()
+        if port == "metastore" and self.process.now < self.faults.down_until:
+            raise MetastoreUnreachable(expected="a metastore", found="that it restarts", action="Wait.")
         fault = self.faults.draw(name, writes=writes)
         self.log.append(f"{self.process.name}: {port}.{name} {about}{f'  << {fault}' if fault else ''}")
         if fault:
@@ -73,7 +75,9 @@ class Caller:
         result = action()
         if fault == "die after":
             self.process.die()
-        if fault == "lose reply":
+        if fault == "restart":
+            self.faults.down_until = self.process.now + self.faults.seconds("slow")
+        if fault in ("lose reply", "restart"):
             raise _lost(port, name)
         return result
 

@@ -212,9 +212,9 @@ class Run:
             versions = [made[txn] for txn in operation.txns if txn in made]
             if len(versions) > 1:
                 raise Violation(f"{operation} was committed {len(versions)} times: {versions}")
-            if operation.outcome == "acknowledged" and operation.version is not None:
-                if versions != [operation.version]:
-                    raise Violation(f"{operation} was acknowledged, and committed as {versions}")
+            acknowledged = operation.outcome == "acknowledged" and operation.version is not None
+            if acknowledged and versions != [operation.version]:
+                raise Violation(f"{operation} was acknowledged, and committed as {versions}")
             if operation.outcome == "unfinished" and not versions:
                 raise Violation(f"{operation} is said to stand, and does not")
             if operation.outcome == "failed" and versions:
@@ -258,7 +258,7 @@ def simulate(seed: int, prepare: Callable[[Run], None] = Run.start) -> Result:
         prepare(run)
         run.scheduler.run()
         run.check()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the seed has found it
         result.error = f"{type(error).__name__}: {error}"
     result.faults, result.steps = run.faults.drawn, run.scheduler.steps
     return result

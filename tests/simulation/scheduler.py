@@ -67,11 +67,16 @@ class Process:
         def main() -> None:
             try:
                 run()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - of any kind: who runs the process looks at it
                 self.error = error
                 self._end()
 
         return main
+
+    @property
+    def now(self) -> float:
+        """Simulated seconds."""
+        return self._scheduler.timeline.seconds
 
     def die(self) -> None:
         """End at once, without any clearing up."""

@@ -83,11 +83,12 @@ def vacuum(
     state = kernel.open(name)
     if not dry_run:
         _mark_seen(kernel, state)
-    oldest = kernel.files.now(state.layout.commits) - int(retention.total_seconds() * 1000)
+    now = kernel.files.now(state.layout.commits)
+    oldest = now - int(retention.total_seconds() * 1000)
     kept: list[Manifest] = []
     expired: list[Manifest] = []
     pinned = oldest_pinned(kernel.files, state.layout, kernel.clock.now())
-    for manifest, hidden_since in _with_ends(kernel, state):
+    for manifest, hidden_since in _with_ends(kernel, state, now):
         needed = hidden_since > oldest or manifest.version >= pinned
         (kept if needed else expired).append(manifest)
     garbage = list(_garbage(kernel, state, idle, kept, expired, oldest))
@@ -105,18 +106,18 @@ def _mark_seen(kernel: Kernel, state: TableState) -> None:
         kernel.files.write_text(path, "")
 
 
-def _with_ends(kernel: Kernel, state: TableState) -> Iterator[tuple[Manifest, float]]:
+def _with_ends(kernel: Kernel, state: TableState, now: int) -> Iterator[tuple[Manifest, float]]:
     """The versions, the newest first, each with a time by which readers surely did not find it any more.
 
     In the file system's milliseconds, for a writer's clock may be wrong, and between a claim and its swap any time may
     pass: a version is hidden at the latest when the manifest of the version after next is written, whose
-    writer has found the next one settled. Of the version before the newest a vacuum's mark tells.
+    writer has found the next one settled. Of the version before the newest a vacuum's mark tells; else it is now.
     """
     layout = state.layout
     written = {entry.name: entry.modified for entry in kernel.files.list(layout.commits)}
     seen = {entry.name: entry.modified for entry in kernel.files.list(layout.seen)}
     hidden_since = math.inf
-    settled_by = float(seen.get(state.txn, math.inf))
+    settled_by = float(seen.get(state.txn, now))
     for manifest in _lineage(kernel, state):
         yield manifest, hidden_since
         hidden_since, settled_by = settled_by, float(written[f"{manifest.txn}.json"])

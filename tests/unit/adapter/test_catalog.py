@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table, statistics
 
-from lakemerge.kernel.metastore import HiveColumn, HiveTable
+from lakemerge.kernel.metastore import HiveColumn, HiveTable, Storage
 from lakemerge.kernel.names import TableName
 
 
@@ -13,14 +13,10 @@ def table(kind: str = "MANAGED_TABLE", columns: tuple[HiveColumn, ...] = (), **f
     return HiveTable(
         name=TableName("S", "T"),
         kind=kind,
-        columns=columns,
+        storage=Storage(columns, "file:/t"),
         partition_columns=fields.get("partition_columns", ()),
-        location="file:/t",
         parameters=fields.get("parameters", {}),
         owner="me",
-        input_format="",
-        serde="",
-        raw=None,
     )
 
 

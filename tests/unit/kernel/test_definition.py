@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import HiveColumn, HiveTable, TableName
 from lakemerge.kernel.definition import FORMATS, check_supported, file_format_of, same_keys
+from lakemerge.kernel.metastore import Storage
 
 
 def table(
@@ -19,18 +18,13 @@ def table(
     buckets: int = -1,
     parameters: dict[str, str] | None = None,
 ) -> HiveTable:
-    storage = SimpleNamespace(getNumBuckets=lambda: buckets)
+    columns = (HiveColumn("id", "int"),)
     return HiveTable(
         name=TableName("default", "t"),
         kind=kind,
-        columns=(HiveColumn("id", "int"),),
+        storage=Storage(columns, "file:/wh/t", serde=serde, buckets=buckets),
         partition_columns=(HiveColumn("p", "string"),) if partitioned else (),
-        location="file:/wh/t",
         parameters=parameters or {},
-        owner="",
-        input_format="",
-        serde=serde,
-        raw=SimpleNamespace(getSd=lambda: storage),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakemerge.kernel.layout import Layout, new_transaction_id, normal
+from lakemerge.kernel.layout import Layout, normal
+from lakemerge.kernel.system import SystemClock, SystemHost, new_transaction_id
 
 LAYOUT = Layout("file:/wh/t/")
 
@@ -61,12 +62,12 @@ def test_one_spelling_of_a_uri(uri: str, spelling: str) -> None:
 
 
 def test_transactions_have_ids_of_their_own() -> None:
-    assert len({new_transaction_id() for _ in range(1000)}) == 1000
+    assert len({new_transaction_id(SystemClock(), SystemHost()) for _ in range(1000)}) == 1000
 
 
 def test_transaction_ids_hide_from_no_reader() -> None:
     """Hadoop's input formats skip a directory whose last part begins with an underscore or a dot."""
-    assert new_transaction_id()[0].isdigit()
+    assert new_transaction_id(SystemClock(), SystemHost())[0].isdigit()
 
 
 def test_all_but_the_data_is_hidden_below_one_folder() -> None:

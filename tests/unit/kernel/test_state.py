@@ -6,6 +6,7 @@ import pytest
 
 from lakemerge.errors import CorruptTable
 from lakemerge.kernel import HiveTable, TableName
+from lakemerge.kernel.metastore import Storage
 from lakemerge.kernel.state import state_of
 
 OWN = {
@@ -20,14 +21,8 @@ def table(parameters: dict[str, str]) -> HiveTable:
     return HiveTable(
         name=TableName("default", "t"),
         kind="MANAGED_TABLE",
-        columns=(),
-        partition_columns=(),
-        location="file:/wh/t",
+        storage=Storage(location="file:/wh/t"),
         parameters=parameters,
-        owner="",
-        input_format="",
-        serde="",
-        raw=None,
     )
 
 

@@ -12,8 +12,9 @@ from dbt.adapters.lakemerge.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.observations import Observed, observe
+from dbt.adapters.lakemerge.partition_filter import partition_filter
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
-from dbt.adapters.lakemerge.table_schema import SchemaPlan, literal
+from dbt.adapters.lakemerge.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.unreadable_files import typed_read_errors
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -22,7 +23,7 @@ from lakemerge.kernel import Transaction
 from lakemerge.kernel.compaction import Group
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
+from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name
 from lakemerge.kernel.published import PUBLISHED
 
 if TYPE_CHECKING:
@@ -160,26 +161,7 @@ class NodeTransaction:
         Args:
             exact: not true in others even where these are all that this attempt knows of.
         """
-        if names is None or not self.partitioned:
-            return "true"
-        wanted = sorted(set(names))
-        if not wanted:
-            return "false"
-        known = set(self.base_partitions)
-        if not exact and known <= set(wanted):
-            return "true"
-        columns = self.plan.partitions
-        if len(columns) == 1:
-            values = [partition_values(name)[0] for name in wanted]
-            return _one_of(columns[0], values)
-        terms = (
-            " and ".join(
-                _one_of(column, [value])
-                for column, value in zip(columns, partition_values(name), strict=True)
-            )
-            for name in wanted
-        )
-        return "(" + " or ".join(f"({term})" for term in terms) + ")"
+        return partition_filter(self.plan.partitions, names, None if exact else self.base_partitions)
 
     def names_of(self, texts: Iterable[str]) -> list[str]:
         """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each."""
@@ -487,20 +469,6 @@ class NodeTransaction:
                 found=", ".join(broken),
                 action="Nothing was published. Mend the rows in the model, or the constraint.",
             )
-
-
-def _one_of(column: HiveColumn, values: list[str]) -> str:
-    given = sorted({value for value in values if value != DEFAULT_PARTITION})
-    quoted = f"`{column.name}`"
-    terms = []
-    # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
-    unfit = any("'" in value and '"' in value for value in given)
-    if given:
-        items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)
-        terms.append(f"{f'concat({quoted})' if unfit else quoted} in ({items})")
-    if len(given) < len(set(values)):
-        terms.append(f"{quoted} is null")
-    return "(" + " or ".join(terms) + ")"
 
 
 def _bare(columns: Iterable[HiveColumn]) -> tuple[HiveColumn, ...]:
