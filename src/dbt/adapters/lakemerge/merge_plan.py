@@ -42,6 +42,17 @@ class MergeColumn:
     def quoted(self) -> str:
         return self.plan.quoted
 
+    @property
+    def from_feed(self) -> str:
+        """SQL over the typed feed. An empty string in a partition column is null, as Hive has it.
+
+        Else a change would not be known again when it is delivered once more.
+        """
+        if not self.plan.in_feed:
+            return self.plan.from_feed
+        empty_is_null = self.plan.is_partition and self.plan.type.startswith(("string", "varchar"))
+        return f"nullif({self.quoted}, '')" if empty_is_null else self.quoted
+
     def compared(self, prefix: str) -> str:
         """The comparable form of ``prefix.column``."""
         return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
@@ -81,15 +92,8 @@ class MergePlan:
     known_sequences: tuple[str, ...] | None = None
 
     @property
-    def folds(self) -> bool:
-        return any(column.mode == "coalesce" or self._kept_from_feed(column) for column in self.columns)
-
-    @staticmethod
-    def _kept_from_feed(column: MergeColumn) -> bool:
-        return column.mode == "keep" and column.plan.in_feed
-
-    @property
     def partial(self) -> bool:
+        """Whether an update leaves something of the stored row, so that the latest change alone is not enough."""
         return any(column.mode != "set" for column in self.columns)
 
     @property
