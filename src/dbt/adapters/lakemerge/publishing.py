@@ -55,6 +55,7 @@ class CommitResponse(AdapterResponse):
     updated: int = 0
     deleted: int = 0
     ignored: int = 0
+    left: int = 0
 
 
 class PublishingMethods(FeedMethods):
