@@ -28,7 +28,7 @@ METASTORE_WRITES = frozenset(
         "unlock",
     }
 )
-STORAGE_WRITES = frozenset({"write", "make", "delete", "copy"})
+STORAGE_WRITES = frozenset({"write", "rename", "make", "delete", "copy"})
 
 #: Called with the kind of the call, before it is made and after it has succeeded.
 Hook = Callable[[str], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
@@ -141,18 +141,26 @@ def _garbage(
     for entry in idle[layout.commits]:
         if _txn_of(entry) not in committed and entry.modified <= oldest:
             yield Garbage(entry.path, entry.size, "a manifest of no kept version")
+    yield from _unfinished((entry for folder in _others(layout) for entry in idle[folder]), oldest)
+
+
+def _unfinished(entries: Iterable[FileEntry], oldest: int) -> Iterator[Garbage]:
+    """The small files that are there under the hidden names under which they are written."""
+    for entry in entries:
+        if entry.name.startswith(".") and not entry.is_directory and entry.modified <= oldest:
+            yield Garbage(entry.path, entry.size, "left by a write that never ended")
 
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
     """What lies in the folders of transactions and belongs to none that is at work, by folder."""
-    folders = (*_content(layout), layout.empty, layout.commits)
+    folders = (*_content(layout), layout.empty, layout.commits, *_others(layout))
     found = {folder: kernel.files.list(folder) for folder in folders}
     # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
     lease = kernel.settings.lease_seconds
     at_work = {
         entry.name
         for entry in kernel.files.list(layout.open)
-        if kernel.heartbeats.alive(layout, entry.name, lease)
+        if not entry.name.startswith(".") and kernel.heartbeats.alive(layout, entry.name, lease)
     }
     return {
         folder: [entry for entry in entries if _txn_of(entry) not in at_work]
@@ -165,8 +173,14 @@ def _content(layout: Layout) -> list[str]:
     return [layout.data, *(layout.sidecars(kind) for kind in SIDECARS)]
 
 
+def _others(layout: Layout) -> list[str]:
+    """The folders of small files that are no transaction's, or only as long as it is open."""
+    return [layout.control, layout.open, layout.pins]
+
+
 def _txn_of(entry: FileEntry) -> str:
-    return entry.name.removesuffix(".json")
+    """The transaction of ``<txn>``, ``<txn>.json``, or one of these as it is being written: ``.<txn>.json.<hex>``."""
+    return entry.name.removeprefix(".").partition(".")[0]
 
 
 def _oldest_allowed(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> int:
