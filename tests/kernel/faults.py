@@ -133,3 +133,8 @@ def lost(call: str) -> ReplyLost:
 def die() -> None:
     """End this process at once, without any clearing up."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop() -> None:
+    """Stop this process until somebody lets it go on."""
+    os.kill(os.getpid(), signal.SIGSTOP)

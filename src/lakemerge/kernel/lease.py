@@ -23,9 +23,13 @@ _OPEN_HERE: set[str] = set()
 
 
 def _start_of(pid: int) -> str:
-    """When a process of this machine started, so that a pid used again is not mistaken for it."""
+    """When a process of this machine started, so that a pid used again is not mistaken for it.
+
+    Empty for none, and for one that has ended unreaped.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        found = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if found[0] in ("Z", "X") else found[19]
     except (OSError, IndexError):
         return ""
 
@@ -105,8 +109,8 @@ class Heartbeats:
     def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
         """Whether the writer of a transaction may still be at work.
 
-        Of this process it is known; a writer on this very machine is looked up by its pid; of others the
-        heartbeat's age decides.
+        Of this process that is known. Of others: not one that is gone from this very machine, nor one that has been
+        silent for longer than the lease, be it here or elsewhere. One that is only slow is fenced when it goes on.
         """
         if txn in _OPEN_HERE:
             return True
@@ -120,7 +124,8 @@ class Heartbeats:
         if owner.get("machine") and owner["machine"] == _machine():
             if owner["pid"] == os.getpid():
                 return False
-            return bool(owner["started"]) and _start_of(owner["pid"]) == owner["started"]
+            if owner["started"] and _start_of(owner["pid"]) != owner["started"]:
+                return False
         return self._age(layout, txn) <= lease_seconds
 
     def _age(self, layout: Layout, txn: str) -> float:
