@@ -21,6 +21,9 @@ _LOG = logging.getLogger("lakemerge")
 
 DEFAULT_RETENTION = datetime.timedelta(days=7)
 
+#: The operation of a commit that changes columns and leaves the rows' other values as they are.
+ALTERATION = "alter"
+
 
 @dataclass(frozen=True)
 class Garbage:

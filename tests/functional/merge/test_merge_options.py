@@ -444,6 +444,14 @@ class TestSchemaChange:
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*a: string into int"):
             table.merge([{"id": 1, "a": "x"}])
 
+    def test_sync_all_columns_refuses_a_type_that_loses_stored_values(self, merger: Any) -> None:
+        table = merger({"unique_key": "id", "on_schema_change": "sync_all_columns"}, "id int, a string")
+        table.merge([{"id": 1, "a": "1"}, {"id": 2, "a": "x"}])
+        table.feed = "id int, a int"
+        with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*found 1 of a \(string\)"):
+            table.merge([{"id": 3, "a": 3}])
+        assert [row["a"] for row in table.rows()] == ["1", "x"]
+
 
 class TestLedger:
     def test_a_tombstone_is_forgotten_after_its_retention(self, merger: Any) -> None:

@@ -15,6 +15,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge import comments
+from dbt.adapters.lakemerge.alterations import AlterationMethods
 from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
@@ -58,7 +59,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAdapter):
+class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, AlterationMethods, SparkAdapter):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.

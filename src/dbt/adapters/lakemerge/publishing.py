@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.casts import require_castable
 from dbt.adapters.lakemerge.commit_times import version_at
 from dbt.adapters.lakemerge.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
@@ -232,6 +233,8 @@ class PublishingMethods(FeedMethods):
                         keep,
                         config.generated(feed, base, str(name), transaction.commit_column),
                     )
+                    if operation != "insert_overwrite" or base.partition_columns:
+                        require_castable(self.handle.spark, name, plan, base)
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
         self._type_feed(feed, plan)
