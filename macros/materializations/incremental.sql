@@ -1,8 +1,8 @@
 {#
     dbt's incremental on plain Hive tables: every strategy stages its rows and publishes them in one commit.
 
-    merge, append, insert_overwrite and microbatch are lakemerge's; any other strategy is looked up as dbt does
-    (`get_incremental_<strategy>_sql`) and its statement is run as it is.
+    merge, append, delete+insert, insert_overwrite and microbatch are lakemerge's; any other strategy is looked up as
+    dbt does (`get_incremental_<strategy>_sql`) and its statement is run as it is.
 
     What a model consumes may take several commits, each of them a turn of its own; all others have one.
 #}

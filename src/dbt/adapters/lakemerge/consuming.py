@@ -17,7 +17,7 @@ from lakemerge.consumer import Consumer, WorkingSet
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.kernel import TableName
 
-_STRATEGIES = ("append", "merge", "insert_overwrite")
+_STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
 # Commands that render a model to show its text, or its rows.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # What a consumer's last run was told, which operations need to see what it sees.

@@ -298,7 +298,7 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, Alterat
 
     def valid_incremental_strategies(self) -> list[str]:
         """dbt's own strategies that work here; users' own are not checked against this."""
-        return ["append", "merge", "insert_overwrite", "microbatch"]
+        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
 
     # -- for macros ----------------------------------------------------------------------------
 

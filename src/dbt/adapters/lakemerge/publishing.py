@@ -72,6 +72,11 @@ class PublishingMethods(FeedMethods):
         except LakemergeError as error:
             raise CompilationError(str(error)) from error
 
+    @available.parse(lambda *args, **kwargs: False)
+    def names_no_key(self, model: Mapping[str, Any]) -> bool:
+        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
+        return WriteConfig.names_no_key(model["config"])
+
     @available.parse_none
     def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
         """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
