@@ -237,6 +237,12 @@ class Metastore:
             for row in _items(rows)
         ]
 
+    def function_names(self, schema: str) -> list[str]:
+        """The functions of a schema; none where there is no such schema."""
+        return [
+            str(name) for name in _items(self._read("getFunctions", lambda c: c.getFunctions(schema, "*")))
+        ]
+
     def database_location(self, schema: str) -> str:
         """The URI of a database's directory."""
         database = self._read("getDatabase", lambda client: client.getDatabase(schema.lower()))

@@ -42,10 +42,11 @@ def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[M
     state = kernel.peek(name)
     if state is None:
         return []
-    return list(_lineage(kernel, state, limit))
+    return list(lineage(kernel, state, limit))
 
 
-def _lineage(kernel: Kernel, state: TableState, limit: int | None = None) -> Iterator[Manifest]:
+def lineage(kernel: Kernel, state: TableState, limit: int | None = None) -> Iterator[Manifest]:
+    """The commits that led to a state, the newest first, as far back as their manifests are there."""
     txn: str | None = state.txn
     count = 0
     while txn is not None and (limit is None or count < limit):
@@ -89,7 +90,7 @@ def vacuum(
     expired: list[Manifest] = []
     superseded = now
     pinned = oldest_pinned(kernel.files, state.layout, now)
-    for manifest in _lineage(kernel, state):
+    for manifest in lineage(kernel, state):
         needed = not kept or superseded > now - retention or manifest.version >= pinned
         (kept if needed else expired).append(manifest)
         superseded = datetime.datetime.fromisoformat(manifest.committed_at)

@@ -162,6 +162,8 @@ class WriteConfig:
             history=HistoryLayout.of(config, problems) if keeps_history else None,
             scd2=_scd2_of(config, reader, problems) if scd2 else None,
         )
+        if config.get("catalog_name"):
+            problems.append(f"catalog_name is {config['catalog_name']!r}, and lakemerge has no catalogs")
         if not scd2 and (given := [name for name in SCD2_OPTIONS if config.get(name)]):
             problems.append(f"{', '.join(given)} only have a meaning with stored_as_scd_type 2")
         if not keeps_history and (given := [name for name in HISTORY_OPTIONS if config.get(name)]):
