@@ -3,14 +3,14 @@
     goes with all its versions.
 
     Args:
-        relation: a table, a view or a temporary view.
+        relation: a table, a view, a temporary view or a function.
 #}
 {% macro lakemerge__drop_relation(relation) -%}
     {%- if relation.is_table and not relation.in_session_only -%}
         {%- do adapter.drop_table(relation) -%}
     {%- else -%}
         {%- call statement('drop_relation', auto_begin=false) -%}
-            drop view if exists {{ relation.render() }}
+            drop {{ 'function' if relation.type == 'function' else 'view' }} if exists {{ relation.render() }}
         {%- endcall -%}
     {%- endif -%}
 {%- endmacro %}

@@ -16,6 +16,8 @@
         {{- return(lakemerge_append(target, options)) -}}
     {%- elif strategy == 'insert_overwrite' -%}
         {{- return(lakemerge_insert_overwrite(target, options)) -}}
+    {%- elif strategy == 'delete+insert' -%}
+        {{- return(lakemerge_delete_insert(target, options)) -}}
     {%- elif strategy == 'microbatch' -%}
         {{- return(lakemerge_microbatch(target, options)) -}}
     {%- else -%}

@@ -1,4 +1,9 @@
-{# The model's strategy: `merge` by default where there is a unique_key, else `append`. #}
+{#
+    The model's strategy: `merge` by default where there is a unique_key, else `append`.
+
+    dbt's merge and delete+insert add all rows where no key says which ones are meant, and so do these; but not
+    where an option needs a key to mean anything.
+#}
 {%- macro lakemerge_incremental_strategy() -%}
     {%- set strategy = config.get('incremental_strategy') -%}
     {%- if not strategy or strategy == 'default' -%}
@@ -6,5 +11,13 @@
     {%- endif -%}
     {#- raises dbt's own error for a strategy that is neither known nor defined by the project -#}
     {%- do adapter.get_incremental_strategy_macro(context, strategy) -%}
+    {%- if strategy in ('merge', 'delete+insert') and adapter.names_no_key(model) -%}
+        {%- do exceptions.warn(
+            "Expected a unique_key for incremental_strategy '" ~ strategy ~ "' on " ~ this.render() ~ '; found none. '
+            ~ 'All rows of the model are added, as dbt does. Set unique_key to replace stored rows, or '
+            ~ "incremental_strategy: append to say that this is meant."
+        ) -%}
+        {%- set strategy = 'append' -%}
+    {%- endif -%}
     {{- return(strategy) -}}
 {%- endmacro -%}

@@ -13,9 +13,9 @@
     {%- if state -%}{%- set rows = rows | selectattr('state', 'equalto', state) | list -%}{%- endif -%}
     {%- for row in rows -%}
         {%- do log(
-            '%s of %s: %-11s %-40s %12s bytes, %s failures  %s  %s' | format(
+            '%s of %s: %-11s %-40s %12s bytes, %s failures, %s deaths  %s  %s' | format(
                 row.consumer, row.source, row.state, row.partition or '(the whole table)', row.bytes, row.failures,
-                row.changed_at, row.reason
+                row.deaths, row.changed_at, row.reason
             ),
             info=true
         ) -%}

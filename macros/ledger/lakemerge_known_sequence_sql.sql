@@ -1,10 +1,13 @@
-{# The highest sequence known of a key, from its stored row and from the ledger; null for none. #}
+{#
+    The highest sequence known of a key, from its stored row and from the ledger; null for none. Where a stored row may
+    give a sequence that none of its changes had, the ledger's counts.
+#}
 {%- macro lakemerge_known_sequence_sql(merge, has_ledger) -%}
     {%- set sources = [] -%}
-    {%- if merge.exists and merge.stored_sequence -%}{%- do sources.append('matched.__stored_sequence') -%}{%- endif -%}
     {%- if has_ledger -%}{%- do sources.append('remembered.__ledger_sequence') -%}{%- endif -%}
+    {%- if merge.exists and merge.stored_sequence -%}{%- do sources.append('matched.__stored_sequence') -%}{%- endif -%}
     {%- if sources | length == 2 -%}
-        greatest({{ sources | join(', ') }})
+        {{ 'coalesce' if merge.mixes_sequences else 'greatest' }}({{ sources | join(', ') }})
     {%- else -%}
         {{ sources[0] if sources else 'null' }}
     {%- endif -%}

@@ -1,8 +1,10 @@
 {#
     dbt's incremental on plain Hive tables: every strategy stages its rows and publishes them in one commit.
 
-    merge, append, insert_overwrite and microbatch are lakemerge's; any other strategy is looked up as dbt does
-    (`get_incremental_<strategy>_sql`) and its statement is run as it is.
+    merge, append, delete+insert, insert_overwrite and microbatch are lakemerge's; any other strategy is looked up as
+    dbt does (`get_incremental_<strategy>_sql`) and its statement is run as it is.
+
+    What a model consumes may take several commits, each of them a turn of its own; all others have one.
 #}
 {% materialization incremental, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
     {%- set existing = load_cached_relation(this) -%}
@@ -13,15 +15,18 @@
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- do adapter.open_consumed(target, model, strategy, rebuild) -%}
-    {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
-    {%- call statement('main', language=model['language']) -%}
-        {{ lakemerge_feed_statement(compiled_code, model['language']) }}
-    {%- endcall -%}
-    {%- do lakemerge_after_feed(model['language']) -%}
-
-    {%- set response = lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
-    {%- do store_result('main', response=response) -%}
+    {%- set turns = adapter.consumed_turns(target, model, strategy, rebuild, existing is not none) -%}
+    {%- for turn in turns -%}
+        {%- if turn.is_first -%}
+            {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
+        {%- endif -%}
+        {%- call statement('main', language=model['language']) -%}
+            {{ lakemerge_feed_statement(compiled_code, model['language']) }}
+        {%- endcall -%}
+        {%- do lakemerge_after_feed(model['language']) -%}
+        {%- do turn.end(lakemerge_apply_strategy(strategy, target, options, rebuild)) -%}
+    {%- endfor -%}
+    {%- do store_result('main', response=turns.response) -%}
 
     {%- do persist_docs(target, model) -%}
     {{ run_hooks(post_hooks) }}

@@ -1,10 +1,8 @@
 {# What becomes of a change, as `lakemerge_resolved_changes_sql` lists it. #}
-{%- macro lakemerge_action_sql(merge, has_ledger) -%}
+{%- macro lakemerge_action_sql(merge) -%}
 case
     {%- if merge.sequence %}
-        {%- if merge.truncates != 'false' or has_ledger %}
-        when __sequence <= ({{ lakemerge_horizon_sql(merge, has_ledger) }}) then 'late'
-        {%- endif %}
+        when __sequence <= __horizon then 'late'
         when __sequence < __known_sequence then 'late'
         when __sequence = __known_sequence then 'same'
         when __is_delete and __stored_rows = 0 then 'tombstone'

@@ -26,9 +26,10 @@
         {%- else -%}
             {%- set mend = 'Set sequence_by, or let the model select one row for each key. ' -%}
         {%- endif -%}
+        {%- set each_counts = merge.sequence and (merge.partial or changes != 'lakemerge_latest') -%}
         {%- do adapter.raise_typed(
             'AmbiguousChange',
-            ('one latest change for each key (' if changes == 'lakemerge_latest' else 'one change for each sequence and key (') ~ keys ~ ')',
+            ('one change for each sequence and key (' if each_counts else 'one latest change for each key (') ~ keys ~ ')',
             counts['ties'] ~ ' keys with several different ones',
             mend ~ lakemerge_sample_changes(merge, '__is_tie', changes)
         ) -%}

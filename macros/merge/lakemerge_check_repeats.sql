@@ -1,6 +1,7 @@
 {#
     Refuse changes that have the sequence of what is stored and other values: which of the two is right, nobody can
-    tell. Costs a scan of the partitions in question, and only when a feed is delivered again.
+    tell. The columns that a partial update leaves alone say nothing. Costs a scan of the partitions in question, and
+    only when a feed is delivered again.
 #}
 {%- macro lakemerge_check_repeats(txn, merge, counts) -%}
     {%- set sql -%}
@@ -15,9 +16,10 @@
             and (
                 resolved.__is_delete
                 or not (
-                    {%- for column in merge.columns if column.plan.in_feed -%}
-                    {{ column.compared('resolved.__new_row') }} <=> {{ column.compared('stored') }}{{ ' and ' if not loop.last }}
-                    {%- endfor -%}
+                    {%- for column in merge.columns if column.mode != 'keep' -%}
+                    {%- set is_left = 'resolved.__row.' ~ column.quoted ~ ' is null' %}
+                    ({{ is_left ~ ' or ' if column.mode == 'coalesce' }}{{ column.compared('resolved.__row') }} <=> {{ column.compared('stored') }}){{ ' and' if not loop.last }}
+                    {%- endfor %}
                 )
             )
         limit 5

@@ -1,8 +1,8 @@
 {#
     The latest change of each key of the feed, one row a key; and one row for the latest truncate, if there is any.
 
-    Columns: __key_1…, __row (the table's columns), __sequence, __is_delete, __is_truncate, __replaces (an
-    earlier change of the key in this feed deleted it), __changes, __null_sequences, __is_tie.
+    Columns: __key_1…, __row (the table's columns), __sequence, __is_delete, __is_truncate, __changes,
+    __null_sequences, __is_tie; of partial updates also __steps (all changes of the key).
 
     Ties are found by hashes: the row with the highest hash at the highest sequence, against the one with the lowest.
     One aggregate carries the whole row, for each that does costs a copy of every row.
@@ -23,9 +23,9 @@ hashed as (
         ) as __hash
     from changes
 )
-{%- if merge.folds %},
+{%- if merge.partial %},
 
-{{ lakemerge_folded_changes_sql(merge) }}
+{{ lakemerge_listed_changes_sql(merge) }}
 {%- else %},
 
 grouped as (
@@ -46,7 +46,6 @@ select
     __highest.__row as __row,
     __highest.__sequence as __sequence,
     __highest.__is_delete as __is_delete,
-    false as __replaces,
     __changes,
     __null_sequences,
     __highest.__hash <> ~__lowest.__opposite_hash as __is_tie

@@ -33,7 +33,7 @@ matched as (
         max(__stored_sequence) as __stored_sequence,
         collect_set(__partition) as __partitions,
         {%- if merge.needs_stored_row %}
-        first(__stored_row) as __stored_row,
+        max_by(__stored_row, struct(__stored_sequence)) as __stored_row,
         {%- endif %}
         count(*) as __stored_rows
     from stored

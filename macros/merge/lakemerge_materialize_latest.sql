@@ -21,7 +21,7 @@
     {%- if merge.partition_known -%}
         {%- do metrics.update({
             'partitions': 'collect_set(if(__is_truncate, null, ' ~ partition ~ '))',
-            'unplaced_deletes': 'count_if(__is_delete and (' ~ lakemerge_no_partition_sql(merge) ~ '))',
+            'unplaced': 'count_if(' ~ lakemerge_no_partition_sql(merge) ~ ')',
         }) -%}
     {%- endif -%}
     {%- do metrics.update(merge.sequence_metrics) -%}

@@ -1,20 +1,34 @@
-{# The row that the table will hold for a change: its own, or a partial update of the stored one. #}
+{#
+    The row that the table will hold for a change: its own; or of partial updates, what the stored row becomes when
+    those that are newer than anything known of the key are applied to it, one after another. Null after a delete.
+    Over the columns of the CTE `met`.
+#}
 {%- macro lakemerge_new_row_sql(merge) -%}
-{%- if not (merge.exists and merge.partial) -%}
-latest.__row
+{%- if not merge.partial -%}
+__row
 {%- else -%}
-named_struct(
-    {%- for column in merge.columns %}
-    {%- set change, kept = 'latest.__row.' ~ column.quoted, 'matched.__stored_row.' ~ column.quoted %}
-            '{{ column.name | replace("\\", "\\\\") | replace("'", "\\'") }}',
-    {%- if column.mode == 'coalesce' %}
-            coalesce({{ change }}, if(latest.__replaces, null, {{ kept }}))
-    {%- elif column.mode == 'keep' %}
-            if(matched.__stored_rows is null or latest.__replaces, {{ change }}, {{ kept }})
-    {%- else %}
-            {{ change }}
-    {%- endif %}{{ ',' if not loop.last }}
-    {%- endfor %}
+aggregate(
+            {%- if merge.sequence %}
+            filter(__steps, step -> coalesce(step.__sequence > greatest(__known_sequence, __horizon), true)),
+            if(__horizon is null or __known_sequence > __horizon, __stored_row, null),
+            {%- else %}
+            __steps,
+            __stored_row,
+            {%- endif %}
+            (held, step) -> case
+                when step.__is_delete then null
+                when held is null then step.__row
+                else named_struct(
+                    {%- for column in merge.columns %}
+                    '{{ column.name | replace("\\", "\\\\") | replace("'", "\\'") }}',
+                    {%- if column.mode == 'coalesce' %}
+                    coalesce(step.__row.{{ column.quoted }}, held.{{ column.quoted }})
+                    {%- else %}
+                    {{ 'held' if column.mode == 'keep' else 'step.__row' }}.{{ column.quoted }}
+                    {%- endif %}{{ ',' if not loop.last }}
+                    {%- endfor %}
+                )
+            end
         )
 {%- endif -%}
 {%- endmacro -%}

@@ -1,7 +1,10 @@
-{# Whether a change names no partition: deletes often carry nothing but the key. #}
+{#
+    Whether a change does not say in which partition its key is stored: a delete that carries nothing but the key, or
+    a partial update that leaves the partition alone.
+#}
 {%- macro lakemerge_no_partition_sql(merge) -%}
     {%- for column in merge.partitions -%}
-        __row.{{ column.quoted }} is null{{ ' or ' if not loop.last }}
+        __row.{{ column.quoted }} is null{{ ' and __is_delete' if column.mode == 'set' }}{{ ' or ' if not loop.last }}
     {%- else -%}
         false
     {%- endfor -%}

@@ -1,8 +1,8 @@
 {#
     What becomes of each change: `lakemerge_latest` met with the stored rows of the same keys and with the ledger.
 
-    Columns: __key_1…, __sequence, __is_delete, __row, __new_row (what the table will hold), __partitions (of the
-    stored rows of the key), and __action:
+    Columns: __key_1…, __sequence, __is_delete, __row (the change's own), __new_row (what the table will hold),
+    __partitions (of the stored rows of the key), and __action:
 
     insert, update, delete    as they say
     tombstone                 a delete of a key that is not there: remembered, for an older insert may come later
@@ -34,15 +34,12 @@ remembered as (
 {% endif %}
 met as (
     select {{ '/*+ broadcast(' ~ (['matched'] * merge.exists + ['remembered'] * has_ledger) | join(', ') ~ ') */' if broadcast and (merge.exists or has_ledger) }}
-        {{ lakemerge_keys_sql(merge, 'latest') }},
-        latest.__sequence,
-        latest.__is_delete,
-        latest.__row,
+        latest.*,
         {{ 'coalesce(matched.__stored_rows, 0)' if merge.exists else '0' }} as __stored_rows,
         {{ 'matched.__partitions' if merge.exists else 'array()' }} as __partitions,
-        {{ 'matched.__stored_row' if merge.needs_stored_row else 'null' }} as __stored_row,
-        {{ lakemerge_new_row_sql(merge) }} as __new_row,
-        {{ lakemerge_known_sequence_sql(merge, has_ledger) }} as __known_sequence
+        {{ 'matched.__stored_row' if merge.needs_stored_row else 'if(false, latest.__row, null)' }} as __stored_row,
+        {{ lakemerge_known_sequence_sql(merge, has_ledger) }} as __known_sequence,
+        {{ '(' ~ lakemerge_horizon_sql(merge, has_ledger) ~ ')' if merge.truncates != 'false' or has_ledger else 'if(false, latest.__sequence, null)' }} as __horizon
     from latest
     {%- if merge.exists %}
     left join matched
@@ -52,10 +49,22 @@ met as (
     left join remembered
         on {{ lakemerge_keys_equal_sql(merge, 'latest', 'remembered') }}
     {%- endif %}
+),
+
+applied as (
+    select
+        *,
+        {{ lakemerge_new_row_sql(merge) }} as __new_row
+    from met
 )
 
 select
-    *,
-    {{ lakemerge_action_sql(merge, has_ledger) }} as __action
-from met
+    {{ lakemerge_keys_sql(merge) }},
+    __sequence,
+    __is_delete,
+    __row,
+    __new_row,
+    __partitions,
+    {{ lakemerge_action_sql(merge) }} as __action
+from applied
 {%- endmacro -%}

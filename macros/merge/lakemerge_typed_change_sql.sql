@@ -1,13 +1,9 @@
 {# One change of the feed: its key, its row in the table's types, its place in the order, and what it does. #}
 {%- macro lakemerge_typed_change_sql(merge) -%}
         {%- for key in merge.keys %}
-        {{ key.quoted }} as __key_{{ loop.index }},
+        {{ key.from_feed }} as __key_{{ loop.index }},
         {%- endfor %}
-        named_struct(
-            {%- for column in merge.columns %}
-            '{{ column.name | replace("\\", "\\\\") | replace("'", "\\'") }}', {{ column.quoted if column.plan.in_feed else column.plan.from_feed }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as __row,
+        {{ lakemerge_change_row_sql(merge) }} as __row,
         {{ merge.sequence or '0' }} as __sequence,
         if({{ merge.null_sequence }}, 1, 0) as __null_sequence,
         coalesce({{ merge.deletes }}, false) as __is_delete,

@@ -17,7 +17,7 @@
     {%- if scd2.merge.partition_known -%}
         {%- do metrics.update({
             'open_partitions': 'collect_set(if(__is_truncate, null, ' ~ lakemerge_scd2_partition_sql(scd2, '__row', 'null') ~ '))',
-            'unplaced_deletes': 'count_if(__is_delete and (' ~ lakemerge_no_partition_sql(scd2.merge) ~ '))',
+            'unplaced': 'count_if(' ~ lakemerge_no_partition_sql(scd2.merge) ~ ')',
         }) -%}
     {%- endif -%}
     {%- do metrics.update(scd2.merge.sequence_metrics) -%}

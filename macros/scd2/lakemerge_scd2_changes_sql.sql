@@ -3,22 +3,15 @@
 
     Columns: __key_1…, __sequence, __is_delete, __is_truncate, __row (the columns that come from the feed), __changes,
     __null_sequences, __is_tie (several different changes at this place in the order).
-
-    A partition column's empty string is null, as Hive has it: else a change would not be known again.
 #}
 {%- macro lakemerge_scd2_changes_sql(scd2) -%}
 {%- set merge = scd2.merge -%}
 with changes as (
     select
         {%- for key in merge.keys %}
-        {{ key.quoted }} as __key_{{ loop.index }},
+        {{ key.from_feed }} as __key_{{ loop.index }},
         {%- endfor %}
-        named_struct(
-            {%- for column in merge.columns %}
-            {%- set value = column.quoted if column.plan.in_feed else column.plan.from_feed %}
-            '{{ column.name | replace("\\", "\\\\") | replace("'", "\\'") }}', {{ "nullif(" ~ value ~ ", '')" if column.plan.is_partition and column.plan.type == 'string' else value }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as __row,
+        {{ lakemerge_change_row_sql(merge) }} as __row,
         cast({{ merge.sequence }} as {{ scd2.start_at.type }}) as __sequence,
         if({{ merge.null_sequence }}, 1, 0) as __null_sequence,
         coalesce({{ merge.deletes }}, false) as __is_delete,

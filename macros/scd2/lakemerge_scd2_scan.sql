@@ -8,7 +8,7 @@
 #}
 {%- macro lakemerge_scd2_scan(txn, scd2, feed) -%}
     {%- set layout = scd2.layout -%}
-    {%- if not scd2.merge.partition_known or feed['unplaced_deletes'] or feed['truncates'] -%}
+    {%- if not scd2.merge.partition_known or feed['unplaced'] or feed['truncates'] -%}
         {{- return({
             'open_partitions': layout.open_partitions,
             'closed_partitions': layout.closed_partitions,

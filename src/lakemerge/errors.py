@@ -170,7 +170,7 @@ class NullSequence(LakemergeError):
 
 
 class AmbiguousChange(LakemergeError):
-    """Several different changes of one key have the same, highest place in the order."""
+    """Several different changes of one key have the same place in the order, and each may be what counts."""
 
 
 class EmptySync(LakemergeError):

@@ -42,6 +42,16 @@ def name() -> TableName:
     return TableName("default", f"t{next(_NUMBERS)}")
 
 
+@pytest.fixture
+def source(name: TableName) -> TableName:
+    return name
+
+
+@pytest.fixture
+def output(name: TableName) -> TableName:
+    return TableName(name.schema, f"{name.name}_out")
+
+
 @pytest.fixture(autouse=True)
 def _gateway(bare_gateway: None) -> None:
     """These tests have a JVM of their own."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from kernel.support import COLUMNS, COMMIT, stage
-from lakemerge.consumer import Batch, Consumer, Options, record
+from kernel.support import COLUMNS, COMMIT, rows_of, stage
+from lakemerge.consumer import Batch, Consumer, Options, Run, record
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.names import DEFAULT_PARTITION
@@ -32,11 +32,34 @@ def consume(
     """One run; returns the partitions that it consumed.
 
     Args:
-        work: called between the claim and the commit; what it raises fails the run.
+        work: called between a claim and its commit; what it raises fails the run.
     """
-    batch = consumer_of(kernel, source, output, options).claim(rebuild=rebuild)
-    if not batch.items:
-        return []
+    return [
+        part for turn in turns(kernel, source, output, options, rebuild=rebuild, work=work) for part in turn
+    ]
+
+
+def turns(
+    kernel: Kernel,
+    source: TableName,
+    output: TableName,
+    options: Options | None = None,
+    *,
+    rebuild: bool = False,
+    work: Callable[[Batch], None] = lambda _: None,
+) -> list[list[str]]:
+    """One run; returns the partitions of each of its commits."""
+    done = []
+    for (batch,) in Run([consumer_of(kernel, source, output, options)], rebuild=rebuild):
+        if batch.items:
+            _commit(kernel, output, batch, rebuild, work)
+            done.append([item.partition for item in batch.items])
+    return done
+
+
+def _commit(
+    kernel: Kernel, output: TableName, batch: Batch, rebuild: bool, work: Callable[[Batch], None]
+) -> None:
     try:
         work(batch)
         texts = [f"{part} {kernel.files.read_text(path)}" for path, part in batch.files()]
@@ -45,7 +68,6 @@ def consume(
         batch.fail(str(error))
         raise
     batch.succeed()
-    return [item.partition for item in batch.items]
 
 
 def publish(kernel: Kernel, output: TableName, texts: list[str], batch: Batch, rebuild: bool = False) -> None:
@@ -83,3 +105,18 @@ def drain(kernel: Kernel, source: TableName, output: TableName, options: Options
 def counted(texts: list[str]) -> Counter[str]:
     """How often each text is there, whatever partition it was read in."""
     return Counter(text.partition(" ")[2] for text in texts)
+
+
+def texts(kernel: Kernel, name: TableName) -> list[str]:
+    """All rows of a table."""
+    return [text for rows in rows_of(kernel, name).values() for text in rows]
+
+
+def states(kernel: Kernel, source: TableName, output: TableName) -> dict[str, str]:
+    """The states of the source's partitions, brought up to date."""
+    return {row.partition: row.state for row in consumer_of(kernel, source, output).refresh()}
+
+
+def lose_heartbeat(batch: Batch) -> None:
+    """Let a run look dead."""
+    batch.consumer.kernel.heartbeats.stop(batch.consumer.working_set.layout, batch.run)

@@ -29,7 +29,7 @@ METASTORE_WRITES = frozenset(
         "unlock",
     }
 )
-STORAGE_WRITES = frozenset({"write", "make", "delete", "copy"})
+STORAGE_WRITES = frozenset({"write", "rename", "make", "delete", "copy"})
 
 #: Called with the kind of the call, before it is made and after it has succeeded.
 Hook = Callable[[str], None]
@@ -134,3 +134,8 @@ def lost(call: str) -> ReplyLost:
 def die() -> None:
     """End this process at once, without any clearing up."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop() -> None:
+    """Stop this process until somebody lets it go on."""
+    os.kill(os.getpid(), signal.SIGSTOP)

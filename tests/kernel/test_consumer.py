@@ -14,7 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from kernel.consuming import CONSUMER, consume, consumer_of, counted, drain, publish
+from kernel.consuming import (
+    CONSUMER,
+    consume,
+    consumer_of,
+    counted,
+    drain,
+    lose_heartbeat,
+    publish,
+    states,
+    texts,
+)
 from kernel.servers import MetastoreServer
 from kernel.support import (
     NO_RETENTION,
@@ -26,39 +36,14 @@ from kernel.support import (
     create_appendable,
     make_plain,
     merge,
-    rows_of,
 )
 from lakemerge.consumer import Batch, Options, WorkingSet
-from lakemerge.consumer.working_set import AVAILABLE, DISCARDED, IN_PROGRESS, PROCESSED
+from lakemerge.consumer.working_set import PROCESSED
 from lakemerge.errors import ConsumerExpired, ConsumerFenced, SourceChanged, SourceRewritten
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.operations import history, vacuum
 
 _TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def source(name: TableName) -> TableName:
-    return name
-
-
-@pytest.fixture
-def output(name: TableName) -> TableName:
-    return TableName(name.schema, f"{name.name}_out")
-
-
-def texts(kernel: Kernel, name: TableName) -> list[str]:
-    """All rows of a table."""
-    return [text for rows in rows_of(kernel, name).values() for text in rows]
-
-
-def states(kernel: Kernel, source: TableName, output: TableName) -> dict[str, str]:
-    """The states of the source's partitions, brought up to date."""
-    return {row.partition: row.state for row in consumer_of(kernel, source, output).refresh()}
-
-
-def fails(_: Batch) -> None:
-    raise RuntimeError("a bad record")
 
 
 # -- what is new -----------------------------------------------------------------------------------
@@ -155,47 +140,6 @@ def test_a_file_that_changes_while_it_is_read(kernel: Kernel, source: TableName,
     assert counted(texts(kernel, output)) == Counter(["other"])
 
 
-# -- failures --------------------------------------------------------------------------------------
-
-
-def test_partitions_of_a_failed_run_are_available_again_and_at_last_discarded(
-    kernel: Kernel, source: TableName, output: TableName
-) -> None:
-    create_appendable(kernel, source, {f"p={number}": ["good"] for number in range(4)})
-    append(kernel, source, {"p=bad": ["bad"]})
-    options = Options(max_retries=2)
-
-    def work(batch: Batch) -> None:
-        if any("bad" in item.partition for item in batch.items):
-            fails(batch)
-
-    runs = 0
-    while runs < 20:
-        runs += 1
-        try:
-            if not consume(kernel, source, output, options, work=work):
-                break
-        except RuntimeError:
-            continue
-    assert counted(texts(kernel, output)) == Counter(["good"] * 4)
-    (bad,) = [row for row in consumer_of(kernel, source, output).refresh() if row.state != PROCESSED]
-    assert (bad.partition, bad.state, bad.reason) == ("p=bad/_commit=2", DISCARDED, "a bad record")
-    assert bad.failures > 2
-    assert consumer_of(kernel, source, output).put_back() == ["p=bad/_commit=2"]
-    assert consume(kernel, source, output, options) == ["p=bad/_commit=2"]
-
-
-def test_a_failure_that_is_not_theirs_does_not_count(
-    kernel: Kernel, source: TableName, output: TableName
-) -> None:
-    create_appendable(kernel, source, {"p=1": ["a"]})
-    batch = consumer_of(kernel, source, output).claim()
-    assert states(kernel, source, output) == {"p=1/_commit=1": IN_PROGRESS}
-    batch.fail("no metastore", blame=False)
-    (row,) = consumer_of(kernel, source, output).refresh()
-    assert (row.state, row.failures) == (AVAILABLE, 0)
-
-
 # -- several runs ----------------------------------------------------------------------------------
 
 
@@ -210,11 +154,6 @@ def test_runs_at_once_take_disjoint_partitions(
     assert len({part for run in done for part in run}) == sum(len(run) for run in done) == 8
     assert counted(texts(kernel, output)) == Counter(str(number) for number in range(8))
     assert_whole(kernel, output)
-
-
-def lose_heartbeat(batch: Batch) -> None:
-    """Let a run look dead."""
-    batch.consumer.kernel.heartbeats.stop(batch.consumer.working_set.layout, batch.run)
 
 
 @pytest.mark.parametrize("how", ["dead", "slow"])

@@ -1,7 +1,8 @@
 """A process that does one commit and may be told to die in it.
 
 Usage: python -m kernel.worker '{"conf": {…}, "gateway": [port, token] or null, "table": "t", "kind": "swap",
-"step": "claimed" or null, "write": 3 or null}'. Without a gateway it starts a JVM of its own.
+"step": "claimed" or null, "write": 3 or null, "stops": 1.0}'. Without a gateway it starts a JVM of its own. With
+`stops`, the seconds of its lease, it does not die at the step, but stops.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway
 
 from kernel.commits import EVERY
-from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite, die
-from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite, die, stop
+from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
 
 
 def connect(conf: dict[str, str], gateway: list[Any] | None) -> Jvm:
@@ -33,13 +34,15 @@ def connect(conf: dict[str, str], gateway: list[Any] | None) -> Jvm:
 def main(job: dict[str, Any]) -> None:
     jvm = connect(job["conf"], job["gateway"])
     killer = KillAfterWrite(job["write"] or 0)
+    lease = job.get("stops")
     kernel = Kernel(
         ports_of(
             jvm,
             metastore=HookedMetastore(jvm, after=killer.metastore),
             files=HookedFileSystem(jvm, after=killer.storage),
         ),
-        step=lambda step: die() if step == job["step"] else None,
+        Settings(lease_seconds=lease) if lease else None,
+        step=lambda step: (stop if lease else die)() if step == job["step"] else None,
     )
     EVERY[job["kind"]].run(kernel, TableName("default", job["table"]))
 

@@ -53,7 +53,8 @@ MUTANTS = {
     "rebuild-unfenced": Mutant(
         "a row that is made anew takes the place of whatever there is by then",
         "kernel.rebuild",
-        '        self._versions.advance(\n            name,\n            claim,\n            {VERSION: f"{claim}:replaced"},\n'
+        "        self._versions.advance(\n            name,\n            claim,\n"
+        '            {VERSION: f"{claim}:replaced"},\n'
         "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
         "        self._metastore.drop_table(name)\n",
     ),

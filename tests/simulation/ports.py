@@ -34,6 +34,7 @@ _METASTORE_READS = {
     "get_table",
     "tables",
     "table_summaries",
+    "function_names",
     "database_location",
     "partition_names",
     "partitions",

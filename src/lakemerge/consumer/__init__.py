@@ -7,10 +7,11 @@ table beside the output, for coordination and for people.
 It knows neither dbt nor Spark.
 """
 
-from lakemerge.consumer.batch import Batch
+from lakemerge.consumer.batch import Batch, Left
 from lakemerge.consumer.consumer import Consumer, Filter, Options
 from lakemerge.consumer.items import Item, Sight
 from lakemerge.consumer.progress import record
+from lakemerge.consumer.run import Run
 from lakemerge.consumer.working_set import WorkingSet
 
-__all__ = ["Batch", "Consumer", "Filter", "Item", "Options", "Sight", "WorkingSet", "record"]
+__all__ = ["Batch", "Consumer", "Filter", "Item", "Left", "Options", "Run", "Sight", "WorkingSet", "record"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lakemerge.consumer.choice import Spent
 from lakemerge.consumer.items import Item, Sight
 from lakemerge.consumer.progress import Key, Progress, read_progress
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, now
@@ -21,6 +22,45 @@ _LOG = logging.getLogger("lakemerge")
 
 
 @dataclass(frozen=True)
+class Left:
+    """The partitions that a batch leaves unprocessed, by the reason why.
+
+    Attributes:
+        waiting: they are beyond the limits, or came when the run had begun.
+        suspects: runs failed or died with them, so they are tried apart.
+        not_ready: ``ready`` is not true for them yet.
+        in_progress: other runs have them.
+        discarded: too many runs failed or died with them.
+    """
+
+    waiting: int = 0
+    suspects: int = 0
+    not_ready: int = 0
+    in_progress: int = 0
+    discarded: int = 0
+
+    @property
+    def available(self) -> int:
+        """How many a run may take."""
+        return self.waiting + self.suspects
+
+    @property
+    def total(self) -> int:
+        return self.available + self.not_ready + self.in_progress + self.discarded
+
+    def __str__(self) -> str:
+        """In a few words, such as ``31 for the next run, 1 discarded``; empty where nothing is left."""
+        words = {
+            "for the next run": self.waiting,
+            "to be tried again apart": self.suspects,
+            "not ready": self.not_ready,
+            "in progress in other runs": self.in_progress,
+            "discarded": self.discarded,
+        }
+        return ", ".join(f"{count} {word}" for word, count in words.items() if count)
+
+
+@dataclass(frozen=True)
 class Batch:
     """The partitions that a run has taken.
 
@@ -29,7 +69,8 @@ class Batch:
         sight: the source as it was when they were taken.
         progress: the consumer's before this run.
         progress_after: what this run adds to it.
-        waiting: how many more partitions are available.
+        left: what stays unprocessed.
+        spent: what the run has taken of suspects, those of this batch included.
     """
 
     consumer: Consumer
@@ -39,7 +80,8 @@ class Batch:
     progress: Progress
     progress_after: Progress
     rebuild: bool = False
-    waiting: int = 0
+    left: Left = Left()
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def key(self) -> Key:

@@ -1,4 +1,4 @@
-"""Which of the available partitions a run takes: oldest first, within limits, failed ones in smaller groups."""
+"""Which of the available partitions a run takes: oldest first, within limits, suspects apart and in smaller groups."""
 
 from __future__ import annotations
 
@@ -13,40 +13,68 @@ class Candidate:
     """An available item.
 
     Attributes:
-        failures: how often it has failed.
-        together: in a group of how many it failed last.
+        suspicion: how much speaks against it, see :attr:`Row.suspicion`; 0 for nothing.
+        together: in a group of how many it was taken last.
     """
 
     item: Item
-    failures: int = 0
+    suspicion: int = 0
     together: int = 0
 
 
-def choose(
-    candidates: Sequence[Candidate], limit: int | None, max_bytes: int | None, *, max_retries: int
-) -> list[Item]:
-    """The items of one run.
+@dataclass(frozen=True)
+class Spent:
+    """What a run has taken of suspects already, for its limits count all its groups of them."""
 
-    Those that have failed are not mixed with new ones, and are taken in half as large a group each time, at last alone,
-    so that one bad partition does not drag others with it.
+    items: int = 0
+    bytes: int = 0
+
+    def and_then(self, items: Sequence[Item]) -> Spent:
+        return Spent(self.items + len(items), self.bytes + sum(item.bytes for item in items))
+
+
+def choose(candidates: Sequence[Candidate], limit: int | None, max_bytes: int | None) -> list[Item]:
+    """The items that nothing speaks against, which are tried together.
 
     Args:
         candidates: the oldest first.
         limit, max_bytes: not more of them; ``None`` for no limit. One item is always taken.
     """
-    if not candidates:
+    fresh = [one.item for one in candidates if not one.suspicion]
+    return _within(fresh, limit, max_bytes, Spent())
+
+
+def choose_suspects(
+    candidates: Sequence[Candidate], limit: int | None, max_bytes: int | None, spent: Spent
+) -> list[Item]:
+    """The next group of suspects.
+
+    One of them may be to blame, so they are tried in half as large a group as the last time, at last alone. Those with
+    the least against them come first: a bad one does not keep others waiting for more than one failure.
+
+    Args:
+        candidates: the oldest first.
+        limit, max_bytes: not more of them in a run; ``None`` for no limit.
+        spent: what the run has taken already. Its first group has one item at least.
+    """
+    suspects = sorted(
+        (one for one in candidates if one.suspicion), key=lambda one: (one.suspicion, -one.together)
+    )
+    if not suspects:
         return []
-    first = candidates[0]
-    group = [one for one in candidates if bool(one.failures) == bool(first.failures)]
-    if first.failures:
-        half = 1 if first.failures >= max_retries else max(1, first.together // 2)
-        limit = half if limit is None else min(limit, half)
+    first = suspects[0]
+    group = [
+        one.item for one in suspects if (one.suspicion, one.together) == (first.suspicion, first.together)
+    ]
+    return _within(group[: max(1, first.together // 2)], limit, max_bytes, spent)
+
+
+def _within(items: Sequence[Item], limit: int | None, max_bytes: int | None, spent: Spent) -> list[Item]:
     chosen: list[Item] = []
-    size = 0
-    for candidate in group:
-        size += candidate.item.bytes
-        full = limit is not None and len(chosen) >= limit
-        if chosen and (full or (max_bytes is not None and size > max_bytes)):
+    for item in items:
+        after = spent.and_then([*chosen, item])
+        full = limit is not None and after.items > limit
+        if after.items > 1 and (full or (max_bytes is not None and after.bytes > max_bytes)):
             break
-        chosen.append(candidate.item)
+        chosen.append(item)
     return chosen

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lakemerge.consumer.batch import Batch
-from lakemerge.consumer.choice import Candidate, choose
+from lakemerge.consumer.batch import Batch, Left
+from lakemerge.consumer.choice import Candidate, Spent, choose, choose_suspects
 from lakemerge.consumer.items import Item, Position, Sight
 from lakemerge.consumer.progress import Done, Key, Progress, read_progress, write_progress
 from lakemerge.consumer.sources import look
@@ -33,6 +34,7 @@ from lakemerge.kernel.system import new_transaction_id
 Policy = Literal["reprocess", "append_only", "ignore"]
 # So many processed partitions are still shown.
 _SHOWN = 1000
+_NOTHING = Spent()
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,9 @@ class Consumer:
 
     def holds(self, row: Row) -> bool:
         """Whether a run has this partition in progress and may go on."""
-        if row.state != IN_PROGRESS or row.age > self.options.timeout:
-            return False
+        return row.state == IN_PROGRESS and row.age <= self.options.timeout and self._lives(row)
+
+    def _lives(self, row: Row) -> bool:
         if row.run not in self._alive:
             lease = self.kernel.settings.lease_seconds
             alive = self.kernel.heartbeats.alive(self.working_set.layout, row.run, lease)
@@ -130,11 +133,14 @@ class Consumer:
 
     # -- taking --------------------------------------------------------------------------------
 
-    def claim(self, *, rebuild: bool = False) -> Batch:
-        """Take partitions for a run. End with :meth:`Batch.succeed` or :meth:`Batch.fail`.
+    def claim(self, *, rebuild: bool = False, suspects: bool | None = None, spent: Spent = _NOTHING) -> Batch:
+        """Take partitions for a commit. End with :meth:`Batch.succeed` or :meth:`Batch.fail`.
 
         Args:
             rebuild: the output is made anew: take everything, however much it is.
+            suspects: take only those with which runs have failed, or only others. ``None``: the others, or where
+                there are none of them, suspects.
+            spent: what this run has taken of suspects already.
 
         Raises:
             ConsumerExpired, SourceRewritten, TableNotFound, UnsupportedTable: nothing was taken.
@@ -143,6 +149,11 @@ class Consumer:
         layout = self.working_set.layout
         taken: list[Batch] = []
 
+        def choose_of(candidates: Sequence[Candidate]) -> list[Item]:
+            if rebuild:
+                return [one.item for one in candidates]
+            return self._choose(candidates, suspects, spent)
+
         def change(contents: Contents) -> Contents:
             taken.clear()
             self._alive.clear()
@@ -150,8 +161,8 @@ class Consumer:
             known = contents.rows.get(self.key, {})
             if rebuild:  # those of before are not processed any more, and who has them is fenced
                 known = {name: row for name, row in known.items() if row.state == DISCARDED}
-            batch, rows = self._take(known, progress, sight, run, rebuild)
-            taken.append(batch)
+            batch, rows = self._take(known, progress, sight, run, choose_of)
+            taken.append(replace(batch, rebuild=rebuild, spent=self._spent(batch, rows, spent)))
             after = contents.with_rows(self.key, rows)
             return self._with_begun(after, progress) if batch.items else after
 
@@ -176,37 +187,70 @@ class Consumer:
         self._alive.clear()
         contents = self.working_set.read()
         progress, sight = self._begin(contents, False)
-        return self._take(contents.rows.get(self.key, {}), progress, sight, "", False)[0]
+        known = contents.rows.get(self.key, {})
+        return self._take(known, progress, sight, "", lambda found: self._choose(found, None, _NOTHING))[0]
+
+    def _choose(self, candidates: Sequence[Candidate], suspects: bool | None, spent: Spent) -> list[Item]:
+        limit, max_bytes = self.options.limit, self.options.max_bytes
+        chosen = [] if suspects else choose(candidates, limit, max_bytes)
+        if chosen or suspects is False:
+            return chosen
+        return choose_suspects(candidates, limit, max_bytes, spent)
+
+    @staticmethod
+    def _spent(batch: Batch, rows: Rows, before: Spent) -> Spent:
+        return before.and_then([item for item in batch.items if rows[item.partition].suspicion])
 
     def _take(
-        self, known: Rows, progress: Progress, sight: Sight, run: str, rebuild: bool
+        self,
+        known: Rows,
+        progress: Progress,
+        sight: Sight,
+        run: str,
+        choose_of: Callable[[Sequence[Candidate]], list[Item]],
     ) -> tuple[Batch, Rows]:
         wanted = self._wanted(sight, sight.items)
-        rows = self._processed_rows(known, progress, wanted)
-        candidates = []
-        for item in self._not_processed(progress, sight, wanted):
-            row = self._row_of(item, known.get(item.partition))
-            if row.state == IN_PROGRESS and not self.holds(row):
-                row = row.failed(_why_free(row, self.options.timeout), self.options.max_retries)
-            rows[item.partition] = row
-            if row.state == AVAILABLE:
-                candidates.append(Candidate(item, row.failures, row.together))
-        ready = set(self._ready(sight, [one.item for one in candidates]))
-        candidates = [one for one in candidates if one.item in ready]
-        options = self.options
-        chosen = [one.item for one in candidates]
-        if not rebuild:
-            chosen = choose(candidates, options.limit, options.max_bytes, max_retries=options.max_retries)
+        rows, pending = self._rows(known, progress, sight, wanted)
+        available = [item for item in pending if rows[item.partition].state == AVAILABLE]
+        ready = set(self._ready(sight, available))
+        candidates = [
+            Candidate(item, rows[item.partition].suspicion, rows[item.partition].together)
+            for item in available
+            if item in ready
+        ]
+        chosen = choose_of(candidates)
+        left = _left(rows, candidates, len(available), chosen)
         for item in chosen:
             rows[item.partition] = replace(
                 rows[item.partition], state=IN_PROGRESS, run=run, together=len(chosen), changed_at=now()
             )
         done = {item.partition: self._done(item, progress) for item in chosen}
         open_rows = {name for name, row in rows.items() if row.state != PROCESSED and name not in done}
-        pending = [item for item in wanted if item.partition in open_rows]
-        after = replace(progress, position=sight.position_before(pending), done=done)
-        waiting = sum(1 for row in rows.values() if row.state == AVAILABLE)
-        return Batch(self, run, tuple(chosen), sight, progress, after, rebuild, waiting), rows
+        not_done = [item for item in wanted if item.partition in open_rows]
+        after = replace(progress, position=sight.position_before(not_done), done=done)
+        return Batch(self, run, tuple(chosen), sight, progress, after, left=left), rows
+
+    def _rows(
+        self, known: Rows, progress: Progress, sight: Sight, wanted: Sequence[Item]
+    ) -> tuple[dict[str, Row], list[Item]]:
+        """The working set's rows as they are now, and the items that are not processed."""
+        rows = self._processed_rows(known, progress, wanted)
+        pending = self._not_processed(progress, sight, wanted)
+        for item in pending:
+            row = self._row_of(item, known.get(item.partition))
+            rows[item.partition] = self._given_back(row)
+        return rows, pending
+
+    def _given_back(self, row: Row) -> Row:
+        """The row as it is, or free where the run that has it is no more or has had its time."""
+        if row.state != IN_PROGRESS or self.holds(row):
+            return row
+        options = self.options
+        if not self._lives(row):  # even if that is long ago
+            return row.died(f"run {row.run} died", options.max_retries)
+        return row.failed(
+            f"run {row.run} took longer than the timeout of {options.timeout}", options.max_retries
+        )
 
     def _not_processed(self, progress: Progress, sight: Sight, items: Sequence[Item]) -> list[Item]:
         """The items that are not processed, as the policy about changed ones has it."""
@@ -274,12 +318,10 @@ class Consumer:
         def change(contents: Contents) -> Contents:
             if self.progress() is None and begun_key(self.key) not in contents.begun:
                 return contents
+            self._alive.clear()
             progress, sight = self._begin(contents, False)
             known = contents.rows.get(self.key, {})
-            wanted = self._wanted(sight, sight.items)
-            rows = self._processed_rows(known, progress, wanted)
-            for item in self._not_processed(progress, sight, wanted):
-                rows[item.partition] = self._row_of(item, known.get(item.partition))
+            rows, _ = self._rows(known, progress, sight, self._wanted(sight, sight.items))
             return contents.with_rows(self.key, rows)
 
         return list(self.working_set.update(change).rows.get(self.key, {}).values())
@@ -296,7 +338,9 @@ class Consumer:
                 if row.state == DISCARDED and (partitions is None or name in partitions)
             ]
             for name in names:
-                rows[name] = replace(rows[name], state=AVAILABLE, failures=0, together=0, changed_at=now())
+                rows[name] = replace(
+                    rows[name], state=AVAILABLE, failures=0, deaths=0, together=0, changed_at=now()
+                )
             return contents.with_rows(self.key, rows)
 
         self.working_set.update(change)
@@ -354,10 +398,17 @@ class Consumer:
             set_pin(self.kernel.files, state.layout, pin)
 
 
-def _why_free(row: Row, timeout: datetime.timedelta) -> str:
-    if row.age > timeout:
-        return f"run {row.run} took longer than the timeout of {timeout}"
-    return f"run {row.run} died"
+def _left(rows: Rows, candidates: Sequence[Candidate], available: int, chosen: Sequence[Item]) -> Left:
+    taken = {item.partition for item in chosen}
+    rest = [one for one in candidates if one.item.partition not in taken]
+    states = Counter(row.state for row in rows.values())
+    return Left(
+        waiting=sum(1 for one in rest if not one.suspicion),
+        suspects=sum(1 for one in rest if one.suspicion),
+        not_ready=available - len(candidates),
+        in_progress=states[IN_PROGRESS],
+        discarded=states[DISCARDED],
+    )
 
 
 def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:

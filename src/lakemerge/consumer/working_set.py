@@ -25,7 +25,7 @@ _LOG = logging.getLogger("lakemerge")
 
 AVAILABLE, IN_PROGRESS, PROCESSED, DISCARDED = "available", "in_progress", "processed", "discarded"
 
-_TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "together": "int"}
+_TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "together": "int", "deaths": "int"}
 # Every so many versions the older ones are removed; who reads one has this long.
 _VACUUM_EVERY = 25
 _READING = datetime.timedelta(hours=1)
@@ -40,11 +40,12 @@ class Row:
         content: identity of the content, as in :class:`Item`.
         bytes: size of its files.
         state: available, in_progress, processed or discarded.
-        failures: how many runs have failed with it, or died.
+        failures: how many runs have failed with it, or taken too long.
         together: with how many others, itself included, it was last taken.
         reason: why it failed last.
         run: the run that has it in progress, or had it last.
         changed_at: when the state became this, ISO 8601 in UTC.
+        deaths: how many runs have died with it.
     """
 
     source: str
@@ -59,6 +60,7 @@ class Row:
     reason: str = ""
     run: str = ""
     changed_at: str = ""
+    deaths: int = 0
 
     @property
     def key(self) -> Key:
@@ -69,12 +71,28 @@ class Row:
         """Since the state changed, by this machine's clock."""
         return datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(self.changed_at)
 
+    @property
+    def suspicion(self) -> int:
+        """How much speaks against it: its failures, and deaths but for the first.
+
+        A process that is killed says little about its partitions: hosts are shut down, containers are moved. One that
+        makes every run die does so again.
+        """
+        return self.failures + max(0, self.deaths - 1)
+
     def failed(self, reason: str, max_retries: int) -> Row:
-        """After a failure: available again, or discarded if it has failed too often and at last alone."""
-        failures = self.failures + 1
-        # of several partitions that fail together one may be to blame: they are tried in smaller groups first
-        state = DISCARDED if failures > max_retries and self.together <= 1 else AVAILABLE
-        return replace(self, state=state, failures=failures, reason=reason, changed_at=now())
+        """After a run that failed with it."""
+        return replace(self, failures=self.failures + 1)._free(reason, max_retries)
+
+    def died(self, reason: str, max_retries: int) -> Row:
+        """After a run that died with it."""
+        return replace(self, deaths=self.deaths + 1)._free(reason, max_retries)
+
+    def _free(self, reason: str, max_retries: int) -> Row:
+        """Available again, or discarded if too much speaks against it, and it was alone at last."""
+        # of several partitions one may be to blame: they are tried in smaller groups first
+        state = DISCARDED if self.suspicion > max_retries and self.together <= 1 else AVAILABLE
+        return replace(self, state=state, reason=reason, changed_at=now())
 
 
 COLUMNS = tuple(HiveColumn(field.name, _TYPES.get(field.name, "string")) for field in fields(Row))
@@ -164,6 +182,7 @@ class WorkingSet:
             text = "".join(_line(row) for rows in after.rows.values() for row in rows.values())
             self._kernel.files.write_text(f"{transaction.stage_directory}/rows.txt", text)
             transaction.add_staged()
+            transaction.set_schema(COLUMNS)  # an earlier release may have made it with fewer
             transaction.properties = {"begun": dict(after.begun)}
             version = transaction.commit()
         finally:
@@ -193,8 +212,7 @@ class WorkingSet:
         rows: dict[Key, dict[str, Row]] = {}
         for entry in self._kernel.files.list(directory):
             if entry.name[:1] not in "_.":
-                for line in self._kernel.files.read_text(entry.path).splitlines():
-                    row = _row(line)
+                for row in _rows(self._kernel.files.read_text(entry.path)):
                     rows.setdefault(row.key, {})[row.partition] = row
         return Contents(rows, base.properties.get("begun", {}))
 
@@ -218,12 +236,20 @@ def _line(row: Row) -> str:
 
 def _plain(text: str) -> str:
     """The text in one line without the separator: Hive's text tables know no escapes unless told so."""
-    return " ".join(text.replace(_FIELD, " ").split("\n")).replace("\r", " ")
+    for taken in (_FIELD, "\n", "\r"):
+        text = text.replace(taken, " ")
+    return text.encode(errors="replace").decode()
+
+
+def _rows(text: str) -> list[Row]:
+    # not splitlines(): an error's text may hold a form feed, U+0085 or U+2028, which end no line for Hive either
+    return [_row(line) for line in text.split("\n") if line]
 
 
 def _row(line: str) -> Row:
-    values: list[Any] = [None if text == _NULL else text for text in line.split(_FIELD)]
-    for number, field in enumerate(fields(Row)):
-        if field.name in _TYPES and values[number] is not None:
-            values[number] = int(values[number])
-    return Row(*values)
+    values: dict[str, Any] = {}
+    # a row of an earlier release has fewer fields; the others have their defaults
+    for field, text in zip(fields(Row), line.split(_FIELD), strict=False):
+        value = None if text == _NULL else text
+        values[field.name] = int(value) if value is not None and field.name in _TYPES else value
+    return Row(**values)

@@ -126,7 +126,11 @@ class FileSystem(ABC):
 
     @abstractmethod
     def write_text(self, path: str, text: str) -> None:
-        """Write a whole UTF-8 file, replacing one of that name."""
+        """Write a whole UTF-8 file, replacing one of that name.
+
+        Whatever happens to this process, a new file is there as a whole or not at all, and one that was there is
+        replaced in one step where the file system can do that; see ``docs/table-format.md``.
+        """
 
     @abstractmethod
     def make_directory(self, path: str) -> None: ...

@@ -154,6 +154,9 @@ class Metastore(Protocol):
     def table_summaries(self, schema: str) -> list[TableSummary]:
         """All tables and views of a schema, in one call; empty where there is no such schema."""
 
+    def function_names(self, schema: str) -> list[str]:
+        """The functions of a schema; none where there is no such schema."""
+
     def database_location(self, schema: str) -> str:
         """The URI of a database's directory."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
@@ -20,6 +20,9 @@ from lakemerge.kernel.state import TableState, read_manifest, state_of
 _LOG = logging.getLogger("lakemerge")
 
 DEFAULT_RETENTION = datetime.timedelta(days=7)
+
+#: The operation of a commit that changes columns and leaves the rows' other values as they are.
+ALTERATION = "alter"
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,11 @@ def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[M
     state = kernel.peek(name)
     if state is None:
         return []
-    return list(_lineage(kernel, state, limit))
+    return list(lineage(kernel, state, limit))
 
 
-def _lineage(kernel: Kernel, state: TableState, limit: int | None = None) -> Iterator[Manifest]:
+def lineage(kernel: Kernel, state: TableState, limit: int | None = None) -> Iterator[Manifest]:
+    """The commits that led to a state, the newest first, as far back as their manifests are there."""
     txn: str | None = state.txn
     count = 0
     while txn is not None and (limit is None or count < limit):
@@ -118,7 +122,7 @@ def _with_ends(kernel: Kernel, state: TableState, now: int) -> Iterator[tuple[Ma
     seen = {entry.name: entry.modified for entry in kernel.files.list(layout.seen)}
     hidden_since = math.inf
     settled_by = float(seen.get(state.txn, now))
-    for manifest in _lineage(kernel, state):
+    for manifest in lineage(kernel, state):
         yield manifest, hidden_since
         hidden_since, settled_by = settled_by, float(written[f"{manifest.txn}.json"])
 
@@ -179,18 +183,26 @@ def _small_files(
     for entry in kernel.files.list(layout.seen):
         if entry.name != state.txn:
             yield Garbage(entry.path, entry.size, "a mark of a version that is not the newest any more")
+    yield from _unfinished((entry for folder in _others(layout) for entry in idle[folder]), oldest)
+
+
+def _unfinished(entries: Iterable[FileEntry], oldest: int) -> Iterator[Garbage]:
+    """The small files that are there under the hidden names under which they are written."""
+    for entry in entries:
+        if entry.name.startswith(".") and not entry.is_directory and entry.modified <= oldest:
+            yield Garbage(entry.path, entry.size, "left by a write that never ended")
 
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
     """What lies in the folders of transactions and belongs to none that is at work, by folder."""
-    folders = (*_content(layout), layout.empty, layout.commits)
+    folders = (*_content(layout), layout.empty, layout.commits, *_others(layout))
     found = {folder: kernel.files.list(folder) for folder in folders}
     # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
     lease = kernel.settings.lease_seconds
     at_work = {
         entry.name
         for entry in kernel.files.list(layout.open)
-        if kernel.heartbeats.alive(layout, entry.name, lease)
+        if not entry.name.startswith(".") and kernel.heartbeats.alive(layout, entry.name, lease)
     }
     return {
         folder: [entry for entry in entries if _txn_of(entry) not in at_work]
@@ -203,8 +215,14 @@ def _content(layout: Layout) -> list[str]:
     return [layout.data, *(layout.sidecars(kind) for kind in SIDECARS)]
 
 
+def _others(layout: Layout) -> list[str]:
+    """The folders of small files that are no transaction's, or only as long as it is open."""
+    return [layout.control, layout.open, layout.pins]
+
+
 def _txn_of(entry: FileEntry) -> str:
-    return entry.name.removesuffix(".json")
+    """The transaction of ``<txn>``, ``<txn>.json``, or one of these as it is being written: ``.<txn>.json.<hex>``."""
+    return entry.name.removeprefix(".").partition(".")[0]
 
 
 def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Iterator[Garbage]:

@@ -63,6 +63,9 @@ class MemoryMetastore(Metastore):
             if name.schema == schema.lower()
         ]
 
+    def function_names(self, schema: str) -> list[str]:
+        return []
+
     def database_location(self, schema: str) -> str:
         return f"{self._warehouse}/{schema.lower()}.db"
 

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
+from lakemerge.consumer import Consumer
+from lakemerge.kernel import Kernel, TableName
+
 RAW = """
 {{ config(materialized='incremental', append_layout='commit_partitioned', partition_by=['country', 'day']) }}
 select id, concat('record ', id) as record, cast('2026-01-0{{ var('day') }}' as date) as day,
@@ -73,6 +76,17 @@ class Project:
     def sql(self, project: Any, text: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in project.run_sql(text.format(project.test_schema), fetch="all")]
 
+    def kill_a_run(self, project: Any) -> None:
+        """Leave what a run of `clean` leaves that is killed before its commit."""
+        with project.adapter.connection_named("killed"):
+            application = project.adapter.handle.application
+        kernel = Kernel(application.ports)
+        names = (TableName(project.test_schema, name) for name in ("raw", "clean"))
+        consumer = Consumer(kernel, next(names), "clean", next(names))
+        batch = consumer.claim()
+        assert batch.items
+        kernel.heartbeats.stop(consumer.working_set.layout, batch.run)
+
     def operation(self, macro: str, arguments: str, **variables: Any) -> Any:
         return run_dbt(["run-operation", macro, "--args", arguments])
 
@@ -84,8 +98,16 @@ class TestConsume(Project):
         assert run("clean").adapter_response["version"] == 0
         run("raw", day=2)
         run("raw", day=3)
-        assert run("clean", limit=1).adapter_response["rows_affected"] == 2
-        run("clean")
+        limited = run("clean", limit=1)
+        assert limited.adapter_response["rows_affected"] == 2
+        assert limited.adapter_response["left"] == 3
+        assert "left of" in limited.message
+        assert "3 for the next run" in limited.message
+        self.kill_a_run(project)  # says nothing about what it had taken
+        caught_up = run("clean")
+        assert caught_up.adapter_response["rows_affected"] == 6
+        assert caught_up.adapter_response["left"] == 0
+        assert "left" not in caught_up.message
         rows = "select id, record, day, country from {{}}.{} where country is not null order by id"
         clean = self.sql(project, rows.format("clean"))
         assert clean == self.sql(project, rows.format("raw"))
@@ -100,6 +122,18 @@ class TestConsume(Project):
         run("merged")
         assert self.sql(project, "select newest from {0}.merged order by 1") == [(43,), (45,)]
 
+        # runs that die again and again hold nothing up: one that is not killed brings the table up to date
+        self.kill_a_run(project)
+        self.kill_a_run(project)
+        run("raw", day=5)
+        recovered = run("clean")
+        assert recovered.adapter_response["rows_affected"] == 8
+        assert recovered.adapter_response["left"] == 0
+        assert recovered.message.count("inserted") == 3, "what is new, and then each of two suspects"
+        clean = self.sql(project, rows.format("clean"))
+        assert clean == self.sql(project, rows.format("raw"))
+        run("raw", day=6)
+
         # a preview takes nothing
         shown = run_dbt(["show", "--select", "clean", "--limit", "99"])
         assert len(shown.results[0].agate_table.rows) == 4
@@ -107,7 +141,7 @@ class TestConsume(Project):
         assert run("clean").adapter_response["rows_affected"] == 4
 
         run("clean", arguments=("--empty",))
-        assert run("clean", arguments=("--full-refresh",)).adapter_response["rows_affected"] == 16
+        assert run("clean", arguments=("--full-refresh",)).adapter_response["rows_affected"] == 24
         assert run("clean").adapter_response["version"] == 0
         assert run_dbt(["test", "--select", "test_type:unit"]).results[0].status == "pass"
 
@@ -134,7 +168,9 @@ class TestPoison(Project):
         assert state == "discarded"
         assert "_commit=2" in partition
         assert "21" in reason or "assert" in reason.lower()
-        assert 4 <= failures <= 6
+        assert failures == 4
+        assert result.adapter_response["left"] == 1
+        assert "1 discarded" in result.message
         _, log = run_dbt_and_capture(
             ["run-operation", "lakemerge_consumers", "--args", "{table: clean, state: discarded}"]
         )

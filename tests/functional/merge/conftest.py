@@ -25,13 +25,21 @@ class Merger(NodeTable):
         super().__init__(project, "merged", {"config": {**strategy, **config}, "columns": {}})
         self.feed = feed
 
-    def merge(self, rows: Sequence[dict[str, Any]], *, rebuild: bool = False) -> Any:
-        """Merge a batch; returns the response. Raises what the materialization raises."""
+    def merge(self, rows: Sequence[dict[str, Any]] | str, *, rebuild: bool = False) -> Any:
+        """Merge a batch; returns the response. Raises what the materialization raises.
+
+        Args:
+            rows: the batch, or a query for it, in which `{table}` is the table.
+        """
         adapter = self.adapter
         with adapter.connection_named(self.name):
             spark = adapter.handle.spark
-            frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
-            frame.createOrReplaceTempView("lakemerge_feed")
+            if isinstance(rows, str):
+                query = rows.format(table=self.relation.render())
+                spark.sql(f"create or replace temporary view lakemerge_feed as {query}")
+            else:
+                frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
+                frame.createOrReplaceTempView("lakemerge_feed")
             options = adapter.write_config(self.model, "merge")
             return adapter.execute_macro(
                 "lakemerge_scd2" if options.scd2 else "lakemerge_merge",

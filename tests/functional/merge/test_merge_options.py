@@ -129,14 +129,11 @@ class TestPartialUpdates:
         table.merge([change(1, None, 2.0, 2)])
         assert table.rows() == [{"id": 1, "name": "a", "price": 2.0, "ts": 2}]
 
-    @pytest.mark.parametrize("batches", [1, 2, 3])
-    def test_partial_updates_of_one_batch_add_up_as_if_they_came_alone(
-        self, merger: Any, batches: int
-    ) -> None:
+    def test_partial_updates_of_one_batch_add_up_as_if_they_came_alone(self, merger: Any) -> None:
         feed = [change(1, "a", None, 1), change(1, None, 2.0, 2), change(1, "c", None, 3)]
         table = merger({**FEED, "ignore_null_updates": True}, SCHEMA)
-        for start in range(0, 3, -(-3 // batches)):
-            table.merge(feed[start : start + -(-3 // batches)])
+        table.merge(feed[:1])
+        table.merge(feed[1:])
         assert table.rows() == [{"id": 1, "name": "c", "price": 2.0, "ts": 3}]
 
     def test_a_delete_in_between_ends_what_was_stored(self, merger: Any) -> None:
@@ -157,6 +154,79 @@ class TestPartialUpdates:
         table.merge([change(1, "b", 2.0, 5)])
         assert table.merge([change(1, "late", 2.0, 3)]).version == 0
         assert table.rows() == [{"id": 1, "name": "b", "price": 2.0, "ts": 1}]
+
+    @pytest.mark.parametrize("known_by", ["table", "ledger"])
+    def test_late_changes_are_ignored_as_a_whole_before_the_rest_is_applied(
+        self, merger: Any, known_by: str
+    ) -> None:
+        hidden = ["op"] if known_by == "table" else ["op", "ts"]
+        table = merger({**FEED, "ignore_null_updates": True, "except_column_list": hidden}, SCHEMA)
+        table.merge([change(1, "a", 99.0, 100), change(2, "b", 99.0, 100), change(3, None, None, 100, "D")])
+        response = table.merge(
+            [
+                change(1, None, 50.0, 90),
+                change(1, "late", None, 100) if known_by == "ledger" else change(1, "a", 99.0, 100),
+                change(1, "new", None, 120),
+                change(2, None, None, 50, "D"),
+                change(2, "new", None, 120),
+                change(3, None, 50.0, 90),
+                change(3, "new", None, 120),
+            ]
+        )
+        assert (response.inserted, response.updated, response.ignored) == (1, 2, 0)
+        assert [(row["name"], row["price"]) for row in table.rows()] == [
+            ("new", 99.0),
+            ("new", 99.0),
+            ("new", None),
+        ]
+
+    def test_a_late_change_is_not_what_inserts_a_deleted_key_again(self, merger: Any) -> None:
+        table = merger({**FEED, "merge_update_columns": ["price", "ts"]}, SCHEMA)
+        table.merge([change(1, None, None, 5, "D")])
+        table.merge([change(1, "late", 1.0, 4), change(1, "first", 1.0, 6), change(1, "second", 2.0, 7)])
+        assert table.rows() == [{"id": 1, "name": "first", "price": 2.0, "ts": 7}]
+
+    def test_a_repetition_says_nothing_of_the_columns_that_it_leaves_alone(self, merger: Any) -> None:
+        config = {**FEED, "ignore_null_updates": True, "merge_exclude_columns": ["name"]}
+        table = merger(config, SCHEMA)
+        feed = [change(1, "a", 1.0, 1), change(1, "not stored", None, 3)]
+        table.merge(feed)
+        assert table.merge([change(1, "late", 7.0, 2)]).version == 0
+        for again in (feed[1:], feed[::-1], [change(1, "late", 7.0, 2), *feed]):
+            assert table.merge(again).version == 0
+        with pytest.raises(DbtRuntimeError, match=r"AmbiguousChange.*for the keys \(1\)"):
+            table.merge([change(1, None, 2.0, 3)])
+        assert table.rows() == [{"id": 1, "name": "a", "price": 1.0, "ts": 3}]
+
+    def test_contradictions_below_the_newest_change_are_refused_too(self, merger: Any) -> None:
+        tied = [change(1, "a", None, 3), change(1, "b", None, 3)]
+        table = merger({**FEED, "ignore_null_updates": True}, SCHEMA)
+        with pytest.raises(DbtRuntimeError, match=r"AmbiguousChange.*one change for each sequence.*\(1\)"):
+            table.merge([*tied, change(1, None, 2.0, 4)])
+        table.merge([*tied, change(1, None, None, 4, "D"), change(1, None, 2.0, 5)])
+        assert table.rows() == [{"id": 1, "name": None, "price": 2.0, "ts": 5}]
+
+    def test_a_part_of_the_sequence_that_an_update_leaves_out_is_not_taken_from_the_stored_row(
+        self, merger: Any
+    ) -> None:
+        config = {"sequence_by": ["ts", "coalesce(price, 0)"], "ignore_null_updates": True}
+        table = merger({**FEED, **config}, SCHEMA)
+        table.merge([change(1, "a", 7.0, 1)])
+        table.merge([change(1, "b", None, 2)])  # at (2, 0), though the stored row has (2, 7.0) then
+        assert table.merge([change(1, "c", 3.0, 2)]).updated == 1
+        assert table.merge([change(1, "late", 1.0, 2)]).version == 0
+        assert table.rows() == [{"id": 1, "name": "c", "price": 3.0, "ts": 2}]
+
+    @pytest.mark.parametrize(
+        "config", [{"ignore_null_updates": True}, {"merge_update_columns": ["price", "ts"]}]
+    )
+    def test_an_update_that_leaves_the_partition_alone_finds_its_row(
+        self, merger: Any, config: dict[str, Any]
+    ) -> None:
+        table = merger({**FEED, **config, "partition_by": "name", "partition_moves": False}, SCHEMA)
+        table.merge([change(1, "p", 1.0, 1), change(2, "q", 1.0, 1)])
+        assert table.merge([change(1, None, 2.0, 2)]).updated == 1
+        assert [(row["name"], row["price"]) for row in table.rows()] == [("p", 2.0), ("q", 1.0)]
 
 
 class TestSync:
@@ -189,11 +259,33 @@ class TestPredicatesAndPartitions:
         )
         assert sorted(row["name"] for row in table.rows()) == ["a", "c", "d"]
 
+    def test_rows_that_repeat_a_key_are_replaced_by_one(self, merger: Any) -> None:
+        table = merger({**FEED, "ignore_null_updates": True, "except_column_list": []}, SCHEMA)
+        table.merge([change(1, "a", 1.0, 1)])
+        table.sql("insert into {table} values (1, 'b', 2.0, 2, 'U')")
+        assert table.merge([change(1, None, 3.0, 3)]).updated == 1
+        assert [(row["name"], row["price"]) for row in table.rows()] == [("b", 3.0)]
+
     def test_a_key_that_never_moves_is_looked_for_in_its_partition_alone(self, merger: Any) -> None:
         table = merger({**FEED, "partition_by": "name", "partition_moves": False}, SCHEMA)
         table.merge([change(n, "pq"[n % 2], 1.0, 1) for n in range(6)])
         table.merge([change(2, "p", 2.0, 2), change(4, None, None, 2, "D"), change(3, "q", None, 2, "D")])
         assert [(row["id"], row["price"]) for row in table.rows()] == [(0, 1.0), (1, 1.0), (2, 2.0), (5, 1.0)]
+
+    def test_an_empty_partition_value_is_known_again(self, merger: Any) -> None:
+        table = merger({**FEED, "partition_by": "name"}, SCHEMA)
+        table.merge([change(1, "", 1.0, 1)])
+        assert table.merge([change(1, "", 1.0, 1)]).version == 0
+        table = merger({"unique_key": ["id", "name"], "partition_by": "name"}, SCHEMA)
+        with pytest.raises(DbtRuntimeError, match=r"NullKey.*1 rows"):
+            table.merge([change(1, "", 1.0, 1)])
+
+    def test_a_feed_without_the_partition_column_leaves_keys_where_they_are(self, merger: Any) -> None:
+        table = merger({**FEED, "partition_by": "name", "partition_moves": False}, SCHEMA)
+        table.merge([change(1, "p", 1.0, 1)])
+        table.feed = "id bigint, price double, ts bigint, op string"
+        table.merge([{"id": 1, "price": 2.0, "ts": 2, "op": "U"}])
+        assert table.rows() == [{"id": 1, "name": "p", "price": 2.0, "ts": 2}]
 
     def test_a_composite_key_that_holds_the_partition(self, merger: Any) -> None:
         table = merger({"unique_key": ["id", "name"], "sequence_by": "ts", "partition_by": "name"}, SCHEMA)
@@ -315,6 +407,16 @@ class TestSchemaChange:
     def test_ignore_keeps_the_tables_columns_and_what_they_hold(self, merger: Any) -> None:
         assert [row["a"] for row in self.changed(merger, "ignore")] == ["one", "two", None]
 
+    @pytest.mark.parametrize("end", ["D", "T"])
+    def test_a_column_that_the_feed_lacks_does_not_outlive_its_row(self, merger: Any, end: str) -> None:
+        config = {"unique_key": "id", "sequence_by": "ts", "except_column_list": ["op"]}
+        config |= {"apply_as_deletes": "op = 'D'", "apply_as_truncates": "op = 'T'"}
+        table = merger(config, "id int, a string, ts int, op string")
+        table.merge([{"id": 1, "a": "one", "ts": 1, "op": "U"}])
+        table.feed = "id int, ts int, op string"
+        table.merge([{"id": 1, "ts": 2, "op": end}, {"id": 1, "ts": 3, "op": "U"}])
+        assert table.rows() == [{"id": 1, "a": None, "ts": 3}]
+
     def test_append_new_columns(self, merger: Any) -> None:
         rows = self.changed(merger, "append_new_columns")
         assert [(row["a"], row["b"]) for row in rows] == [("one", None), ("two", 2.5), (None, 3.5)]
@@ -341,6 +443,14 @@ class TestSchemaChange:
         table.feed = "id int, a string"
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*a: string into int"):
             table.merge([{"id": 1, "a": "x"}])
+
+    def test_sync_all_columns_refuses_a_type_that_loses_stored_values(self, merger: Any) -> None:
+        table = merger({"unique_key": "id", "on_schema_change": "sync_all_columns"}, "id int, a string")
+        table.merge([{"id": 1, "a": "1"}, {"id": 2, "a": "x"}])
+        table.feed = "id int, a int"
+        with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn.*found 1 of a \(string\)"):
+            table.merge([{"id": 3, "a": 3}])
+        assert [row["a"] for row in table.rows()] == ["1", "x"]
 
 
 class TestLedger:

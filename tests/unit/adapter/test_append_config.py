@@ -31,6 +31,7 @@ def test_append_layout() -> None:
         ({"compact_after": 5}, "append"),
         ({"commit_column": "c"}, "append"),
         ({"append_layout": "other"}, "append"),
+        ({"catalog_name": "lake"}, "append"),
     ],
 )
 def test_options_that_contradict(config: dict[str, Any], strategy: str) -> None:

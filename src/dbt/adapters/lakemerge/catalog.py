@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.comments import COMMENT_PROPERTY
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 from lakemerge.kernel.definition import VERSION
 from lakemerge.kernel.metastore import HiveColumn, HiveTable
@@ -68,6 +69,51 @@ def catalog_rows(
             "column_type": column.type,
             "column_comment": table.parameters.get(COMMENT_PROPERTY + column.name) or column.comment or None,
         }
+
+
+def catalog_entry(
+    table: HiveTable, columns_of_view: Callable[[HiveTable], Iterable[HiveColumn]]
+) -> CatalogTable:
+    """One table or view as dbt's catalog.json has it; see :func:`catalog_rows`."""
+    rows = list(catalog_rows(table, columns_of_view))
+    numbers = statistics(table)
+    stats = {
+        name: StatsItem(
+            id=name,
+            label=label,
+            value=numbers[f"stats:{name}:value"],
+            include=True,
+            description=description,
+        )
+        for name, (label, description, _) in _STATISTICS.items()
+        if numbers[f"stats:{name}:include"]
+    }
+    has_stats = StatsItem(
+        id="has_stats",
+        label="Has Stats?",
+        value=bool(stats),
+        include=False,
+        description="Indicates whether there are statistics for this table",
+    )
+    return CatalogTable(
+        metadata=TableMetadata(
+            type=str(LakemergeRelation.type_of(table.kind)),
+            schema=table.name.schema,
+            name=table.name.name,
+            comment=table.parameters.get("comment"),
+            owner=table.owner or None,
+        ),
+        columns={
+            row["column_name"]: ColumnMetadata(
+                type=row["column_type"],
+                index=row["column_index"],
+                name=row["column_name"],
+                comment=row["column_comment"],
+            )
+            for row in rows
+        },
+        stats={**stats, "has_stats": has_stats},
+    )
 
 
 def statistics(table: HiveTable) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.lakemerge.consume_config import ConsumeConfig
+from dbt.adapters.lakemerge.consumed_turns import ConsumedTurns
 from dbt.adapters.lakemerge.consumption import Consumption, Request
 from dbt.adapters.lakemerge.publishing import PublishingMethods
 from dbt_common.exceptions import CompilationError
@@ -16,7 +17,7 @@ from lakemerge.consumer import Consumer, WorkingSet
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.kernel import TableName
 
-_STRATEGIES = ("append", "merge", "insert_overwrite")
+_STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
 # Commands that render a model to show its text, or its rows.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # What a consumer's last run was told, which operations need to see what it sees.
@@ -66,16 +67,18 @@ class ConsumingMethods(PublishingMethods):
         return request.view
 
     @available.parse_none
-    def open_consumed(
-        self, relation: BaseRelation, model: Mapping[str, Any], strategy: str, rebuild: bool
-    ) -> None:
-        """Take the partitions that the model has asked for; they are given back if it fails.
+    def consumed_turns(
+        self, relation: BaseRelation, model: Mapping[str, Any], strategy: str, rebuild: bool, exists: bool
+    ) -> ConsumedTurns:
+        """The turns of a run: one for each commit that the consumed partitions take; one where none are consumed.
 
         Args:
             rebuild: the output is made anew: take everything.
+            exists: whether the output is there; a first build has one turn, for its query may differ from later ones.
         """
-        if not self.handle.requests:
-            return
+        handle = self.handle
+        if not handle.requests:
+            return ConsumedTurns(handle)
         with self.connections.exception_handler(f"consume for {relation.render()}"):
             if strategy not in _STRATEGIES:
                 raise InvalidConfig(
@@ -83,12 +86,12 @@ class ConsumingMethods(PublishingMethods):
                     found=strategy,
                     action="Its rows are not committed by lakemerge in one piece: choose another strategy.",
                 )
-            handle = self.handle
             consumption = Consumption(handle.spark, self._kernel(model, None), _name(relation))
             handle.consumption = consumption
             handle.on_release(lambda: consumption.release(handle.last_error))
-            for request in handle.requests:
-                consumption.take(request, rebuild=rebuild)
+            run = consumption.run(handle.requests, rebuild=rebuild, once=not exists)
+        guard = self.connections.exception_handler
+        return ConsumedTurns(handle, run, lambda: guard(f"consume for {relation.render()}"))
 
     # -- operations ----------------------------------------------------------------------------
 

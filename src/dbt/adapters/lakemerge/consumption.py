@@ -11,7 +11,7 @@ from dbt.adapters.lakemerge.consume_config import ConsumeConfig
 from dbt.adapters.lakemerge.partition_frames import frame_of, matching
 
 from lakemerge import errors
-from lakemerge.consumer import Batch, Consumer, Filter, Item, Sight, record
+from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, Sight, record
 from lakemerge.kernel import Kernel, TableName, Transaction
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ class Request:
 
 
 class Consumption:
-    """The partitions that one run of a model has taken, by its uses of ``consume``."""
+    """The partitions that a commit of a model's run is to process, taken by the model's uses of ``consume``."""
 
     def __init__(self, spark: SparkSession, kernel: Kernel, output: TableName) -> None:
         self._spark = spark
         self._kernel = kernel
         self._output = output
         self._batches: list[Batch] = []
-        self._over = False
+        self._over = True
 
     def consumer(self, source: TableName, config: ConsumeConfig) -> Consumer:
         """The consumer of one use of ``consume``."""
@@ -77,17 +77,23 @@ class Consumption:
 
         return apply
 
-    def take(self, request: Request, *, rebuild: bool) -> None:
-        """Take partitions, and let the request's view show their rows."""
-        batch = self.consumer(request.source, request.config).claim(rebuild=rebuild)
-        self._batches.append(batch)
-        if request.config.options.on_rewrite == "append_only" or not batch.sight.file_format:
-            self._spark.catalog.refreshTable(f"`{request.source.schema}`.`{request.source.name}`")
-        frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
-        taken = len(batch.items)
-        logger.info(
-            f"{request.config.consumer}: {taken} of {taken + batch.waiting} available partitions of {request.source}"
-        )
+    def run(self, requests: Sequence[Request], *, rebuild: bool, once: bool) -> Run:
+        """The batches of one run; see :class:`Run`."""
+        consumers = [self.consumer(request.source, request.config) for request in requests]
+        return Run(consumers, rebuild=rebuild, once=once)
+
+    def open(self, requests: Sequence[Request], batches: Sequence[Batch]) -> None:
+        """Let the requests' views show the rows of these batches, which the next commit is of."""
+        self._batches, self._over = list(batches), False
+        for request, batch in zip(requests, batches, strict=True):
+            if request.config.options.on_rewrite == "append_only" or not batch.sight.file_format:
+                self._spark.catalog.refreshTable(f"`{request.source.schema}`.`{request.source.name}`")
+            frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
+            taken, apart = len(batch.items), batch.spent.items > 0
+            logger.info(
+                f"{request.config.consumer}: {taken} of {taken + batch.left.available} available partitions "
+                f"of {request.source}{', tried again apart from new ones' if apart else ''}"
+            )
 
     def show(self, request: Request) -> None:
         """Let the request's view show what a run would take now, without taking it."""

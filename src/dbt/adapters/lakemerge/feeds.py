@@ -60,10 +60,10 @@ class FeedMethods(metaclass=AdapterMeta):
 
     @available.parse_none
     def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
-        """Compute a query once, keep its rows for the rest of the node, and count as it runs.
+        """Compute a query once, keep its rows for the rest of the attempt, and count as it runs.
 
-        Rows are kept in memory, on local disk where that is full. They are never computed twice: a second run
-        of a feed that is not deterministic would give other rows.
+        Rows are kept in memory, on local disk where that is full. An attempt never computes them twice: a second
+        run of a feed that is not deterministic would give other rows.
 
         Args:
             view: the temporary view to read them by.

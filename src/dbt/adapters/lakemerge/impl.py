@@ -11,15 +11,19 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.catalogs import CatalogIntegration, CatalogIntegrationConfig
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge import comments
-from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table
+from dbt.adapters.lakemerge.alterations import AlterationMethods
+from dbt.adapters.lakemerge.catalog import catalog_entry, catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
 from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.diagnostics import run_checks
+from dbt.adapters.lakemerge.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt.adapters.lakemerge.ingesting import IngestMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
@@ -29,6 +33,8 @@ from dbt.adapters.lakemerge.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.contracts.metadata import CatalogTable
+from dbt_common.exceptions import DbtConfigError
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.definition import VERSION, check_supported
@@ -58,7 +64,9 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAdapter):
+class LakemergeAdapter(
+    IngestMethods, ConsumingMethods, SnapshotMethods, AlterationMethods, FreshnessMethods, SparkAdapter
+):
     """dbt on plain Hive tables.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.
@@ -81,6 +89,8 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAd
     _capabilities = CapabilityDict(
         {
             Capability.SchemaMetadataByRelations: CapabilitySupport(support=Support.Full),
+            Capability.GetCatalogForSingleRelation: CapabilitySupport(support=Support.Full),
+            Capability.TableLastModifiedMetadata: CapabilitySupport(support=Support.Full),
             # batches of one model commit to one table: they would only wait for each other
             Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Unsupported),
         }
@@ -95,14 +105,24 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAd
     # -- relations -----------------------------------------------------------------------------
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """All tables and views of a schema, by one call to the metastore."""
+        """All tables, views and functions of a schema, by two calls to the metastore.
+
+        A function may have the name of a table, and dbt keeps one relation for a name: the table, then.
+        """
         schema = str(schema_relation.schema).lower()
+        metastore = self.handle.application.metastore
         with self.connections.exception_handler(f"list the relations of {schema}"):
-            summaries = self.handle.application.metastore.table_summaries(schema)
+            found = dict.fromkeys(metastore.function_names(schema), RelationType.Function)
+            found |= {row.name: self.Relation.type_of(row.kind) for row in metastore.table_summaries(schema)}
         return [
-            self.Relation.create(schema=schema, identifier=row.name, type=self.Relation.type_of(row.kind))
-            for row in summaries
+            self.Relation.create(schema=schema, identifier=name, type=kind) for name, kind in found.items()
         ]
+
+    @available.parse_none
+    def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:
+        """The table or view of this name; ``None`` where only a function has it, for a model may take it as well."""
+        found: BaseRelation | None = super().get_relation(database, schema, identifier)
+        return None if found is not None and found.type == RelationType.Function else found
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
         # the metastore keeps names in lower case whatever a project says about quoting
@@ -116,14 +136,14 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAd
 
     @available.parse_none
     def drop_relation(self, relation: BaseRelation) -> None:
-        """Drop a table or a view, whichever is there; nothing where there is none.
+        """Drop a table or a view, whichever is there, or a function; nothing where there is none.
 
         The type that dbt remembers may be outdated, and Spark refuses to drop a view as a table.
         """
         if relation.type is None:
             raise RelationTypeNullError(relation)
         self.cache_dropped(relation)
-        if not _own(relation).in_session_only:
+        if not _own(relation).in_session_only and relation.type != RelationType.Function:
             table = self._table(relation)
             if table is None:
                 return
@@ -265,6 +285,20 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAd
             names.setdefault(str(relation.schema).lower(), []).append(str(relation.identifier).lower())
         return self._catalog(names)
 
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        """What the catalog says of one table or view; ``None`` where there is none."""
+        table = self._table(relation)
+        return None if table is None else catalog_entry(table, self._columns_of_view)
+
+    def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
+        """Refuse what a `catalogs.yml` names: a model would be built elsewhere than it says."""
+        found = f"{catalog_integration.name}, of type {catalog_integration.catalog_type}"
+        raise DbtConfigError(
+            "Expected no catalogs.yml, for lakemerge supports no type of catalog: its tables are plain ones in the "
+            f"profile's Hive metastore; found {found}. Remove the file, or run these models with the adapter of "
+            "that catalog."
+        )
+
     def _catalog(self, names: Mapping[str, list[str]]) -> agate.Table:
         metastore = self.handle.application.metastore
         rows: list[dict[str, Any]] = []
@@ -297,7 +331,7 @@ class LakemergeAdapter(IngestMethods, ConsumingMethods, SnapshotMethods, SparkAd
 
     def valid_incremental_strategies(self) -> list[str]:
         """dbt's own strategies that work here; users' own are not checked against this."""
-        return ["append", "merge", "insert_overwrite", "microbatch"]
+        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
 
     # -- for macros ----------------------------------------------------------------------------
 

@@ -42,6 +42,17 @@ class MergeColumn:
     def quoted(self) -> str:
         return self.plan.quoted
 
+    @property
+    def from_feed(self) -> str:
+        """SQL over the typed feed. An empty string in a partition column is null, as Hive has it.
+
+        Else a change would not be known again when it is delivered once more.
+        """
+        if not self.plan.in_feed:
+            return self.plan.from_feed
+        empty_is_null = self.plan.is_partition and self.plan.type.startswith(("string", "varchar"))
+        return f"nullif({self.quoted}, '')" if empty_is_null else self.quoted
+
     def compared(self, prefix: str) -> str:
         """The comparable form of ``prefix.column``."""
         return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
@@ -56,6 +67,8 @@ class MergePlan:
         sequence: SQL over the typed feed; empty for none.
         null_sequence: SQL that is true where a part of the sequence is null.
         stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
+        mixes_sequences: whether a stored row may give another sequence than its newest change, for that change
+            left out a column of it.
         partition_known: whether a key's partition follows from the change.
         sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
             for sequences that have no exact text.
@@ -79,17 +92,11 @@ class MergePlan:
     partition_known: bool
     sequence_metrics: Mapping[str, str] = field(default_factory=dict)
     known_sequences: tuple[str, ...] | None = None
-
-    @property
-    def folds(self) -> bool:
-        return any(column.mode == "coalesce" or self._kept_from_feed(column) for column in self.columns)
-
-    @staticmethod
-    def _kept_from_feed(column: MergeColumn) -> bool:
-        return column.mode == "keep" and column.plan.in_feed
+    mixes_sequences: bool = False
 
     @property
     def partial(self) -> bool:
+        """Whether an update leaves something of the stored row, so that the latest change alone is not enough."""
         return any(column.mode != "set" for column in self.columns)
 
     @property
@@ -98,8 +105,8 @@ class MergePlan:
 
     @property
     def keeps_live_sequences(self) -> bool:
-        """Whether the ledger has to hold the sequences of live rows, for the table does not."""
-        return bool(self.sequence) and not self.stored_sequence
+        """Whether the ledger has to hold the sequences of live rows, for the table does not, or not for sure."""
+        return bool(self.sequence) and (not self.stored_sequence or self.mixes_sequences)
 
     @classmethod
     def make(
@@ -119,6 +126,7 @@ class MergePlan:
         keys = tuple(by_name[name] for name in config.unique_key)
         partitions = tuple(column for column in columns if column.plan.is_partition)
         key_names = {key.name for key in keys}
+        stored_sequence = _stored_sequence(config, feed, columns)
         return cls(
             table=table,
             exists=base is not None,
@@ -128,7 +136,7 @@ class MergePlan:
             feed_columns=tuple(f"`{name}`" for name in feed.columns if name.lower() not in by_name),
             sequence=config.sequence,
             null_sequence=config.null_sequence,
-            stored_sequence=_stored_sequence(config, feed, columns),
+            stored_sequence=stored_sequence,
             deletes=config.apply_as_deletes or "false",
             truncates=config.apply_as_truncates or "false",
             predicates=config.incremental_predicates,
@@ -137,6 +145,9 @@ class MergePlan:
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
             sequence_metrics=sequence_metrics(config, feed),
             known_sequences=_known_sequences(config, base),
+            mixes_sequences=bool(stored_sequence)
+            and config.ignore_null_updates
+            and any(_hides_nulls(feed, part) for part in config.sequence_by),
         )
 
     def is_above_all_known(self, lowest: str | None) -> bool:
@@ -197,6 +208,22 @@ def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeC
     except AnalysisException:
         return ""
     return config.sequence
+
+
+def _hides_nulls(feed: DataFrame, expression: str) -> bool:
+    """Whether an expression may have a value although a column that it reads is null, as ``coalesce`` may.
+
+    Of an expression that Spark does not know well enough, yes.
+    """
+    analyzed = feed.selectExpr(expression)._jdf.queryExecution().analyzed()
+    nodes = [analyzed.expressions().apply(0)]
+    while nodes:
+        node = nodes.pop()
+        children = [node.children().apply(i) for i in range(node.children().size())]
+        if children and node.prettyName() != "alias" and not node.nullIntolerant():
+            return True
+        nodes += children
+    return False
 
 
 def _known_sequences(config: WriteConfig, base: Manifest | None) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.casts import require_castable
 from dbt.adapters.lakemerge.commit_times import version_at
 from dbt.adapters.lakemerge.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
@@ -55,6 +56,7 @@ class CommitResponse(AdapterResponse):
     updated: int = 0
     deleted: int = 0
     ignored: int = 0
+    left: int = 0
 
 
 class PublishingMethods(FeedMethods):
@@ -69,6 +71,11 @@ class PublishingMethods(FeedMethods):
             return WriteConfig.of(model["config"], strategy)
         except LakemergeError as error:
             raise CompilationError(str(error)) from error
+
+    @available.parse(lambda *args, **kwargs: False)
+    def names_no_key(self, model: Mapping[str, Any]) -> bool:
+        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
+        return WriteConfig.names_no_key(model["config"])
 
     @available.parse_none
     def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
@@ -228,6 +235,8 @@ class PublishingMethods(FeedMethods):
                         keep,
                         config.generated(feed, base, str(name), transaction.commit_column),
                     )
+                    if operation != "insert_overwrite" or base.partition_columns:
+                        require_castable(self.handle.spark, name, plan, base)
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
         self._type_feed(feed, plan)

@@ -247,7 +247,7 @@ def plan_new(
             found=f"the columns {', '.join(types)}",
             action="Correct partition_by or the model's query.",
         )
-    nested = [name for name in keys if types[name].startswith(("array", "map", "struct", "binary"))]
+    nested = [name for name in keys if is_nested(types[name]) or types[name] == "binary"]
     if nested:
         raise IncompatibleColumn(
             expected="partition columns of simple types",
@@ -323,7 +323,7 @@ def plan_change(
     names += new if on_schema_change not in ("ignore", "fail") else []
     types.update({name: offered[name] for name in names if name not in types})
     retyped = any(
-        types[name] != stored[name] and not (widening and _is_text(types[name]))
+        types[name] != stored[name] and not (widening and is_text(types[name]))
         for name in names
         if name in stored
     )
@@ -354,15 +354,26 @@ def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveCol
         )
 
 
-def _is_text(kind: str) -> bool:
+def is_text(kind: str) -> bool:
+    """Whether a Hive type, by its name, holds text."""
     return kind == "string" or kind.startswith(("varchar(", "char("))
+
+
+def is_nested(kind: str) -> bool:
+    """Whether a Hive type, by its name, holds values of other types."""
+    return kind.startswith(("array", "map", "struct"))
+
+
+def is_wider_text(offered: str, stored: str) -> bool:
+    """Whether a type of text holds longer ones than another, which is of text too."""
+    new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
+    return is_text(stored) and new > old
 
 
 def _is_wider(offered: str, stored: str) -> bool:
     """Whether a type (by its Hive name) holds every value of another of its family, and more."""
-    if _is_text(offered) and _is_text(stored):
-        new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
-        return new > old
+    if is_text(offered) and is_text(stored):
+        return is_wider_text(offered, stored)
     return _widens(spark_type(stored), spark_type(offered))
 
 

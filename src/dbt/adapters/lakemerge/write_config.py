@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -162,22 +162,29 @@ class WriteConfig:
             history=HistoryLayout.of(config, problems) if keeps_history else None,
             scd2=_scd2_of(config, reader, problems) if scd2 else None,
         )
+        if config.get("catalog_name"):
+            problems.append(f"catalog_name is {config['catalog_name']!r}, and lakemerge has no catalogs")
         if not scd2 and (given := [name for name in SCD2_OPTIONS if config.get(name)]):
             problems.append(f"{', '.join(given)} only have a meaning with stored_as_scd_type 2")
         if not keeps_history and (given := [name for name in HISTORY_OPTIONS if config.get(name)]):
             problems.append(f"{', '.join(given)} only have a meaning for tables that keep history")
-        problems += result._contradictions(
-            merges, [name for name in _MERGE_ONLY if config.get(name) not in (None, "", [], False, "none")]
-        )
+        problems += result._contradictions(merges, _given(config, _MERGE_ONLY))
         given = [name for name in _COMMIT_PARTITIONED_ONLY if config.get(name) is not None]
         problems += result._layout_contradictions(strategy, given)
         reader.require_sound()
         return result
 
+    @staticmethod
+    def names_no_key(config: Mapping[str, Any]) -> bool:
+        """Whether a dbt config has neither a unique_key nor an option of a merge, all of which need one."""
+        names = OptionReader(config, []).names("unique_key")
+        return not names and not _given(config, _MERGE_ONLY)
+
     def _contradictions(self, merges: bool, given: list[str]) -> list[str]:
         problems = []
         if merges and not self.unique_key:
-            problems.append("incremental_strategy 'merge' needs a unique_key")
+            options = f" with {', '.join(given)}" if given else ""
+            problems.append(f"incremental_strategy 'merge'{options} needs a unique_key")
         if not merges and given:
             problems.append(f"{', '.join(given)} only have a meaning with incremental_strategy 'merge'")
         if self.column_list and self.except_column_list:
@@ -333,6 +340,11 @@ class WriteConfig:
     @property
     def quoted_partitions(self) -> list[str]:
         return [quote(name.lower()) for name in self.partition_by]
+
+
+def _given(config: Mapping[str, Any], options: Iterable[str]) -> list[str]:
+    """Those of the options that a config gives a value other than that of none."""
+    return [name for name in options if config.get(name) not in (None, "", [], False, "none")]
 
 
 def _scd2_of(config: Mapping[str, Any], reader: OptionReader, problems: list[str]) -> Scd2Config:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import re
 import threading
+import uuid
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, TypeVar
 
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JNetworkError
 
 from lakemerge.errors import StorageError
@@ -17,10 +21,21 @@ from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
 T = TypeVar("T")
 
 _CHUNK = 4096
+# Object stores where a file appears when it is closed, and a rename is a copy.
+_WHOLE_AT_CLOSE = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn"})
 _STATUS = re.compile(
     r"FileStatus\{path=(?P<path>[^;]*); isDirectory=(?P<directory>true|false);"
     r"(?: length=(?P<length>\d+);[^{}]*?)? modification_time=(?P<modified>\d+);"
 )
+
+
+class _Replacing(Enum):
+    """How a file system replaces a file by another: what is between, for readers and when the process is killed."""
+
+    IN_PLACE = "files appear when they are closed"
+    LOCAL = "by a rename of the operating system, in one step"
+    HDFS = "by a rename, in one step"
+    NEVER = "not in one step: new names are renamed to, and what is there is written over"
 
 
 class HadoopFileSystem(FileSystem):
@@ -29,6 +44,7 @@ class HadoopFileSystem(FileSystem):
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self._roots: dict[str, Any] = {}
+        self._found: dict[int, _Replacing] = {}
         self._lock = threading.Lock()
 
     def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
@@ -149,14 +165,68 @@ class HadoopFileSystem(FileSystem):
     # -- writing -------------------------------------------------------------------------------
 
     def write_text(self, path: str, text: str) -> None:
-        def write(system: Any, where: Any) -> None:
-            stream = system.create(where, True)
+        data = text.encode()
+        folder, _, name = path.rpartition("/")
+        hidden = self.jvm.java.org.apache.hadoop.fs.Path(f"{folder}/.{name}.{uuid.uuid4().hex}")
+
+        def write(system: Any, where: Any) -> bool:
+            replacing = self._replacing(system)
+            apart = replacing is not _Replacing.IN_PLACE and (
+                replacing is not _Replacing.NEVER or not system.exists(where)
+            )
+            # a local file system's checksums are files of their own, which cannot be replaced together with theirs
+            writer = system.getRawFileSystem() if replacing is _Replacing.LOCAL else system
+            stream = writer.create(hidden if apart else where, True)
             try:
-                stream.write(text.encode())
+                stream.write(data)
             finally:
                 stream.close()
+            return apart
 
-        self._invoke("write", path, write)
+        try:
+            if self._invoke("write", path, write):
+                self._invoke("rename", path, lambda system, where: self._rename(system, hidden, where))
+        except StorageError:
+            with contextlib.suppress(StorageError):  # one left behind is hidden, and vacuum's
+                self._invoke("delete", path, lambda system, _: system.delete(hidden, False))
+            raise
+
+    def _replacing(self, system: Any) -> _Replacing:
+        """How a file system replaces files, found out once."""
+        if id(system) not in self._found:
+            gateway, fs = self.jvm.gateway, "org.apache.hadoop"
+            if str(system.getUri().getScheme()) in _WHOLE_AT_CLOSE:
+                found = _Replacing.IN_PLACE
+            elif is_instance_of(gateway, system, f"{fs}.fs.ChecksumFileSystem"):
+                found = _Replacing.LOCAL
+            elif is_instance_of(gateway, system, f"{fs}.hdfs.DistributedFileSystem"):
+                found = _Replacing.HDFS
+            else:
+                found = _Replacing.NEVER
+            self._found[id(system)] = found
+        return self._found[id(system)]
+
+    def _rename(self, system: Any, source: Any, target: Any) -> None:
+        replacing, array, java = self._replacing(system), self.jvm.gateway.new_array, self.jvm.java
+        if replacing is _Replacing.LOCAL:
+            bare = system.getRawFileSystem()
+            bare.delete(system.getChecksumFile(target), False)  # where another program has written the file
+            options = array(java.java.nio.file.CopyOption, 1)
+            options[0] = java.java.nio.file.StandardCopyOption.ATOMIC_MOVE
+            # Hadoop's own rename copies where the system refuses
+            paths = (bare.pathToFile(path).toPath() for path in (source, target))
+            java.java.nio.file.Files.move(*paths, options)
+        elif replacing is _Replacing.HDFS:
+            rename = getattr(java.org.apache.hadoop.fs, "Options$Rename")
+            options = array(rename, 1)
+            options[0] = rename.OVERWRITE
+            system.rename(source, target, options)
+        elif not system.rename(source, target):
+            raise StorageError(
+                expected=f"to rename {source} to {target}",
+                found="that the file system refused",
+                action="Check the path, its permissions and the space left, and run again.",
+            )
 
     def make_directory(self, path: str) -> None:
         self._invoke("make", path, lambda system, where: system.mkdirs(where))

@@ -171,6 +171,11 @@ class HiveMetastore(Metastore):
             for row in _items(rows)
         ]
 
+    def function_names(self, schema: str) -> list[str]:
+        return [
+            str(name) for name in _items(self._read("getFunctions", lambda c: c.getFunctions(schema, "*")))
+        ]
+
     def database_location(self, schema: str) -> str:
         database = self._read("getDatabase", lambda client: client.getDatabase(schema.lower()))
         return str(database.getLocationUri())

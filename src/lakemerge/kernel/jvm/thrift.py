@@ -122,9 +122,8 @@ def _of_storage(storage: Storage) -> dict[str, Any]:
         _STORAGE["buckets"]: {"i32": storage.buckets},
         _STORAGE["serde"]: {"rec": serde},
     }
-    if storage.location:
-        body[_STORAGE["location"]] = {"str": storage.location}
-    return body
+    body.pop(_STORAGE["location"], None)
+    return {**body, _STORAGE["location"]: {"str": storage.location}} if storage.location else body
 
 
 def _columns(body: Mapping[str, Any], field: str) -> tuple[HiveColumn, ...]:

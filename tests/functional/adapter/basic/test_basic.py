@@ -12,6 +12,9 @@ from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDoc
 from dbt.tests.adapter.basic.test_empty import BaseEmpty
 from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
 from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
+from dbt.tests.adapter.basic.test_get_catalog_for_single_relation import (
+    BaseGetCatalogForSingleRelation,
+)
 from dbt.tests.adapter.basic.test_incremental import (
     BaseIncremental,
     BaseIncrementalBadStrategy,
@@ -21,7 +24,8 @@ from dbt.tests.adapter.basic.test_singular_tests import BaseSingularTests
 from dbt.tests.adapter.basic.test_singular_tests_ephemeral import BaseSingularTestsEphemeral
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
-from dbt.tests.util import AnyInteger
+from dbt.tests.util import AnyInteger, get_connection
+from dbt_common.contracts.metadata import CatalogTable
 
 
 def table_stats() -> dict[str, Any]:
@@ -135,3 +139,39 @@ class TestDocsGenReferences(ReadsArtifacts, BaseDocsGenReferences):
             seed_stats=table_stats(),
             view_summary_stats=expected_catalog.no_stats(),
         )
+
+
+class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
+    COLUMNS = (
+        ("id", "bigint"),
+        ("first_name", "string"),
+        ("email", "string"),
+        ("ip_address", "string"),
+        ("updated_at", "timestamp"),
+    )
+
+    def expected(self, project: Any, owner: str, name: str, kind: str, stats: dict[str, Any]) -> CatalogTable:
+        return CatalogTable.from_dict(
+            {
+                "metadata": {"type": kind, "schema": project.test_schema, "name": name, "owner": owner},
+                "columns": {
+                    column: {"name": column, "type": type_name, "index": index}
+                    for index, (column, type_name) in enumerate(self.COLUMNS, 1)
+                },
+                "stats": {name: {"description": None, **stat} for name, stat in stats.items()},
+            }
+        )
+
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_seed(self, project: Any, profile_user: str) -> CatalogTable:
+        return self.expected(project, profile_user, "my_seed", "table", table_stats())
+
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_view_model(self, project: Any, profile_user: str) -> CatalogTable:
+        stats = expected_catalog.no_stats()
+        return self.expected(project, profile_user, "my_view_model", "view", stats)
+
+    def test_of_what_is_not_there_there_is_none(self, project: Any) -> None:
+        relation = project.adapter.Relation.create(schema=project.test_schema, identifier="absent")
+        with get_connection(project.adapter):
+            assert project.adapter.get_catalog_for_single_relation(relation) is None

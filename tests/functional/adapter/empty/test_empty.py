@@ -19,6 +19,5 @@ class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
     pass
 
 
-@pytest.mark.slow
 class TestMetadataWithEmptyFlag(MetadataWithEmptyFlag):
     pass

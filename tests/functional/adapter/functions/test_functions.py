@@ -59,9 +59,70 @@ class TestErrorForUnsupportedType(test_udfs.ErrorForUnsupportedType):
     pass
 
 
-@pytest.mark.slow
-class TestPythonUdfNotSupported(test_udfs.PythonUDFNotSupported):
-    pass
+class TestCanFindScalarFunctionRelation(test_udfs.CanFindScalarFunctionRelation):
+    def test_udfs(self, project: Any, adapter: Any) -> None:
+        super().test_udfs(project, adapter)
+        # a model may take the name: to it there is nothing yet
+        with adapter.connection_named("models"):
+            assert adapter.get_relation(None, project.test_schema, "price_for_xlarge") is None
+            (found,) = adapter.list_relations_without_caching(
+                adapter.Relation.create(schema=project.test_schema)
+            )
+            adapter.drop_relation(found)
+            assert adapter.list_relations_without_caching(found.without_identifier()) == []
+
+
+FOLDED = """
+functions:
+  - name: sum_squared
+    arguments:
+      - {name: value, data_type: array<double>}
+    returns: {data_type: double}
+  - name: summed
+    config: {type: aggregate}
+    arguments:
+      - {name: value, data_type: double}
+    returns: {data_type: double}
+  - name: in_python
+    config: {entry_point: in_python, runtime_version: "3.11"}
+    arguments:
+      - {name: value, data_type: double}
+    returns: {data_type: double}
+  - name: granted
+    config: {grants: {select: [someone]}}
+    arguments:
+      - {name: value, data_type: double}
+    returns: {data_type: double}
+"""
+
+
+class TestWhatSparkHasNoFunctionsFor:
+    @pytest.fixture(scope="class")
+    def functions(self) -> dict[str, str]:
+        return {
+            "functions.yml": FOLDED,
+            "sum_squared.sql": "power(aggregate(value, 0D, (total, item) -> total + item), 2)",
+            "summed.sql": "sum(value)",
+            "in_python.py": "def in_python(value):\n    return value\n",
+            "granted.sql": "value",
+        }
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"values.sql": "select explode(array(1D, 2D, 3D)) as value"}
+
+    def test_the_messages_say_what_to_use(self, project: Any) -> None:
+        results = run_dbt(["build"], expect_pass=False).results
+        told = {result.node.name: " ".join(result.message.split()) for result in results}
+        assert "Let it take an array" in told["summed"]
+        assert "call it as summed(collect_list(value))" in told["summed"]
+        assert "found in_python in python, which Spark does not keep in the metastore" in told["in_python"]
+        assert "Spark cannot grant rights" in told["granted"]
+        inline = "select {{ function('sum_squared') }}(collect_list(value)) from {{ ref('values') }}"
+        shown = run_dbt(["show", "--inline", inline])
+        assert shown.results[0].agate_table.rows[0].values()[0] == 36.0
+        kept = project.run_sql(f"show user functions in {project.test_schema}", fetch="all")
+        assert [row[0].rpartition(".")[2] for row in kept] == ["sum_squared"]
 
 
 @pytest.mark.slow

@@ -24,11 +24,32 @@ select *, cast(event_time as date) as event_day from {{ ref('input_model') }}
 """
 
 
-class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
+class UniqueKey(BaseIncrementalUniqueKey):
+    """Also models without a key, whose rows are added."""
+
+    strategy = ""
+
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
-        # the suite inserts strings into this column, which Spark does not store in a date
-        return {"seeds": {"+column_types": {"last_visit_date": "string"}}}
+        return {
+            # the suite inserts strings into this column, which Spark does not store in a date
+            "seeds": {"+column_types": {"last_visit_date": "string"}},
+            "models": {"+incremental_strategy": self.strategy} if self.strategy else {},
+        }
+
+
+@pytest.mark.slow
+class TestIncrementalUniqueKey(UniqueKey):
+    pass
+
+
+class TestUniqueKeyOfMerge(UniqueKey):
+    strategy = "merge"
+
+
+@pytest.mark.slow
+class TestUniqueKeyOfDeleteInsert(UniqueKey):
+    strategy = "delete+insert"
 
 
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
@@ -50,6 +71,12 @@ class TestIncrementalPredicates(BaseIncrementalPredicates):
                 "+incremental_strategy": "merge",
             }
         }
+
+
+class TestPredicatesOfDeleteInsert(BaseIncrementalPredicates):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"models": {"+incremental_predicates": ["id != 2"], "+incremental_strategy": "delete+insert"}}
 
 
 @pytest.mark.slow

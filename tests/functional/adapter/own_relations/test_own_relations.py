@@ -111,6 +111,106 @@ class TestVersionedTable:
         assert "made by others" in results.results[0].message
 
 
+PARTS = """
+{{ config(materialized='table', partition_by=['day']) }}
+select id, cast(id as string) as size, 'a' as note, date'2024-01-01' as day from range(3)
+"""
+
+
+class TestAlteredColumns:
+    """Packages change columns by dbt's macros; models by `on_schema_change`."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"parts.sql": PARTS}
+
+    @pytest.fixture(autouse=True)
+    def parts(self, project: Any) -> None:
+        run_dbt(["run"])
+
+    def alter(self, project: Any, macro: str, relation: str = "parts", **changes: Any) -> None:
+        adapter = project.adapter
+        with adapter.connection_named("alter"):
+            table = adapter.Relation.create(schema=project.test_schema, identifier=relation, type="table")
+            adapter.execute_macro(macro, kwargs={"relation": table, **changes})
+
+    def columns(self, project: Any) -> list[tuple[str, str]]:
+        return [tuple(row[:2]) for row in project.run_sql("describe {schema}.parts", fetch="all")][:4]
+
+    def rows(self, project: Any) -> list[tuple[Any, ...]]:
+        rows = project.run_sql("select * except (day) from {schema}.parts order by id", fetch="all")
+        return [tuple(row) for row in rows]
+
+    def test_columns_are_added_without_writing_rows_and_dropped_with_what_they_held(
+        self, project: Any
+    ) -> None:
+        column = project.adapter.Column
+        change = "alter_relation_add_remove_columns"
+        project.run_sql("alter table {schema}.parts change column note note string comment 'kept'")
+        self.alter(project, change, add_columns=[column("Weight", "decimal(8,2)")], remove_columns=None)
+        assert self.rows(project)[2] == (2, "2", "a", None)
+        project.run_sql("insert into {schema}.parts values (3, '3', 'b', 1.5, date'2024-01-01')")
+        self.alter(project, change, add_columns=None, remove_columns=[column("weight", "string")])
+        assert self.rows(project) == [(n, str(n), "b" if n == 3 else "a") for n in range(4)]
+        # what the column held does not come back
+        self.alter(project, change, add_columns=[column("weight", "decimal(8,2)")], remove_columns=None)
+        assert self.rows(project)[3] == (3, "3", "b", None)
+        comments = project.run_sql("describe {schema}.parts", fetch="all")
+        assert [row[2] for row in comments if row[0] == "note"] == ["kept"]
+        with project.adapter.connection_named("history"):
+            table = project.adapter.Relation.create(schema=project.test_schema, identifier="parts")
+            commits = project.adapter.table_history(table)
+        assert [(commit["operation"], commit["partitions"]) for commit in commits[:4]] == [
+            ("alter", 0),
+            ("alter", 1),
+            ("foreign", 1),
+            ("alter", 0),
+        ]
+
+    def test_a_column_gets_another_type_if_no_value_is_lost(self, project: Any) -> None:
+        self.alter(project, "alter_column_type", column_name="SIZE", new_column_type="INT")
+        assert self.columns(project)[1] == ("size", "int")
+        assert self.rows(project)[2] == (2, 2, "a")
+        for column, kind in (("note", "int"), ("note", "varchar(0)"), ("id", "decimal(1,1)")):
+            with pytest.raises(DbtRuntimeError, match=f"of {column} .* cannot hold") as raised:
+                self.alter(project, "alter_column_type", column_name=column, new_column_type=kind)
+            assert "IncompatibleColumn" in str(raised.value)
+        assert self.rows(project)[2] == (2, 2, "a")
+
+    @pytest.mark.parametrize(
+        ("macro", "changes", "message"),
+        [
+            ("alter_relation_add_remove_columns", {"add": ["ID"]}, "the column id already"),
+            ("alter_relation_add_remove_columns", {"add": ["day"]}, "the partition column day"),
+            (
+                "alter_relation_add_remove_columns",
+                {"remove": ["day", "nope"]},
+                "no column day; no column nope",
+            ),
+            ("alter_relation_add_remove_columns", {"remove": ["id", "size", "note"]}, "none beside"),
+            ("alter_column_type", {"column_name": "nope", "new_column_type": "int"}, "no column nope"),
+            ("alter_column_type", {"column_name": "id", "new_column_type": "no_type"}, "found no_type"),
+        ],
+    )
+    def test_changes_that_are_not_possible_leave_the_table_as_it_was(
+        self, project: Any, macro: str, changes: dict[str, Any], message: str
+    ) -> None:
+        if macro == "alter_relation_add_remove_columns":
+            changes = {
+                f"{name}_columns": [project.adapter.Column(column, "int") for column in changes.get(name, ())]
+                for name in ("add", "remove")
+            }
+        with pytest.raises(DbtRuntimeError, match=message):
+            self.alter(project, macro, **changes)
+        assert [name for name, _ in self.columns(project)] == ["id", "size", "note", "day"]
+
+    def test_other_relations_are_refused(self, project: Any) -> None:
+        project.run_sql("create or replace view {schema}.shown as select 1 as id")
+        for relation, message in (("shown", "a virtual view"), ("absent", "no such table")):
+            with pytest.raises(DbtRuntimeError, match=message):
+                self.alter(project, "alter_column_type", relation, column_name="id", new_column_type="bigint")
+
+
 @pytest.mark.parametrize("materialized", ["view", "table", "incremental"])
 class TestGrants:
     @pytest.fixture(scope="class")

@@ -1,0 +1,29 @@
+{#
+    Stored rows, in the columns and types that the table will have, by whether the feed has their key.
+
+    A null in a key is equal to nothing. The predicates are about the stored rows alone, as in dbt's own statement:
+    rows that they are not true for are as if the feed did not have their key.
+
+    Args:
+        partitions: names of the partitions to read; none for all.
+        join: `left semi` for the rows whose key the feed has, `left anti` for the others.
+#}
+{%- macro lakemerge_rows_by_keys_sql(txn, merge, partitions, join) -%}
+select
+    {%- for column in txn.plan.columns %}
+    {{ column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from (
+    select
+        *,
+        {{ '(' ~ merge.predicates | join(') and (') ~ ')' if merge.predicates else 'true' }} as __may_go
+    from {{ txn.table }} as DBT_INTERNAL_DEST
+    where {{ txn.partition_filter(partitions) }}
+) as stored
+{{ join }} join lakemerge_kept_feed as DBT_INTERNAL_SOURCE
+    on
+        stored.__may_go
+        {%- for key in merge.keys %}
+        and {{ key.compared('stored') }} = {{ key.compared('DBT_INTERNAL_SOURCE') }}
+        {%- endfor %}
+{%- endmacro -%}

@@ -1,0 +1,10 @@
+{# dbt's function: a scalar function in SQL, kept in the metastore. What Spark has no such function for is refused. #}
+{% materialization function, adapter='lakemerge', supported_languages=['sql', 'python', 'javascript'] -%}
+    {#- raises dbt's own errors for what a function in Python needs -#}
+    {%- set _ = this.get_function_config(model) -%}
+    {%- do check_function(model) -%}
+    {%- do refuse_grants(this, config.get('grants')) -%}
+    {%- do materialization_function_default() -%}
+    {#- a model may have the function's name, and dbt would remember the function in its place -#}
+    {{ return({'relations': []}) }}
+{%- endmaterialization %}

@@ -1,0 +1,82 @@
+"""When a table's rows changed last, as far as its commits and its files tell. Nothing is written."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.compaction import OPERATION as COMPACTION
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveTable
+from lakemerge.kernel.names import TableName
+from lakemerge.kernel.operations import ALTERATION, lineage
+from lakemerge.kernel.state import TableState, look_at
+
+# Commits that bring no row, take none away and change none.
+_KEEPS_ROWS = (COMPACTION, ALTERATION)
+# Commits that record what others did, some time after they did it.
+_TAKES_IN = ("adopt", "foreign")
+_DDL_TIME = "transient_lastDdlTime"
+
+
+def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
+    """When rows of a table were changed last, in UTC.
+
+    Of what lakemerge wrote, that is the time of the commit. Of what others wrote it is the time of the newest file:
+    Spark's inserts into Hive tables leave the metastore's own time as it was, and `analyze table` changes it. Rows
+    that others only took away leave no trace, except where no file is left.
+
+    Raises:
+        TableNotFound: there is no such table.
+        UnsupportedTable: it is a view, or its rows are not in files.
+    """
+    sight = look_at(kernel.metastore, kernel.files, name)
+    table = sight.table if sight else kernel.table(name)
+    if not table.location or table.kind not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
+        raise UnsupportedTable(
+            expected=f"{name} to be a table of files, whose times tell when it changed",
+            found=f"a {table.kind.lower().replace('_', ' ')} without files",
+            action="Tell by its rows instead: give the source a loaded_at_field or a loaded_at_query.",
+        )
+    if sight is None or sight.state is None or sight.manifest is None:
+        return _newest(kernel, _locations(kernel, table)) or _made(table)
+    commit = next(
+        (manifest for manifest in lineage(kernel, sight.state) if manifest.operation not in _KEEPS_ROWS),
+        sight.manifest,
+    )
+    # a commit that keeps the rows may have written them to newer files
+    if commit.operation in _TAKES_IN and commit.txn == sight.manifest.txn:
+        return _newest(kernel, _locations(kernel, table)) or _made(table)
+    committed = datetime.datetime.fromisoformat(commit.committed_at)
+    return max(committed, _newest(kernel, _changed(kernel, sight.state, sight.manifest)) or committed)
+
+
+def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:
+    """The directories that are not what the last commit left."""
+    found = kernel.foreign.inspect(state, manifest, None)
+    names = kernel.foreign.differs(manifest, found)
+    return [state.layout.absolute(found.present[name].location) for name in names if name in found.present]
+
+
+def _locations(kernel: Kernel, table: HiveTable) -> list[str]:
+    if not table.partitioned:
+        return [table.location]
+    names = kernel.metastore.partition_names(table.name)
+    return [partition.location for partition in kernel.metastore.partitions(table.name, names)]
+
+
+def _newest(kernel: Kernel, directories: Iterable[str]) -> datetime.datetime | None:
+    times = (entry.modified for directory in directories for entry in kernel.files.snapshot(directory)[1])
+    newest = max(times, default=None)
+    return None if newest is None else _utc(newest // 1000)  # as commits and the metastore tell it
+
+
+def _made(table: HiveTable) -> datetime.datetime:
+    """Of a table without files there is only the time of its last DDL."""
+    return _utc(float(table.parameters.get(_DDL_TIME) or 0))
+
+
+def _utc(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.timezone.utc)
