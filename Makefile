@@ -9,6 +9,8 @@ WORKERS ?= 3
 # to one process at the end.
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
+SEEDS ?= 5000
+FIRST ?= 0
 
 export DBT_PROFILES_DIR := profiles
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
@@ -77,6 +79,14 @@ unit: env  ## Tests without Spark
 .PHONY: kernel
 kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent writers
 	@$(PYTEST) -m "not slow" tests/kernel
+
+.PHONY: simulate
+simulate: env  ## Run the kernel under simulated schedules: make simulate SEEDS=100000, or FIRST=7 SEEDS=1 SHOW=--show
+	@PYTHONHASHSEED=0 PYTHONPATH=tests $(PY) -m simulation --first $(FIRST) --seeds $(SEEDS) $(SHOW)
+
+.PHONY: mutants
+mutants: env  ## How many seeds the simulator needs to find each known fault that is put back into the kernel
+	@PYTHONHASHSEED=0 PYTHONPATH=tests $(PY) -m simulation.mutants
 
 .PHONY: functional
 functional: env  ## Tests on Spark and a metastore

@@ -10,6 +10,7 @@ import argparse
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -197,7 +198,8 @@ def install(name: str) -> None:
 def seeds_needed(name: str, most: int) -> tuple[int | None, str]:
     """How many seeds it takes to find a mutant, and what is seen; ``None`` if so many do not."""
     command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most)]
-    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCES.parent / "tests")}
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
     for line in output.splitlines():
         if line.startswith("seed "):
             seed, _, found = line.removeprefix("seed ").partition(": ")

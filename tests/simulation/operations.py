@@ -236,13 +236,13 @@ class Batches(Operation):
             try:
                 with stream.open(str(self.table), kernel, writer=self.writer, compact_after=0) as batches:
                     for number in range(1, self.count + 1):
-                        self._write(batches, number)
+                        self._write(kernel, batches, number)
                 return None
             except (StorageError, MetastoreError, ClaimHeld, CommitUnfinished):
                 kernel.clock.sleep(kernel.host.chance() * 10)
         raise StorageError(expected="the batches to be written", found="too many faults", action="None.")
 
-    def _write(self, batches: stream.Stream, number: int) -> None:
+    def _write(self, kernel: Kernel, batches: stream.Stream, number: int) -> None:
         for left in reversed(range(3)):
             try:
                 batches.write([(f"{self.writer} {number}", "x")])
@@ -254,6 +254,7 @@ class Batches(Operation):
                 batches.abort()
                 if not left:
                     raise
+                kernel.clock.sleep(kernel.host.chance() * 20)
 
 
 @dataclass

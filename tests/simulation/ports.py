@@ -129,6 +129,9 @@ class SimulatedFiles(FileSystem):
     def is_compressed(self, path: str) -> bool:
         return self.inner.is_compressed(path)
 
+    def _token(self) -> str:
+        return f"{self.caller.process.name.replace(' ', '-')}-{self.caller.process.now}"
+
 
 _delegate(SimulatedMetastore, "metastore", _METASTORE_READS, writes=False)
 _delegate(SimulatedMetastore, "metastore", _METASTORE_WRITES, writes=True)

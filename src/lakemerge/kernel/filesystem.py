@@ -111,7 +111,7 @@ class FileSystem(ABC):
 
     def now(self, folder: str) -> int:
         """This moment by the clock of a folder's file system, in milliseconds since 1970: of a file written now."""
-        probe = f"{folder}/.now-{uuid.uuid4().hex}"
+        probe = f"{folder}/.now-{self._token()}"
         self.write_text(probe, "")
         try:
             for entry in self.list(folder):
@@ -121,6 +121,10 @@ class FileSystem(ABC):
             with contextlib.suppress(StorageError):  # a probe left behind is hidden and harmless
                 self.delete(probe)
         return self.now(folder)  # who clears up took it for one that was left behind
+
+    def _token(self) -> str:
+        """A part of a file's name that no other file has."""
+        return uuid.uuid4().hex
 
     # -- writing -------------------------------------------------------------------------------
 
