@@ -23,10 +23,11 @@ class LakemergeError(Exception):
     retriable: ClassVar[bool] = False
 
     def __init__(self, *, expected: str, found: str, action: str) -> None:
-        self.expected = expected
-        self.found = found
-        self.action = action
-        super().__init__(f"Expected {expected}; found {found}. {action}")
+        # texts of Java, of dbt and of the system come with full stops and line ends of their own
+        self.expected = expected.strip()
+        self.found = found.strip().rstrip(". ")
+        self.action = action.strip()
+        super().__init__(f"Expected {self.expected}; found {self.found}. {self.action}")
 
 
 # -- Java --------------------------------------------------------------------------------------
@@ -76,6 +77,10 @@ class WarehouseUnwritable(StorageError):
 
 class SparkNotStarted(LakemergeError):
     """Spark did not start."""
+
+
+class JavaDied(LakemergeError):
+    """The Java process that ran Spark ended in the middle of the work: out of memory, killed, crashed."""
 
 
 class SparkApplicationMismatch(LakemergeError):

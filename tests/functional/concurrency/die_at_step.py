@@ -1,6 +1,7 @@
 """A command in a process that dies by SIGKILL when a commit of its has done a step.
 
-`die_at_step.py <step> dbt run …` or `die_at_step.py <step> lakemerge stream …`.
+`die_at_step.py <step> dbt run …` or `die_at_step.py <step> lakemerge stream …`; by `java:<step>` the Java that it
+started dies, and the process itself goes on.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import sys
 
 from dbt.adapters.lakemerge.cli import cli as lakemerge
 from dbt.cli.main import cli as dbt
+from pyspark import SparkContext
 
 from lakemerge.kernel import Kernel
 
 
 def main(step: str, program: str, arguments: list[str]) -> None:
+    of_java = step.startswith("java:")
+
     def die(done: str) -> None:
-        if done == step:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if done == step.removeprefix("java:"):
+            os.kill(SparkContext._gateway.proc.pid if of_java else os.getpid(), signal.SIGKILL)  # type: ignore[union-attr]
 
     Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
     sys.argv = [program, *arguments]

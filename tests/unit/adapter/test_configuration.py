@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from dbt import flags
 from dbt.adapters.lakemerge.configuration import Configuration, configures_logging, session_settings
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 
@@ -13,9 +15,11 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "conf"
     folder.mkdir()
     monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
-    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_SUBMIT_OPTS"):
+    for name in ("HADOOP_CONF_DIR", "HIVE_CONF_DIR", "YARN_CONF_DIR", "SPARK_SUBMIT_OPTS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
+    # other tests of this process may have run dbt on a project of their own
+    monkeypatch.setattr(flags, "GLOBAL_FLAGS", Namespace())
     return folder
 
 
@@ -31,19 +35,61 @@ def hive_site(folder: Path, **properties: str) -> None:
     (folder / "hive-site.xml").write_text(f"<configuration>{rows}</configuration>")
 
 
-def test_without_fields_sparks_own_defaults_hold(tmp_path: Path) -> None:
+def test_without_fields_sparks_own_folders_are_those_of_the_project(tmp_path: Path) -> None:
     found = configuration()
     assert found.derby == tmp_path / "metastore_db"
-    assert found.warehouse is None
-    assert "spark.sql.warehouse.dir" not in found.application
-    assert "spark.hadoop.hive.metastore.uris" not in found.application
+    assert found.warehouse == tmp_path / "spark-warehouse"
+    assert found.derby_log == tmp_path / "metastore_db.log"
+
+
+def test_relative_paths_begin_at_the_project_wherever_dbt_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "my project"
+    monkeypatch.setattr(flags, "GLOBAL_FLAGS", Namespace(PROJECT_DIR=str(project)))
+    assert configuration().derby == project / "metastore_db"
+    assert configuration().warehouse == project / "spark-warehouse"
+    assert configuration(warehouse="w").warehouse == project / "w"
+    assert configuration(metastore="embedded", warehouse="w").derby == project / "w" / "_metastore_db"
+
+
+@pytest.mark.parametrize("where", ["spark-defaults.conf", "hive-site.xml", "the profile"])
+def test_a_database_that_is_named_elsewhere_is_left_as_it_is(conf: Path, tmp_path: Path, where: str) -> None:
+    url = f"jdbc:derby:;databaseName={tmp_path}/other;create=true"
+    parameters = {}
+    if where == "spark-defaults.conf":
+        (conf / where).write_text(f"spark.hadoop.javax.jdo.option.ConnectionURL {url}\n")
+    elif where == "hive-site.xml":
+        hive_site(conf, javax_jdo_option_ConnectionURL=url)
+    else:
+        parameters["spark.hadoop.javax.jdo.option.ConnectionURL"] = url
+    found = configuration(server_side_parameters=parameters)
+    assert found.derby == tmp_path / "other"
+    assert found.warehouse is None, "nor is there a warehouse that nobody asked for"
+    assert found.application.get("spark.hadoop.javax.jdo.option.ConnectionURL", url) == url
+
+
+def test_a_warehouse_of_hive_site_is_left_to_it(conf: Path) -> None:
+    hive_site(conf, hive_metastore_warehouse_dir="/data/warehouse")
+    assert configuration().warehouse is None
+    assert "spark.sql.warehouse.dir" not in configuration().application
+
+
+def test_a_rehearsal_has_its_metastore_in_memory(tmp_path: Path) -> None:
+    found = configuration(metastore="embedded", warehouse="w").rehearsed()
+    assert found.derby is None
+    assert "memory" in found.application["spark.hadoop.javax.jdo.option.ConnectionURL"]
+    assert found.derby_log == Path("/dev/null"), "else Derby logs into the working directory"
+    assert found.warehouse == tmp_path / "w"
 
 
 def test_the_embedded_metastore_lies_in_the_warehouse(tmp_path: Path) -> None:
     found = configuration(metastore="embedded", warehouse="w h")
     assert found.warehouse == tmp_path / "w h"
     assert found.derby == tmp_path / "w h" / "_metastore_db"
-    assert found.application["spark.sql.warehouse.dir"] == (tmp_path / "w h").as_uri()
+    assert found.application["spark.sql.warehouse.dir"] == f"file://{tmp_path}/w h", (
+        "Hadoop does not decode it"
+    )
     assert found.metastore_uris == ""
 
 
@@ -53,6 +99,16 @@ def test_the_embedded_metastore_holds_against_hive_site(conf: Path, tmp_path: Pa
     found = configuration(metastore="embedded", warehouse=str(tmp_path))
     assert found.metastore_uris == ""
     assert found.application["spark.hadoop.hive.metastore.uris"] == ""
+
+
+def test_hives_own_configuration_folder_counts_where_sparks_has_no_hive_site(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIVE_CONF_DIR", str(tmp_path))
+    hive_site(tmp_path, hive_metastore_uris="thrift://hives:1")
+    assert configuration().metastore_uris == "thrift://hives:1"
+    hive_site(conf, hive_metastore_uris="thrift://sparks:1")
+    assert configuration().metastore_uris == "thrift://sparks:1"
 
 
 def test_spark_defaults_count_more_than_hive_site(conf: Path) -> None:

@@ -12,7 +12,13 @@ from dbt.adapters.lakemerge import environment
 from dbt.adapters.lakemerge.configuration import Configuration
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 
-from lakemerge.errors import JavaNotFound, MetastoreLocked, MetastoreUnreachable, WarehouseUnwritable
+from lakemerge.errors import (
+    JavaNotFound,
+    MetastoreError,
+    MetastoreLocked,
+    MetastoreUnreachable,
+    WarehouseUnwritable,
+)
 
 HOLD = """
 import fcntl, sys
@@ -28,6 +34,7 @@ def derby(tmp_path: Path) -> Path:
     folder = tmp_path / "_metastore_db"
     folder.mkdir()
     (folder / "dbex.lck").write_bytes(b"x")
+    (folder / "service.properties").touch()
     return folder
 
 
@@ -64,6 +71,25 @@ def test_a_lock_file_that_a_dead_process_left_is_no_lock(derby: Path) -> None:
 
 def test_a_metastore_that_is_not_there_yet_is_free(tmp_path: Path) -> None:
     environment.check_unlocked(tmp_path / "nothing")
+
+
+def test_a_metastore_whose_making_was_cut_off_is_told(tmp_path: Path) -> None:
+    environment.check_whole(tmp_path / "nothing")
+    with pytest.raises(MetastoreError, match="remove the folder") as error:
+        environment.check_whole(tmp_path)
+    assert str(tmp_path) in str(error.value)
+
+
+def test_folders_that_are_made_meanwhile_and_left_empty_are_removed(tmp_path: Path) -> None:
+    empty, used, old = tmp_path / "a" / "empty", tmp_path / "b" / "used", tmp_path / "old"
+    old.mkdir()
+    with environment.removing_new_folders(empty, used, old, None):
+        empty.mkdir(parents=True)
+        used.mkdir(parents=True)
+        (used / "file").touch()
+    assert not (tmp_path / "a").exists()
+    assert (used / "file").exists()
+    assert old.is_dir()
 
 
 def test_an_unreachable_metastore_is_told_at_once(free_port: int) -> None:

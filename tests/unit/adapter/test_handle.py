@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge import handle as handle_module
 from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from lakemerge.errors import JavaDied
 
 
 class FakeFrame:
@@ -72,6 +75,15 @@ class FakeSpark:
         self.cancelled.append(group)
 
 
+class FakeJava:
+    """The Java process, alive if nothing else is said."""
+
+    is_dead = False
+
+    def death(self, wait: float = 0) -> JavaDied | None:
+        return JavaDied(expected="Java to live", found="none", action="Run again.") if self.is_dead else None
+
+
 @pytest.fixture
 def spark() -> FakeSpark:
     return FakeSpark()
@@ -79,8 +91,8 @@ def spark() -> FakeSpark:
 
 @pytest.fixture
 def handle(spark: FakeSpark) -> SessionHandle:
-    application: Any = None
     session: Any = spark
+    application: Any = SimpleNamespace(java=FakeJava())
     return SessionHandle(application, session, "model.test.m")
 
 
@@ -173,6 +185,27 @@ def test_cancelling_runs_no_callback_in_another_thread(handle: SessionHandle) ->
     assert calls == []
     handle.close()
     assert calls == ["released"]
+
+
+@pytest.mark.parametrize(("is_dead", "told"), [(True, 0), (False, 1)])
+def test_what_a_dead_java_took_with_it_is_not_told_of_again(
+    spark: FakeSpark, handle: SessionHandle, monkeypatch: pytest.MonkeyPatch, is_dead: bool, told: int
+) -> None:
+    warnings: list[str] = []
+    calls: list[str] = []
+    monkeypatch.setattr(handle_module.logger, "warning", warnings.append)
+
+    def refused() -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    handle.on_release(lambda: calls.append("of this process"))
+    handle.on_release(refused)
+    monkeypatch.setattr(FakeJava, "is_dead", is_dead)
+    handle.cancel()
+    handle.close()
+    assert calls == ["of this process"]
+    assert len(warnings) == told
+    assert bool(spark.cancelled) is not is_dead
 
 
 def test_closing_leaves_no_job_group(spark: FakeSpark, handle: SessionHandle) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
@@ -16,6 +16,7 @@ _HIVE_URIS = "hive.metastore.uris"
 _JDO_URL = "javax.jdo.option.ConnectionURL"
 _JDO_DRIVER = "javax.jdo.option.ConnectionDriverName"
 _WAREHOUSE = "spark.sql.warehouse.dir"
+_HIVE_WAREHOUSE = "hive.metastore.warehouse.dir"
 _HADOOP = "spark.hadoop."
 
 # Set for every session. Without them commits or reads go wrong, so no configuration may change them.
@@ -56,6 +57,9 @@ _EMBEDDED_SETTINGS: Mapping[str, str] = {
 
 #: Derby's folder, below the warehouse. The underscore keeps it from being a table's name in Hive.
 EMBEDDED_FOLDER = "_metastore_db"
+# Spark's own names, where nobody names others.
+_SPARKS_DERBY = "metastore_db"
+_SPARKS_WAREHOUSE = "spark-warehouse"
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,18 @@ class Configuration:
         """The metastore in words."""
         return self.metastore_uris or f"{EMBEDDED} ({self.derby or 'in memory or by hive-site.xml'})"
 
+    @property
+    def derby_log(self) -> Path | None:
+        """Where Derby is to write what it logs; ``None`` where there is none, for the metastore is a server."""
+        if self.derby:
+            return self.derby.with_name(self.derby.name + ".log")
+        return None if self.metastore_uris else Path(os.devnull)
+
+    def rehearsed(self) -> Configuration:
+        """The same, with an embedded metastore in memory instead of its folder."""
+        url = "jdbc:derby:memory:lakemerge_rehearsal;create=true"
+        return replace(self, application={**self.application, _HADOOP + _JDO_URL: url}, derby=None)
+
     @classmethod
     def of(cls, credentials: LakemergeCredentials) -> Configuration:
         """Work out the settings for a profile in the environment of this process."""
@@ -88,14 +104,26 @@ class Configuration:
         for name, value in _DEFAULTS.items():
             if name not in outside:
                 application.setdefault(name, value)
+        embedded = credentials.metastore == EMBEDDED
+        # nobody names a metastore: Spark would open one in whatever folder dbt was called in
+        unnamed = not any(
+            (credentials.metastore, _named(given, outside, _HIVE_URIS), _named(given, outside, _JDO_URL))
+        )
         location = credentials.warehouse or given.get(_WAREHOUSE)
-        if location is None and credentials.metastore == EMBEDDED:
-            location = outside.get(_WAREHOUSE, "spark-warehouse")
+        if location is None and embedded:
+            location = outside.get(_WAREHOUSE, _SPARKS_WAREHOUSE)
+        elif location is None and unnamed and not _named(given, outside, _WAREHOUSE, _HIVE_WAREHOUSE):
+            location = _SPARKS_WAREHOUSE
         warehouse = _local(location) if location else None
         if location:
-            application[_WAREHOUSE] = warehouse.as_uri() if warehouse else location
-        if credentials.metastore == EMBEDDED:
-            application = {**_EMBEDDED_SETTINGS, _HADOOP + _JDO_URL: _derby_url(warehouse), **application}
+            # not as a URI proper: Hadoop does not decode one, and makes a folder named `my%20tables`
+            application[_WAREHOUSE] = f"file://{warehouse}" if warehouse else location
+        if embedded or unnamed:
+            folder = (
+                warehouse / EMBEDDED_FOLDER if warehouse and embedded else _project_folder() / _SPARKS_DERBY
+            )
+            database = {_HADOOP + _JDO_URL: f"jdbc:derby:;databaseName={folder};create=true"}
+            application = {**_EMBEDDED_SETTINGS, **database, **application}
         elif credentials.metastore:
             application[_HADOOP + _HIVE_URIS] = credentials.metastore
         application.update(_REQUIRED_OF_APPLICATION)
@@ -103,7 +131,7 @@ class Configuration:
         application = {name: value for name, value in application.items() if name.startswith("spark.")}
         known = {**outside, **application}
         uris = _hive_setting(known, _HIVE_URIS) or ""
-        url = _hive_setting(known, _JDO_URL) or _derby_url(None)
+        url = _hive_setting(known, _JDO_URL) or f"jdbc:derby:;databaseName={_SPARKS_DERBY}"
         return cls(
             application=application,
             metastore_uris=uris,
@@ -118,15 +146,14 @@ def _hive_setting(known: Mapping[str, str], name: str) -> str | None:
     return next((known[variant] for variant in names if variant in known), None)
 
 
+def _named(given: Mapping[str, str], outside: Mapping[str, str], *names: str) -> bool:
+    """Whether the profile, spark-defaults.conf or hive-site.xml has a value for one of these settings."""
+    return any(_hive_setting({**outside, **given}, name) for name in names)
+
+
 def session_settings(credentials: LakemergeCredentials) -> dict[str, str]:
     """The settings of each session of a profile: its own, and those that no profile may change."""
     return {**credentials.server_side_parameters, **_REQUIRED_OF_SESSIONS}
-
-
-def _derby_url(warehouse: Path | None) -> str:
-    # "metastore_db" in the working directory is Spark's own default
-    folder = warehouse / EMBEDDED_FOLDER if warehouse else Path("metastore_db")
-    return f"jdbc:derby:;databaseName={folder};create=true"
 
 
 def _derby_folder(url: str) -> Path | None:
@@ -149,7 +176,14 @@ def _local(location: str) -> Path | None:
     # one letter is a Windows drive
     if len(parsed.scheme) > 1:
         return None
-    return Path(location).expanduser().absolute()
+    return (_project_folder() / Path(location).expanduser()).resolve()
+
+
+def _project_folder() -> Path:
+    """Where relative paths begin: dbt finds its project from any folder, so the tables must be found from any, too."""
+    from dbt.flags import get_flags
+
+    return Path(getattr(get_flags(), "PROJECT_DIR", None) or ".").resolve()
 
 
 def _spark_home() -> Path:
@@ -185,7 +219,9 @@ def _spark_defaults() -> dict[str, str]:
 
 
 def _hive_site() -> dict[str, str]:
-    for folder in _conf_folders():
+    # Hive's client, that of Spark too, looks there when the classpath has none
+    hives = os.environ.get("HIVE_CONF_DIR")
+    for folder in [*_conf_folders(), *([Path(hives)] if hives else [])]:
         path = folder / "hive-site.xml"
         if path.is_file():
             properties = ElementTree.parse(path).getroot().iter("property")

@@ -11,12 +11,12 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.configuration import session_settings
 from dbt.adapters.lakemerge.handle import SessionHandle
-from dbt.adapters.lakemerge.session import application
+from dbt.adapters.lakemerge.session import application, told_if_java_died
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from lakemerge.errors import LakemergeError
+from lakemerge.errors import JavaDied, LakemergeError
 
 if TYPE_CHECKING:
     import agate
@@ -53,9 +53,13 @@ class LakemergeConnectionManager(SparkConnectionManager):
             return connection
         try:
             credentials = connection.credentials
-            app = application(credentials)
             name = connection.name or "master"
-            handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
+            with told_if_java_died():
+                app = application(credentials)
+                handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
+        except JavaDied as error:
+            connection.state = ConnectionState.FAIL
+            raise as_dbt_error(error) from error
         except LakemergeError as error:
             connection.handle = None
             connection.state = ConnectionState.FAIL
@@ -117,14 +121,20 @@ class LakemergeConnectionManager(SparkConnectionManager):
         return AdapterResponse(_message="OK")
 
 
+def as_dbt_error(error: LakemergeError) -> DbtRuntimeError:
+    """An error as dbt shows it."""
+    return DbtRuntimeError(f"{type(error).__name__}: {error}")
+
+
 @contextmanager
 def _translation(sql: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        yield
+        with told_if_java_died():
+            yield
     except LakemergeError as error:
-        raise DbtRuntimeError(f"{type(error).__name__}: {error}") from error
+        raise as_dbt_error(error) from error
     except PySparkException as error:
         logger.debug(f"Error while running:\n{sql}")
         raise SparkStatementError(str(error).strip(), error.getCondition()) from error

@@ -60,9 +60,11 @@ def _session(handle: SessionHandle) -> str:
 
 
 def _metastore(credentials: LakemergeCredentials, handle: SessionHandle) -> str:
+    configuration = Configuration.of(credentials)
     tables = handle.application.metastore.table_summaries(credentials.schema.lower())
-    found = f"{len(tables)} tables and views in schema {credentials.schema}"
-    return f"{Configuration.of(credentials).metastore}, {found}"
+    if configuration.derby and not configuration.derby.exists():
+        return f"{configuration.metastore}, which the first run makes"
+    return f"{configuration.metastore}, {len(tables)} tables and views in schema {credentials.schema}"
 
 
 def _compare_and_swap(credentials: LakemergeCredentials, handle: SessionHandle) -> str:

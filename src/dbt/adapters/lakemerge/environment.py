@@ -10,15 +10,21 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dbt.adapters.lakemerge.configuration import Configuration
 from dbt.adapters.lakemerge.credentials import thrift_addresses
 
-from lakemerge.errors import MetastoreLocked, MetastoreUnreachable, WarehouseUnwritable
+from lakemerge.errors import MetastoreError, MetastoreLocked, MetastoreUnreachable, WarehouseUnwritable
 from lakemerge.java import ensure_java
 
 _CONNECT_SECONDS = 3.0
+
+# What a folder is for, and what in the profile names another one.
+_FOR_METASTORE = ("the embedded metastore", "`metastore`")
+_FOR_TABLES = ("the warehouse", "`warehouse`")
 
 
 def check(configuration: Configuration) -> None:
@@ -27,6 +33,7 @@ def check(configuration: Configuration) -> None:
     Raises:
         JavaNotFound, JavaUnsupported: there is no Java that Spark runs on.
         MetastoreUnreachable: nothing listens at any of the metastore's addresses.
+        MetastoreError: the embedded metastore was not made to its end.
         MetastoreLocked: the embedded metastore is open in another process.
         WarehouseUnwritable: the warehouse or the embedded metastore's folder cannot be written.
     """
@@ -34,10 +41,11 @@ def check(configuration: Configuration) -> None:
     if configuration.metastore_uris:
         check_reachable(configuration.metastore_uris)
     if configuration.derby:
+        check_whole(configuration.derby)
         check_unlocked(configuration.derby)
-        check_writable(configuration.derby.parent)
+        check_writable(configuration.derby.parent, _FOR_METASTORE)
     if configuration.warehouse:
-        check_writable(configuration.warehouse)
+        check_writable(configuration.warehouse, _FOR_TABLES)
 
 
 def check_reachable(uris: str) -> None:
@@ -62,6 +70,21 @@ def check_reachable(uris: str) -> None:
         )
 
 
+def check_whole(derby: Path) -> None:
+    """Whether a Derby database was made to its end, if there is one.
+
+    Raises:
+        MetastoreError: what is there is no database that Derby opens.
+    """
+    # the last file that Derby writes when it makes a database, and the first that it reads
+    if derby.exists() and not (derby / "service.properties").is_file():
+        raise MetastoreError(
+            expected=f"the embedded metastore {derby}, or no such folder",
+            found="one without service.properties, such as a first start leaves that was cut off",
+            action="There are no tables in it: remove the folder and run again, or set `metastore` in the profile.",
+        )
+
+
 def check_unlocked(derby: Path) -> None:
     """Whether no other process has this Derby database open.
 
@@ -75,7 +98,9 @@ def check_unlocked(derby: Path) -> None:
 def locked(derby: Path | None, found: str) -> MetastoreLocked:
     """The error for a Derby database that is open elsewhere."""
     return MetastoreLocked(
-        expected=f"the embedded metastore {derby or ''} to be free",
+        expected=f"the embedded metastore {derby} to be free"
+        if derby
+        else "the embedded metastore to be free",
         found=found,
         action="Wait for that process or end it (one process at a time can use an embedded metastore), "
         "or set `metastore: thrift://host:port` in the profile.",
@@ -99,8 +124,11 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def check_writable(folder: Path) -> None:
+def check_writable(folder: Path, purpose: tuple[str, str] = _FOR_TABLES) -> None:
     """Make sure that a folder is there and that files can be made in it.
+
+    Args:
+        purpose: what it is for, and what in the profile names it.
 
     Raises:
         WarehouseUnwritable: it is not, and nothing was made.
@@ -109,20 +137,33 @@ def check_writable(folder: Path) -> None:
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
     if not existing.is_dir():
-        raise _unwritable(folder, f"{existing}, which is no folder")
+        raise _unwritable(folder, f"{existing}, which is no folder", purpose)
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise _unwritable(folder, f"no permission to write in {existing}")
+        raise _unwritable(folder, f"no permission to write in {existing}", purpose)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise _unwritable(folder, error.strerror or str(error)) from error
+        raise _unwritable(folder, error.strerror or str(error), purpose) from error
 
 
-def _unwritable(folder: Path, found: str) -> WarehouseUnwritable:
+def _unwritable(folder: Path, found: str, purpose: tuple[str, str]) -> WarehouseUnwritable:
+    what, setting = purpose
     return WarehouseUnwritable(
-        expected=f"a warehouse that can be written, {folder}",
+        expected=f"a folder for {what} that can be written, {folder}",
         found=found,
-        action="Give this user the right to write there, or set `warehouse` in the profile.",
+        action=f"Give this user the right to write there, or set {setting} in the profile to another one.",
     )
+
+
+@contextmanager
+def removing_new_folders(*folders: Path | None) -> Iterator[None]:
+    """Remove those of these folders, and of the ones above them, that are made meanwhile and left empty."""
+    new = {above for folder in folders if folder for above in (folder, *folder.parents) if not above.exists()}
+    try:
+        yield
+    finally:
+        for folder in sorted(new, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.java_process import lost_connection
 from dbt.adapters.lakemerge.session import Application
 from dbt.adapters.lakemerge.statements import comment_of, split_statements
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -97,12 +98,15 @@ class SessionHandle:
             try:
                 callback()
             except Exception as error:  # noqa: BLE001 - the other callbacks must run too
-                logger.warning(f"While releasing {self.name}: {error}")
+                # what ended Java was told, and it has taken with it what there was to release
+                if not lost_connection(error) or self.application.java.death(wait=1) is None:
+                    logger.warning(f"{self.name} could not be cleaned up: {error}")
 
     def cancel(self) -> None:
         """End the running jobs of this connection and refuse further ones. Callable from any thread."""
         self._cancelled.set()
-        self.spark._jsc.sc().cancelJobGroupAndFutureJobs(self.job_group)
+        if self.application.java.death() is None:
+            self.spark._jsc.sc().cancelJobGroupAndFutureJobs(self.job_group)
 
     def raise_if_cancelled(self) -> None:
         """Stop a node that was cancelled between two of its statements.
@@ -128,6 +132,8 @@ class SessionHandle:
 
     def _clear_job_group(self) -> None:
         context = self.spark.sparkContext
+        if self.application.java.death() is not None:
+            return
         if context._jsc is not None and context.getLocalProperty("spark.jobGroup.id") == self.job_group:
             context._jsc.clearJobGroup()
 

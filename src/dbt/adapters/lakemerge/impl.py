@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,7 @@ from dbt.adapters.lakemerge import comments
 from dbt.adapters.lakemerge.alterations import AlterationMethods
 from dbt.adapters.lakemerge.catalog import catalog_entry, catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError, as_dbt_error
 from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.diagnostics import run_checks
 from dbt.adapters.lakemerge.freshness import FreshnessMethods
@@ -29,6 +30,7 @@ from dbt.adapters.lakemerge.ingesting import IngestMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.seeds import check_columns, inferred_type
+from dbt.adapters.lakemerge.session import rehearsal, told_if_java_died
 from dbt.adapters.lakemerge.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -36,7 +38,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
 
-from lakemerge.errors import UnsupportedTable
+from lakemerge.errors import JavaDied, UnsupportedTable
 from lakemerge.kernel.definition import VERSION, check_supported
 from lakemerge.kernel.metastore import HiveColumn, HiveTable
 
@@ -101,6 +103,15 @@ class LakemergeAdapter(
         """The calling thread's connection, opened if it is not yet."""
         handle: SessionHandle = self.connections.get_thread_connection().handle
         return handle
+
+    @contextmanager
+    def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
+        """dbt's frame around all that a node does, so that whatever a dead Java makes fail says so."""
+        try:
+            with told_if_java_died(), super().connection_named(*args, **kwargs):
+                yield
+        except JavaDied as error:
+            raise as_dbt_error(error) from error
 
     # -- relations -----------------------------------------------------------------------------
 
@@ -230,7 +241,7 @@ class LakemergeAdapter(
             return self._columns_of(table)
         except SparkStatementError as error:
             # one view whose tables are gone must not keep the others out of the docs
-            logger.warning(f"No columns of {table.name} for the catalog: {error.msg.splitlines()[0]}")
+            logger.warning(f"The catalog has no columns of {table.name}: {error.msg.splitlines()[0]}")
             return ()
 
     def _columns_by_spark(self, name: str) -> list[HiveColumn]:
@@ -375,7 +386,8 @@ class LakemergeAdapter(
 
     def debug_query(self) -> None:
         """The checks of ``dbt debug``, each printed."""
-        run_checks(self.config.credentials, lambda: self.handle, logger.info)
+        with rehearsal(self.config.credentials):
+            run_checks(self.config.credentials, lambda: self.handle, logger.info)
 
 
 def _own(relation: BaseRelation) -> LakemergeRelation:

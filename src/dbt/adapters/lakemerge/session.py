@@ -7,17 +7,25 @@ import shlex
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge import environment
+from dbt.adapters.lakemerge import environment, java_process
 from dbt.adapters.lakemerge.configuration import Configuration, configures_logging
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.java_process import JavaProcess, lost_connection
+from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 
-from lakemerge.errors import LakemergeError, MetastoreError, SparkApplicationMismatch, SparkNotStarted
+from lakemerge.errors import (
+    JavaDied,
+    LakemergeError,
+    MetastoreError,
+    SparkApplicationMismatch,
+    SparkNotStarted,
+)
 from lakemerge.kernel import FileSystem, Jvm, Metastore, Ports, ports_of
 
 if TYPE_CHECKING:
@@ -28,9 +36,13 @@ logger = AdapterLogger("Lakemerge")
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # Derby's name for "another instance may have already booted the database"
 _DERBY_BOOTED = "XSDB6"
+# Java may still be ending when the first call finds nobody there.
+_ENDING_SECONDS = 10
 
 _lock = threading.Lock()
 _application: Application | None = None
+# The command of dbt that used it last.
+_invocation = ""
 
 
 @dataclass(frozen=True)
@@ -39,11 +51,13 @@ class Application:
 
     Attributes:
         root: the first session; no model runs in it.
+        java: the process that all of this runs in.
         ports: the world that the kernel works on, reached through the application's JVM.
     """
 
     root: SparkSession
     configuration: Configuration
+    java: JavaProcess
     jvm: Jvm
     ports: Ports
 
@@ -75,10 +89,16 @@ def application(credentials: LakemergeCredentials) -> Application:
 
     Raises:
         LakemergeError: the environment or the profile does not allow it; nothing is left half-made.
+        JavaDied: Java ended since this command of dbt began; the next one starts another.
     """
-    global _application
+    global _application, _invocation
     configuration = Configuration.of(credentials)
     with _lock:
+        if _application is not None and (death := _application.java.death()) is not None:
+            if _invocation == get_invocation_id():
+                raise death
+            _application.java.forget()
+            _application = None
         if _application is None or _is_stopped(_application.root):
             _application = _start(configuration)
         elif _application.configuration.metastore != configuration.metastore:
@@ -87,7 +107,61 @@ def application(credentials: LakemergeCredentials) -> Application:
                 found=f"this process running it on {_application.configuration.metastore}",
                 action="Spark has one metastore a process: run this target in a process of its own.",
             )
+        _invocation = get_invocation_id()
         return _application
+
+
+@contextmanager
+def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
+    """Work on an application that leaves nothing behind, if the first one would make the embedded metastore.
+
+    The metastore is then in memory, and Java ends with the work: Spark has one metastore a process.
+    """
+    global _application
+    configuration = Configuration.of(credentials)
+    with _lock:
+        begins = not _is_running() and configuration.derby is not None and not configuration.derby.exists()
+    if not begins:
+        yield
+        return
+    with environment.removing_new_folders(configuration.derby, configuration.warehouse):
+        environment.check(configuration)
+        with _lock:
+            started = _start(configuration.rehearsed())
+            _application = replace(started, configuration=configuration)
+        try:
+            yield
+        finally:
+            with _lock:
+                _application = None
+                started.java.end()
+
+
+@contextmanager
+def told_if_java_died() -> Iterator[None]:
+    """Let a call that found no Java at its other end raise what became of it.
+
+    Raises:
+        JavaDied: in place of the error that lost the connection.
+    """
+    try:
+        yield
+    except JavaDied:
+        raise
+    except Exception as error:
+        if _application is None or not lost_connection(error):
+            raise
+        death = _application.java.death(_ENDING_SECONDS)
+        if death is None:
+            raise
+        raise death from error
+
+
+def _is_running() -> bool:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession._instantiatedSession
+    return session is not None and not _is_stopped(session)
 
 
 def _is_stopped(session: SparkSession) -> bool:
@@ -98,16 +172,15 @@ def _start(configuration: Configuration) -> Application:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    existing = SparkSession._instantiatedSession
-    running = existing is not None and not _is_stopped(existing)
-    if not running:
+    existing = SparkSession._instantiatedSession if _is_running() else None
+    if existing is None:
         environment.check(configuration)
     builder = SparkSession.builder.enableHiveSupport()
     for name, value in configuration.application.items():
         builder = builder.config(name, value)
     try:
         with _java_options(configuration):
-            root = existing if existing is not None and running else builder.getOrCreate()
+            root = existing or builder.getOrCreate()
         return _application_of(root, configuration)
     except (PySparkException, Py4JError, OSError) as error:
         raise SparkNotStarted(
@@ -134,7 +207,7 @@ def _application_of(root: SparkSession, configuration: Configuration) -> Applica
         if _DERBY_BOOTED in _java_causes(error):
             raise environment.locked(configuration.derby, "it open in another process") from error
         raise
-    return Application(root, configuration, jvm, ports)
+    return Application(root, configuration, JavaProcess.of(root), jvm, ports)
 
 
 def _java_causes(error: LakemergeError) -> str:
@@ -159,11 +232,10 @@ def _java_options(configuration: Configuration) -> Iterator[None]:
 
     They go by the environment and not by spark.driver.extraJavaOptions, which belong to the user.
     """
-    options = []
+    options = [*java_process.OPTIONS]
     if not configures_logging():
         options.append(f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}")
-    if configuration.derby:
-        log = configuration.derby.with_name(configuration.derby.name + ".log")
+    if log := configuration.derby_log:
         options.append(f"-Dderby.stream.error.file={log}")
     before = os.environ.get("SPARK_SUBMIT_OPTS")
     os.environ["SPARK_SUBMIT_OPTS"] = " ".join([*map(shlex.quote, options), *([before] if before else [])])

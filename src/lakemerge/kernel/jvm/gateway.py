@@ -37,6 +37,11 @@ _JAVA_OPTIONS = (
 # collections each time.
 _POOLING = "datanucleus.connectionPoolingType"
 
+_METASTORE_URIS = "hive.metastore.uris"
+_METASTORE_URL = "javax.jdo.option.ConnectionURL"
+# And these it forces on every Derby that it opens itself, for Hive makes no tables in an empty database of its own.
+_EMBEDDED_DERBY = {"datanucleus.schema.autoCreateAll": "true", "hive.metastore.schema.verification": "false"}
+
 
 class _Names:
     """A Java package whose members are looked up once: py4j asks Java for each part of a name, each time."""
@@ -71,11 +76,26 @@ class Jvm:
     @classmethod
     def of_spark(cls, spark: Any) -> Jvm:
         """The JVM of a running ``SparkSession``, with the Hadoop configuration of that session."""
-        context = spark.sparkContext
         conf = spark._jsparkSession.sessionState().newHadoopConf()
         if conf.get(_POOLING) in (None, "BONECP"):
             conf.set(_POOLING, "DBCP")
-        return cls(context._gateway, conf)
+        jvm = cls(spark.sparkContext._gateway, conf)
+        if jvm.embeds_derby:
+            for name, value in _EMBEDDED_DERBY.items():
+                conf.set(name, value)
+        return jvm
+
+    @property
+    def embeds_derby(self) -> bool:
+        """Whether a metastore client of this configuration opens a Derby database itself, as Spark's client asks it."""
+        hive_conf = self.hive_conf()
+        uris, url = (str(hive_conf.get(name) or "") for name in (_METASTORE_URIS, _METASTORE_URL))
+        return not uris.strip() and url.startswith("jdbc:derby")
+
+    def hive_conf(self) -> Any:
+        """A ``HiveConf`` of this configuration: with hive-site.xml and Hive's defaults below it."""
+        conf_class = self.java.java.lang.Class.forName("org.apache.hadoop.hive.conf.HiveConf")
+        return self.java.org.apache.hadoop.hive.conf.HiveConf(self.hadoop_conf, conf_class)
 
     @classmethod
     def launch(

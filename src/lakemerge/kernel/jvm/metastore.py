@@ -53,12 +53,11 @@ class HiveMetastore(Metastore):
     def _client(self) -> Any:
         if getattr(self._local, "pid", None) != os.getpid():
             java = self.jvm.java
-            conf_class = java.java.lang.Class.forName("org.apache.hadoop.hive.conf.HiveConf")
-            conf = java.org.apache.hadoop.hive.conf.HiveConf(self.jvm.hadoop_conf, conf_class)
+            conf = self.jvm.hive_conf()
             try:
                 self._local.client = java.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(conf)
             except JAVA_ERRORS as error:
-                raise _unreachable(error, str(conf.get("hive.metastore.uris") or "embedded")) from error
+                raise _no_client(error, conf) from error
             self._local.pid = os.getpid()
         return self._local.client
 
@@ -349,10 +348,17 @@ def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
     return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
 
 
-def _unreachable(error: Exception, uris: str) -> MetastoreError:
-    text = java_exception(error)[1].splitlines()[0]
+def _no_client(error: Exception, hive_conf: Any) -> MetastoreError:
+    found = java_exception(error)[1].strip().partition("\n")[0]
+    if uris := hive_conf.get("hive.metastore.uris"):
+        return MetastoreError(
+            expected=f"a metastore at {uris}",
+            found=found,
+            action="Start it, or correct `metastore` in the profile (or hive.metastore.uris in hive-site.xml).",
+        )
     return MetastoreError(
-        expected=f"a metastore at {uris}",
-        found=text,
-        action="Start it, or correct `metastore` in the profile (or hive.metastore.uris in hive-site.xml).",
+        expected=f"an embedded metastore that opens at {hive_conf.get('javax.jdo.option.ConnectionURL')}",
+        found=found,
+        action="Look at that place, or set `metastore` in the profile (or javax.jdo.option.ConnectionURL in "
+        "hive-site.xml) to another one.",
     )

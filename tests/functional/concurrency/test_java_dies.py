@@ -1,0 +1,136 @@
+"""The Java process dies in the middle of a run: one plain reason, and the next run goes on where it was."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from functional.concurrency.conftest import DbtProject
+from functional.concurrency.landed_events import LandedEvents
+
+MERGED = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part') }}
+select id, id % 3 as part from range(30)
+"""
+#: Never ends by itself.
+ENDLESS = (
+    "select count(distinct a.id * b.id) as pairs from range(10000000) as a cross join range(10000000) as b"
+)
+#: Holds more in one row than a small heap has.
+GREEDY = "select collect_list(repeat(cast(id as string), 1000)) as texts from range(2000000)"
+
+REASON = "JavaDied: Expected the Java process that runs Spark to stay alive; found that it "
+NOISE = (
+    "Unhandled",
+    "Traceback",
+    "refused",
+    "Errno",
+    "py4j",
+    "Py4J",
+    "hile releasing",
+    "could not be cleaned",
+)
+
+
+def assert_told_plainly(output: str, reason: str, errors: int) -> None:
+    """Every node that could not be built has the same reason, and nothing else is told of."""
+    assert f"ERROR={errors} " in output, output
+    assert reason in output, output
+    assert "What was committed stands." in output
+    assert "Run again" in output
+    reasons = set(re.findall(r"(?:Runtime|Database) Error.*\n +(.*)", output))
+    assert len(reasons) == 1, reasons
+    for word in NOISE:
+        assert word not in output, output
+
+
+def java_of(process: subprocess.Popen[str]) -> psutil.Process:
+    """The Java that a process started."""
+    (java,) = [
+        child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "java"
+    ]
+    return java
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    assert process.stdout is not None
+    read = ""
+    for line in process.stdout:
+        read += line
+        if text in line:
+            return read
+    raise AssertionError(f"ended without {text!r}:\n{read}")
+
+
+def test_a_run_says_that_java_was_killed_and_the_next_one_finishes(
+    dbt_project: Callable[[str], DbtProject],
+) -> None:
+    project = dbt_project("killed")
+    for name in ("a", "b", "c"):
+        project.write(f"models/{name}.sql", MERGED)
+    # after the claim: the version is made, and its partitions are not yet in it
+    run = project.start("run", dies_at="java:claimed")
+    output = run.communicate(timeout=400)[0]
+    assert run.returncode == 1, output
+    assert_told_plainly(output, f"{REASON}was killed (signal 9, SIGKILL)", errors=3)
+    output = project.run("run")
+    assert "MERGE (0 inserted" in output, (
+        "what was claimed is finished by the next run, and found there by its merge"
+    )
+    assert output.count("MERGE (30 inserted") == 2
+
+
+@pytest.mark.slow
+def test_a_statement_under_way_ends_when_java_does(dbt_project: Callable[[str], DbtProject]) -> None:
+    project = dbt_project("under_way")
+    project.write("models/a_endless.sql", ENDLESS)
+    project.write("models/b_endless.sql", ENDLESS)
+    project.write("models/c.sql", "select 1 as id")
+    run = project.start("run", "--threads", "2")
+    read_until(run, "2 of 3 START")
+    time.sleep(5)
+    java_of(run).send_signal(signal.SIGTERM)
+    begun = time.monotonic()
+    output = run.communicate(timeout=100)[0]
+    assert time.monotonic() - begun < 60
+    assert run.returncode == 1
+    assert_told_plainly(output, f"{REASON}was ended from outside (signal 15, SIGTERM)", errors=3)
+
+
+@pytest.mark.slow
+def test_an_exhausted_heap_is_told_with_the_setting_that_enlarges_it(
+    dbt_project: Callable[..., DbtProject],
+) -> None:
+    project = dbt_project("greedy", {"spark.driver.memory": "512m"})
+    project.write("models/a_greedy.sql", "{{ config(materialized='table') }}" + GREEDY)
+    project.write("models/b.sql", "select 1 as id")
+    run = project.start("run")
+    output = run.communicate(timeout=400)[0]
+    assert run.returncode == 1, output
+    assert_told_plainly(output, f"{REASON}ran out of memory (OutOfMemoryError, exit code 3)", errors=2)
+    assert "spark.driver.memory in `server_side_parameters` (it had 512m)" in output
+
+
+@pytest.mark.slow
+def test_a_stream_ends_with_the_reason(dbt_project: Callable[[str], DbtProject]) -> None:
+    project = dbt_project("stream_of_dead_java")
+    events = LandedEvents(project, "max_files=1, trigger='processing_time', trigger_interval='1 second'")
+    events.land(1)
+    process = project.start_stream("--select", "events", "--log-format", "json")
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("{")
+        java_of(process).kill()
+        output, errors = process.communicate(timeout=100)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert output == ""
+    assert f"{REASON}was killed (signal 9, SIGKILL)" in errors
+    assert not [word for word in NOISE if word in errors], errors

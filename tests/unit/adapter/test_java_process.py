@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt.adapters.lakemerge.java_process import JavaProcess, lost_connection
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+
+def process_of(gateway: Any, folder: Path) -> JavaProcess:
+    session: Any = None
+    return JavaProcess(session, gateway, (folder,), "2g")
+
+
+def ended(folder: Path, script: str) -> str:
+    """What is said of a process that did this."""
+    process = subprocess.Popen(["sh", "-c", script], cwd=folder)
+    death = process_of(SimpleNamespace(proc=process), folder).death(wait=10)
+    assert death is not None
+    return str(death)
+
+
+@pytest.mark.parametrize("code", [3, 52])
+def test_what_ran_out_of_memory_is_told_how_to_get_more(tmp_path: Path, code: int) -> None:
+    text = ended(tmp_path, f"exit {code}")
+    assert f"found that it ran out of memory (OutOfMemoryError, exit code {code})." in text
+    assert "spark.driver.memory in `server_side_parameters` (it had 2g)" in text
+
+
+def test_a_kill_is_told_with_the_machines_memory_as_its_likely_cause(tmp_path: Path) -> None:
+    text = ended(tmp_path, "kill -9 $$")
+    assert "found that it was killed (signal 9, SIGKILL)." in text
+    assert "no memory left" in text
+
+
+def test_another_signal_is_told_by_its_name(tmp_path: Path) -> None:
+    assert "ended from outside (signal 15, SIGTERM)" in ended(tmp_path, "kill -15 $$")
+
+
+def test_the_report_of_a_crash_is_named(tmp_path: Path) -> None:
+    text = ended(tmp_path, "touch hs_err_pid$$.log; kill -6 $$")
+    assert "it crashed (signal 6, SIGABRT)" in text
+    (report,) = tmp_path.iterdir()
+    assert f"Its report is {report}." in text
+
+
+def test_every_end_says_what_stands_and_what_to_do(tmp_path: Path) -> None:
+    for script in ("exit 0", "exit 1", "exit 3", "kill -9 $$", "kill -1 $$"):
+        text = ended(tmp_path, script)
+        assert text.startswith("Expected the Java process that runs Spark to stay alive; found that it ")
+        assert "What was committed stands. Run again" in text
+
+
+def test_a_living_process_has_no_death(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        java = process_of(SimpleNamespace(proc=process), tmp_path)
+        assert java.death() is None
+        process.send_signal(signal.SIGKILL)
+        assert java.death(wait=10) is not None
+
+
+def test_a_process_that_others_started_is_dead_when_nothing_listens(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = SimpleNamespace(address="127.0.0.1", port=server.getsockname()[1])
+        java = process_of(SimpleNamespace(gateway_parameters=address), tmp_path)
+        assert java.death(wait=1) is None
+    assert "nothing answers in its place" in str(java.death(wait=1))
+    assert java.death() is None, "it is not asked without a reason"
+
+
+def test_a_call_without_an_answer_is_found_below_other_errors() -> None:
+    assert lost_connection(Py4JNetworkError("no answer"))
+    assert lost_connection(Py4JError("An error occurred while calling o1.sql"))
+    assert lost_connection(ConnectionRefusedError(111, os.strerror(111)))
+    above = RuntimeError("the model failed")
+    above.__cause__ = Py4JNetworkError("no answer")
+    assert lost_connection(above)
+    assert not lost_connection(ValueError("a value"))
