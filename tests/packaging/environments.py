@@ -54,23 +54,30 @@ class Environment:
 
 @dataclass(frozen=True)
 class Consumer:
-    """A user's dbt project in a folder of its own, run with an environment's dbt."""
+    """A user's dbt project in a folder of its own, run with an environment's dbt.
+
+    Attributes:
+        variables: of the commands' environment.
+    """
 
     environment: Environment
     folder: Path
     variables: dict[str, str]
 
-    def dbt(self, *arguments: str) -> str:
-        """Standard output of a dbt command; fails the test if dbt fails."""
+    def dbt(self, *arguments: str | Path, cwd: Path | None = None) -> str:
+        """Standard output of a dbt command, by default in the project's folder; fails the test if dbt fails."""
         dbt = "from dbt.cli.main import cli; cli()"
         command = [self.environment.python, "-c", dbt, "--no-use-colors", *arguments]
-        return run(command, cwd=self.folder, variables=self.variables)
+        return run(command, cwd=cwd or self.folder, variables=self.variables)
 
 
 def run(
-    command: Sequence[str | Path], cwd: Path | None = None, variables: dict[str, str] | None = None
+    command: Sequence[str | Path],
+    cwd: Path | None = None,
+    variables: dict[str, str] | None = None,
+    typed: str = "",
 ) -> str:
-    """Standard output of a command; an error with all that it printed if it fails."""
+    """Standard output of a command, which is given `typed` as its input; an error with all it printed if it fails."""
     # what an editable install, pytest or dbt of this process use is nothing to the child
     inherited = {
         key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DBT_", "SPARK_"))
@@ -81,6 +88,7 @@ def run(
         check=False,
         cwd=cwd,
         env={**inherited, **(variables or {})},
+        input=typed,
         text=True,
     )
     if done.returncode:
@@ -106,8 +114,9 @@ def link_dependencies(environment: Environment) -> None:
 def make_consumer(
     environment: Environment, folder: Path, variables: dict[str, str] | None = None
 ) -> Consumer:
-    """A copy of the consumer project."""
+    """A copy of the consumer project, for a user with an empty home."""
     shutil.copytree(CONSUMER, folder)
     java = {} if variables and "PATH" in variables else {"JAVA_HOME": str(find_java().home)}
-    warehouse = {"CONSUMER_WAREHOUSE": str(folder / "warehouse")}
-    return Consumer(environment, folder, {**java, **warehouse, **(variables or {})})
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir()
+    return Consumer(environment, folder, {**java, "HOME": str(home), **(variables or {})})

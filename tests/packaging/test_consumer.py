@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from environments import REPOSITORY, Consumer, Environment, make_consumer, run
 
+from lakemerge.java import find_java
 from render_macros import Macros
+from small_spark import JAVA_OPTIONS
 
+FIRST_STEPS = Path(__file__).with_name("first_steps.py")
 PACKAGES = ("lakemerge", "dbt.adapters.lakemerge", "dbt.include.lakemerge")
 
 
@@ -33,11 +37,58 @@ def test_dbt_finds_every_macro(consumer: Consumer) -> None:
     assert found == set(Macros(REPOSITORY / "macros").own)
 
 
-def test_an_incremental_model_is_merged(consumer: Consumer) -> None:
-    for day in (1, 2):
-        consumer.dbt("build", "--vars", f"day: {day}")
+def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(consumer: Consumer) -> None:
+    consumer.dbt("build", "--vars", "day: 1")
+    consumer.dbt("build", "--vars", "day: 2", "--project-dir", consumer.folder, cwd=consumer.folder.parent)
     results = json.loads((consumer.folder / "target" / "run_results.json").read_text())["results"]
     assert {result["status"] for result in results} == {"success", "pass"}
+    # Spark's own names, in the project's folder: by the second build from another one, too
+    assert (consumer.folder / "metastore_db").is_dir()
+    assert (consumer.folder / "spark-warehouse" / "consumer.db").is_dir()
+    assert not (consumer.folder.parent / "metastore_db").exists()
+
+
+def test_the_project_to_begin_with_is_built_and_takes_changes_in(
+    wheel_environment: Environment, tmp_path: Path
+) -> None:
+    command = wheel_environment.folder / "bin" / "lakemerge"
+    folder = tmp_path / "a shop"
+    folder.mkdir()
+    run([command, "init", "shop"], cwd=folder)
+    told = run(
+        [wheel_environment.python, FIRST_STEPS],
+        cwd=folder / "shop",
+        variables={
+            "JAVA_HOME": str(find_java().home),
+            "HOME": str(tmp_path),
+            "SPARK_SUBMIT_OPTS": JAVA_OPTIONS,
+        },
+    )
+    steps = json.loads(told.splitlines()[-1])
+    assert steps["left by debug"] == [], "what was not there before `dbt debug`, dbt's own files left out"
+    assert steps["first"] == {"inserted": 4, "updated": 0, "deleted": 0}
+    assert steps["second"] == {"inserted": 0, "updated": 1, "deleted": 0}
+    assert steps["versions of P1"] == [["89.00", True], ["95.00", False]]
+
+
+def test_dbt_init_asks_for_a_profile_of_this_type(wheel_environment: Environment, tmp_path: Path) -> None:
+    names = "from dbt.version import _get_adapter_plugin_names as names; print(*names())"
+    number = wheel_environment.run_python(names).split().index("lakemerge") + 1
+    dbt = "from dbt.cli.main import cli; cli()"
+    answers = f"{number}\nsales\n1\ntables\n3\n"
+    run(
+        [wheel_environment.python, "-c", dbt, "init", "shop", "--profiles-dir", tmp_path],
+        cwd=tmp_path,
+        typed=answers,
+    )
+    profiles = yaml.safe_load((tmp_path / "profiles.yml").read_text())
+    assert profiles["shop"]["outputs"]["dev"] == {
+        "type": "lakemerge",
+        "schema": "sales",
+        "metastore": "embedded",
+        "warehouse": "tables",
+        "threads": 3,
+    }
 
 
 def test_the_wheel_has_the_command_line(wheel_environment: Environment) -> None:
@@ -51,7 +102,7 @@ def test_a_package_without_macros_says_so(wheel_environment: Environment) -> Non
     hidden = macros.with_name("hidden")
     macros.rename(hidden)
     try:
-        with pytest.raises(AssertionError, match="ImportError: expected a folder of macros at"):
+        with pytest.raises(AssertionError, match="ImportError: Expected a folder of macros at"):
             wheel_environment.run_python("import dbt.include.lakemerge")
     finally:
         hidden.rename(macros)

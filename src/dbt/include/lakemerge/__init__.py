@@ -8,7 +8,7 @@ PACKAGE_PATH = str(Path(__file__).parent)
 # dbt-spark's own materializations in place of ours.
 if not (Path(__file__).parent / "macros").is_dir():
     raise ImportError(
-        f"expected a folder of macros at {Path(__file__).parent / 'macros'}, found none. "
+        f"Expected a folder of macros at {Path(__file__).parent / 'macros'}; found none. "
         "In a clone, check it out with symbolic links on "
         "(git config core.symlinks true; git checkout -- src/dbt/include/lakemerge/macros); "
         "otherwise reinstall dbt-lakemerge."
