@@ -10,7 +10,7 @@
 {%- macro lakemerge_history(table, limit=none) -%}
     {%- set commits = adapter.table_history(lakemerge_relation(table), limit) -%}
     {%- if not commits -%}
-        {%- do log(table ~ ': no commits; lakemerge has not written this table yet', info=true) -%}
+        {%- do log(table ~ ': lakemerge has made no commits to this table yet', info=true) -%}
     {%- endif -%}
     {%- for commit in commits -%}
         {%- set counts = [] -%}

@@ -8,7 +8,7 @@
 #}
 {%- macro lakemerge_recover(table) -%}
     {%- set done = adapter.recover_table(lakemerge_relation(table)) -%}
-    {%- for line in done or ['nothing to recover'] -%}
+    {%- for line in done or ['there is nothing to recover'] -%}
         {%- do log(table ~ ': ' ~ line, info=true) -%}
     {%- endfor -%}
     {{- return(done) -}}

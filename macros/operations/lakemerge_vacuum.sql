@@ -17,7 +17,7 @@
     {%- endfor -%}
     {%- do log(
         table ~ ': ' ~ verb ~ ' ' ~ (garbage | length) ~ ' items, ' ~ (garbage | sum(attribute='size')) ~ ' bytes'
-        ~ (' (dry run: set dry_run to false to do it)' if dry_run else ''),
+        ~ (' (this is a dry run: set dry_run to false to delete them)' if dry_run else ''),
         info=true
     ) -%}
     {{- return(garbage) -}}

@@ -193,7 +193,7 @@ def test_two_that_create_the_same_table(kernel: Kernel, name: TableName) -> None
     stage(kernel, first, {"p=1": ["first"]})
     stage(kernel, second, {"p=1": ["second"]})
     assert first.commit() == 1
-    with pytest.raises(CommitConflict, match="made meanwhile"):
+    with pytest.raises(CommitConflict, match="made the table meanwhile"):
         second.commit()
     second.abort()
     assert rows_of(kernel, name) == {"p=1": ["first"]}

@@ -108,7 +108,7 @@ class Committer:
             raise lost_race(commit.table) from error
         commit.in_doubt = False
         if table is not None:
-            raise commit.conflict("that the table has been made meanwhile") from error
+            raise commit.conflict("that another writer made the table meanwhile") from error
         raise error
 
     def _write_manifest(

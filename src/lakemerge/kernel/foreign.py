@@ -111,7 +111,7 @@ class Foreign:
         )
         if done:
             _LOG.info(
-                "%s: adopted as version 0 (%d partitions, %d files)",
+                "%s is adopted as version 0 (%d partitions, %d files)",
                 table.name,
                 len(manifest.partitions),
                 manifest.total_files,
@@ -192,7 +192,7 @@ class Foreign:
             self._heartbeats.stop(state.layout, manifest.txn)
         if done:
             _LOG.warning(
-                "%s: %d partitions were changed by another program (%s); taken in as version %d",
+                "%s: %d partitions were changed by another program (%s); version %d takes that in",
                 name,
                 len(changed),
                 shown,

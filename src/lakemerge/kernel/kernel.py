@@ -155,7 +155,7 @@ class Kernel:
             raise _no_table(name)
         if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
             raise _held(name, rebuild.txn)
-        _LOG.warning("%s: making its metastore row anew for a writer that died (%s)", name, rebuild.txn)
+        _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
         self.files.delete(layout.heartbeat_of(rebuild.txn))
@@ -175,7 +175,7 @@ class Kernel:
         now = self.peek(name)
         if now is None or now.claim != state.claim:
             return  # not dead, but done meanwhile
-        _LOG.warning("%s: finishing version %d for a writer that died", name, manifest.version)
+        _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
 

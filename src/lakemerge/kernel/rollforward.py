@@ -254,7 +254,7 @@ class RollForward:
             return
         if astray or missing or strays:
             count = len(astray) + len(missing) + len(strays)
-            _LOG.warning("%s: %d partitions were those of a superseded commit; put right", name, count)
+            _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
             self._send(lambda: self._metastore.add_partitions(name, missing))
             self._send(lambda: self._metastore.alter_partitions(name, astray))
             for values in strays:

@@ -84,7 +84,7 @@ class TableCommit:
         while True:
             if self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None:
                 author = step.writer.get("node", step.txn)
-                raise self.conflict(f"version {step.version} ({step.operation} by {author})")
+                raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
             if step.parent == self.base.txn:
                 return
             try:
@@ -167,5 +167,5 @@ class TableCommit:
 
     def _side_data_after(self, kept: Manifest | None) -> dict[str, tuple[str, ...]]:
         if replaced := replaced_meanwhile(self.side_data, self.base, kept):
-            raise self.conflict(f"another commit's {replaced}")
+            raise self.conflict(f"that another commit replaced {replaced} meanwhile")
         return united_sidecars(self.side_data, self.base, kept)

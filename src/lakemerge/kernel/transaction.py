@@ -117,10 +117,10 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, changed = self._kernel.take_in_foreign(self.name, wanted)
+        state, _ = self._kernel.take_in_foreign(self.name, wanted)
         if state.txn != self.base.txn:
             if self._commit.reads:
-                raise self._commit.conflict(f"version {state.version} ({', '.join(sorted(changed)[:3])})")
+                raise self._commit.conflict(f"that version {state.version} came first")
             self._table, self._commit.base = state, self._kernel.manifest(state)
             self.properties = dict(self.base.properties)
             self._commit.columns, self._commit.keys = self.base.columns, self.base.partition_columns
@@ -309,7 +309,7 @@ class Transaction:
         except LakemergeError as error:
             raise CommitUnfinished(
                 expected=f"to finish version {manifest.version} of {self.name}, which is claimed and stands",
-                found=str(error),
+                found=error.found,
                 action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
             ) from error
         finally:

@@ -146,7 +146,9 @@ class ConsumingMethods(PublishingMethods):
         found = [key for key in known if name in (None, key[1]) and (source is None or str(source) == key[0])]
         if not found:
             raise InvalidConfig(
-                expected=f"a consumer {name or ''} that writes to {output}",
+                expected=f"a consumer named {name} that writes to {output}"
+                if name
+                else f"a consumer that writes to {output}",
                 found=", ".join(f"{consumer} of {table}" for table, consumer in known) or "none",
                 action="Correct the name. A consumer is there from its first run on.",
             )

@@ -75,8 +75,8 @@ class HistoryLayout:
         """Log that a table keeps another layout than the one that its model asks for."""
         if self.split != asked.split:
             logger.info(
-                f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it; "
-                f"'{LAYOUTS[not asked.split]}' is for a table that is made anew"
+                f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
+                f"To have '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
             )
 
     def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ class NodeTransaction:
             return False
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
-            self.overtaken(f"version {now.version} ({now.operation})")
+            self.overtaken(f"that version {now.version} came first ({now.operation})")
         return self.conflict is None
 
     def follow_directly(self) -> None:

@@ -41,7 +41,9 @@ def attempts(name: TableName, begin: Callable[[], NodeTransaction], most: int) -
                 found="that it did neither",
                 action="Report this with the model's name.",
             )
-        logger.info(f"{name}: {conflict.found}; the work is redone on the newer version")
+        logger.info(
+            f"{name}: {conflict.found.removeprefix('that ')}, so the work is redone on the newer version."
+        )
         time.sleep(random.uniform(0, min(5.0, 0.1 * 2**attempt)))
     assert conflict is not None
     raise CommitsExhausted(

@@ -175,7 +175,7 @@ def _hard_deletes(strategy: Mapping[str, Any]) -> str:
         return "invalidate" if strategy.get("invalidate_hard_deletes") else "ignore"
     if given not in _HARD_DELETES:
         raise DbtRuntimeError(
-            f"Expected hard_deletes to be one of {', '.join(_HARD_DELETES)}; found {given!r}."
+            f"Expected hard_deletes to be one of {', '.join(_HARD_DELETES)}; found {given!r}. Correct it."
         )
     return str(given)
 

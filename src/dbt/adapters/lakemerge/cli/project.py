@@ -38,7 +38,7 @@ class Project:
         if not result.success:
             raise DbtFailed(
                 expected="a dbt project that can be read",
-                found=_in_one_line(str(result.exception or "that dbt ls failed")),
+                found=f"that dbt ls failed: {_in_one_line(str(result.exception or 'it does not say why'))}",
                 action="Correct it, or --project-dir, --profiles-dir and --target.",
             )
         found: Any = result.result
@@ -55,10 +55,11 @@ class Project:
         if result.success:
             return
         results: Any = getattr(result.result, "results", None) or ()
-        failed = [f"{one.node.name}: {_reason(one.message)}" for one in results if str(one.status) == "error"]
+        failed = [(one.node.name, _reason(one.message)) for one in results if str(one.status) == "error"]
         raise DbtFailed(
             expected="dbt run to end well",
-            found="; ".join(failed) or _in_one_line(str(result.exception or "that it failed")),
+            found=_told(failed)
+            or f"that it failed: {_in_one_line(str(result.exception or 'it does not say why'))}",
             action="What was committed stands, and the rest is read by the next run.",
         )
 
@@ -78,6 +79,14 @@ def _reason(message: str | None) -> str:
     """What a node failed of, without dbt's first line, which names the node and its file."""
     first, _, rest = (message or "it does not say why").partition("\n")
     return _in_one_line(rest.strip() or first)
+
+
+def _told(failed: Sequence[tuple[str, str]]) -> str:
+    """The models that failed, each with its reason; a reason that several share is told once."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in failed:
+        reasons.setdefault(reason, []).append(name)
+    return "; ".join(f"that {' and '.join(names)} failed: {reason}" for reason, names in reasons.items())
 
 
 def _in_one_line(text: str) -> str:
