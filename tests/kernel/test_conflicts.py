@@ -52,7 +52,7 @@ def test_a_commit_that_has_to_follow_directly_follows_no_disjoint_one(
     txn.follow_directly()
     stage(kernel, txn, {"p=1": ["mine"]})
     merge(kernel, name, {"p=2": ["theirs"]})
-    with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
+    with pytest.raises(CommitConflict, match=r"version 2 came first \(merge"):
         txn.commit()
     txn.abort()
 
@@ -67,7 +67,7 @@ def test_a_commit_that_changed_what_was_read_is_a_conflict(
     stage(kernel, txn, {"p=1": ["mine"]})
     theirs = {"p=2": ["theirs"]} if read is None else {read[-1]: ["theirs"]}
     merge(kernel, name, theirs)
-    with pytest.raises(CommitConflict, match=r"version 2 \(merge"):
+    with pytest.raises(CommitConflict, match=r"version 2 came first \(merge"):
         txn.commit()
     staged = txn.layout.data_of(txn.txn)
     assert kernel.files.exists(staged)

@@ -39,7 +39,8 @@ def test_dbt_finds_every_macro(consumer: Consumer) -> None:
 
 def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(consumer: Consumer) -> None:
     consumer.dbt("build", "--vars", "day: 1")
-    consumer.dbt("build", "--vars", "day: 2", "--project-dir", consumer.folder, cwd=consumer.folder.parent)
+    folders = ("--project-dir", consumer.folder, "--profiles-dir", consumer.folder)
+    consumer.dbt("build", "--vars", "day: 2", *folders, cwd=consumer.folder.parent)
     results = json.loads((consumer.folder / "target" / "run_results.json").read_text())["results"]
     assert {result["status"] for result in results} == {"success", "pass"}
     # Spark's own names, in the project's folder: by the second build from another one, too
