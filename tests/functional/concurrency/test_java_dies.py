@@ -118,6 +118,20 @@ def test_an_exhausted_heap_is_told_with_the_setting_that_enlarges_it(
 
 
 @pytest.mark.slow
+def test_a_later_command_of_the_same_process_starts_another_java(
+    dbt_project: Callable[[str], DbtProject],
+) -> None:
+    project = dbt_project("again")
+    project.write("models/a.sql", MERGED)
+    with project.commands() as dbt:
+        assert dbt("run")["response"]["inserted"] == 30
+        java_of(dbt.process).kill()
+        answer = dbt("run")
+        assert answer["success"], answer
+        assert answer["response"]["inserted"] == 0
+
+
+@pytest.mark.slow
 def test_a_stream_ends_with_the_reason(dbt_project: Callable[[str], DbtProject]) -> None:
     project = dbt_project("stream_of_dead_java")
     events = LandedEvents(project, "max_files=1, trigger='processing_time', trigger_interval='1 second'")

@@ -27,7 +27,6 @@ _OUT_OF_MEMORY = (3, 52)
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
-
 _RUN_AGAIN = "What was committed stands. Run again: that finishes a commit which was under way, and does the rest anew."
 
 

@@ -43,6 +43,8 @@ _lock = threading.Lock()
 _application: Application | None = None
 # The command of dbt that used it last.
 _invocation = ""
+# Whether an application that is started now is to leave nothing behind.
+_rehearses = False
 
 
 @dataclass(frozen=True)
@@ -113,28 +115,25 @@ def application(credentials: LakemergeCredentials) -> Application:
 
 @contextmanager
 def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
-    """Work on an application that leaves nothing behind, if the first one would make the embedded metastore.
+    """Let an application that is started meanwhile leave nothing behind, where it would make the embedded metastore.
 
     The metastore is then in memory, and Java ends with the work: Spark has one metastore a process.
     """
-    global _application
+    global _application, _rehearses
     configuration = Configuration.of(credentials)
-    with _lock:
-        begins = not _is_running() and configuration.derby is not None and not configuration.derby.exists()
-    if not begins:
+    if _is_running() or configuration.derby is None or configuration.derby.exists():
         yield
         return
+    _rehearses = True
     with environment.removing_new_folders(configuration.derby, configuration.warehouse):
-        environment.check(configuration)
-        with _lock:
-            started = _start(configuration.rehearsed())
-            _application = replace(started, configuration=configuration)
         try:
             yield
         finally:
+            _rehearses = False
             with _lock:
+                if _application is not None:
+                    _application.java.end()
                 _application = None
-                started.java.end()
 
 
 @contextmanager
@@ -175,11 +174,12 @@ def _start(configuration: Configuration) -> Application:
     existing = SparkSession._instantiatedSession if _is_running() else None
     if existing is None:
         environment.check(configuration)
+    started = configuration.rehearsed() if _rehearses else configuration
     builder = SparkSession.builder.enableHiveSupport()
-    for name, value in configuration.application.items():
+    for name, value in started.application.items():
         builder = builder.config(name, value)
     try:
-        with _java_options(configuration):
+        with _java_options(started):
             root = existing or builder.getOrCreate()
         return _application_of(root, configuration)
     except (PySparkException, Py4JError, OSError) as error:
