@@ -11,6 +11,9 @@ PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $
 PYTEST_ARGS ?=
 SEEDS ?= 5000
 FIRST ?= 0
+ADAPTER ?= lakemerge
+# Folders of dbt-tests-adapter; without them, all.
+SUITE ?=
 
 export DBT_PROFILES_DIR := profiles
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
@@ -99,7 +102,11 @@ packaging: env  ## Tests of the built wheel
 .PHONY: test-all
 test-all: checks  ## Everything, the slow tests included
 	@echo "[test] all tests, the slow ones included" >&2
-	@$(PYTEST) tests
+	@$(PYTEST) --durations=25 tests
+
+.PHONY: conformance
+conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark
+	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
 
 ##@ Figures
 

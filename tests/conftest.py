@@ -18,6 +18,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes or needs downloads; run by make test-all")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--adapter",
+        choices=("lakemerge", "spark"),
+        default="lakemerge",
+        help="adapter that dbt's official suites run on",
+    )
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     versions = [f"{name} {version(name)}" for name in ("dbt-lakemerge", "dbt-core", "dbt-spark", "pyspark")]
     return "versions: " + ", ".join(versions)

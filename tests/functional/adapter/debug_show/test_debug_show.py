@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import (
-    BaseDebug,
     BaseDebugInvalidProjectPostgres,
+    BaseDebugPostgres,
     BaseDebugProfileVariable,
 )
 from dbt.tests.adapter.dbt_show.test_dbt_show import (
@@ -20,19 +20,16 @@ from dbt.tests.util import run_dbt, run_dbt_and_capture
 CHECKS = ("Java", "Spark session", "metastore", "compare-and-swap", "warehouse")
 
 
-class TestDebug(BaseDebug):
+class TestDebug(BaseDebugPostgres):
+    # a profile has neither user nor password
+    test_nopass = None
+    test_wronguser = None
+
     def test_every_check_is_printed(self, project: Any) -> None:
         _, output = run_dbt_and_capture(["debug"])
         assert "ERROR" not in output
         for check in CHECKS:
             assert f"{check}: [OK]" in output
-
-    def test_connection_flag(self, project: Any) -> None:
-        _, output = run_dbt_and_capture(["debug", "--connection"])
-        assert "Skipping steps before connection verification" in output
-        _, output = run_dbt_and_capture(["debug", "--connection", "--target", "NONE"], expect_pass=False)
-        assert "1 check failed" in output
-        assert "The profile 'test' does not have a target named 'NONE'." in output
 
     def test_unknown_metastore(self, project: Any, profiles_root: Any) -> None:
         path = profiles_root / "profiles.yml"

@@ -43,7 +43,7 @@ def check_row(row: dict[str, Any], project: Any, state: str) -> None:
     assert row["target_name"] == "default"
     assert row["target_schema"] == project.test_schema
     assert row["target_threads"] == 4
-    assert row["target_type"] == "lakemerge"
+    assert row["target_type"] == project.adapter_type
     assert row["run_started_at"]
     assert row["invocation_id"]
     assert row["thread_id"].startswith(("Thread-", "MainThread"))
@@ -151,6 +151,13 @@ class TestPrePostModelHooksOnSeeds(SeedHooks, test_model_hooks.BasePrePostModelH
 @pytest.mark.slow
 class TestPrePostModelHooksOnSeedsPlusPrefixed(
     SeedHooks, test_model_hooks.BasePrePostModelHooksOnSeedsPlusPrefixed
+):
+    prefix = "+"
+
+
+@pytest.mark.slow
+class TestPrePostModelHooksOnSeedsPlusPrefixedWhitespace(
+    SeedHooks, test_model_hooks.BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace
 ):
     prefix = "+"
 

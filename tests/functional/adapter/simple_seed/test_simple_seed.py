@@ -73,7 +73,7 @@ class TestSeedWithWrongDelimiter(Expected, test_seed.BaseSeedWithWrongDelimiter)
     def test_seed_with_wrong_delimiter(self, project: Any) -> None:
         """Such a file has one column, whose name has the other delimiters in it."""
         results = run_dbt(["seed"], expect_pass=False)
-        assert "found seed_id|first_name" in results.results[0].message
+        assert "seed_id|first_name" in results.results[0].message
 
 
 @pytest.mark.slow

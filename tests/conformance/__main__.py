@@ -1,0 +1,88 @@
+"""Run the official suites with one adapter, and print the figures of all adapters that were run."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from conformance.official import TESTS, Case, cases
+from conformance.outcomes import Outcome, Results, outcomes
+from conformance.page import Run, page
+
+ROOT = TESTS.parent
+PACKAGES = {"lakemerge": "dbt-lakemerge", "spark": "dbt-spark"}
+_TOGETHER = ("dbt-tests-adapter", "dbt-core", "pyspark")
+# pytest's codes for "all passed" and "some failed": with others nothing can be said of the tests
+_WAS_RUN = (0, 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suites from the command line and return the exit code: 1 if a test of ours failed."""
+    parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
+    parser.add_argument("--adapter", choices=PACKAGES, default="lakemerge")
+    parser.add_argument("--workers", default="3", help="processes, as pytest-xdist takes them")
+    parser.add_argument("--suite", nargs="*", help="folders of dbt-tests-adapter; without it, all")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "build" / "conformance", help="folder for what came out"
+    )
+    args = parser.parse_args(arguments)
+    every = cases()
+    chosen = [case for case in every if not args.suite or case.suite in args.suite]
+    args.results.mkdir(parents=True, exist_ok=True)
+    found = run(chosen, args.adapter, args.workers)
+    if found is None:
+        return 2
+    results(args.results, args.adapter).add(versions(args.adapter), found)
+    print(page(every, known_runs(every, args.results)), end="")
+    return int(args.adapter == "lakemerge" and any(item.failure for item in found))
+
+
+def run(chosen: Sequence[Case], adapter: str, workers: str) -> list[Outcome] | None:
+    """Run the tests of the cases; ``None`` if pytest did not get through. What it prints goes to stderr."""
+    nodes = list(dict.fromkeys(case.runner for case in chosen if case.runner))
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-r",
+        "N",
+        "-n",
+        workers,
+        "--dist",
+        "loadscope",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.xml")
+        command += ["--adapter", adapter, f"--junitxml={report}", *nodes]
+        code = subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode
+        return outcomes(chosen, report) if code in _WAS_RUN else None
+
+
+def results(folder: Path, adapter: str) -> Results:
+    return Results(folder / f"{adapter}.json")
+
+
+def versions(adapter: str) -> dict[str, str]:
+    return {name: version(name) for name in (PACKAGES[adapter], *_TOGETHER)}
+
+
+def known_runs(every: Sequence[Case], folder: Path) -> list[Run]:
+    """The runs whose results lie in the folder, ours first."""
+    runs = []
+    for adapter, package in PACKAGES.items():
+        known = results(folder, adapter)
+        if known.exists():
+            text = ", ".join(f"{name} {number}" for name, number in known.versions().items())
+            runs.append(Run(package, text, known.of(every)))
+    return runs
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Official tests that are not run as dbt wrote them, each with its reason. All others are.
+
+Keys name a class of dbt-tests-adapter, or one test of it as ``Class.test``. ``tests/unit/conformance`` compares them
+with the installed package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: Classes that dbt only derives others from.
+ABSTRACT = frozenset(
+    {
+        "BaseArrayUtils",
+        "BaseCachingTest",
+        "BaseConstraintsColumnsEqual",
+        "BaseContractSqlHeader",
+        "BaseCurrentTimestamp",
+        "BaseDataTypeMacro",
+        "BaseUtils",
+        "UDAFBase",
+    }
+)
+
+_GRANTS = "Spark cannot grant rights on Hive tables; the config is refused with an error"
+_MATERIALIZED_VIEWS = "Spark makes no materialized views of Hive tables"
+_JAVASCRIPT = "Spark has no functions in JavaScript"
+_PYTHON_UDF = "Spark keeps no Python functions in the metastore"
+_AGGREGATES = "Spark has no aggregate functions in SQL"
+
+NOT_APPLICABLE: Mapping[str, str] = {
+    # grants
+    "BaseIncrementalGrants": _GRANTS,
+    "BaseInvalidGrants": _GRANTS,
+    "BaseModelGrants": _GRANTS,
+    "BaseSeedGrants": _GRANTS,
+    "BaseSnapshotGrants": _GRANTS,
+    # materialized views
+    "MaterializedViewBasic": _MATERIALIZED_VIEWS,
+    "MaterializedViewChanges": _MATERIALIZED_VIEWS,
+    "MaterializedViewChangesApplyMixin": _MATERIALIZED_VIEWS,
+    "MaterializedViewChangesContinueMixin": _MATERIALIZED_VIEWS,
+    "MaterializedViewChangesFailMixin": _MATERIALIZED_VIEWS,
+    "SimpleCopyBase.test_simple_copy_with_materialized_views": _MATERIALIZED_VIEWS,
+    # functions
+    "BasicJSAggregateUDF": _JAVASCRIPT,
+    "BasicJSUDF": _JAVASCRIPT,
+    "JSAggregateUDFVolatilityIgnored": _JAVASCRIPT,
+    "JSUDFDefaultArgSupport": _JAVASCRIPT,
+    "JSUDFDeterministicVolatility": _JAVASCRIPT,
+    "JSUDFMultiLineBody": _JAVASCRIPT,
+    "JSUDFNonDeterministicVolatility": _JAVASCRIPT,
+    "JSUDFStableVolatilityWarns": _JAVASCRIPT,
+    "BasicPythonUDAF": _PYTHON_UDF,
+    "PythonUDAFDefaultArgSupport": _PYTHON_UDF,
+    "PythonUDFDefaultArgSupport": _PYTHON_UDF,
+    "PythonUDFSupported": _PYTHON_UDF,
+    "PythonUDFVolatilitySupport": _PYTHON_UDF,
+    "PythonUDFWithPackagesSupported": _PYTHON_UDF,
+    "BasicSQLUDAF": _AGGREGATES,
+    "PythonUDFNotSupported": "refused in words that say what to use; dbt's name a macro that is missing",
+    # names
+    "BaseSameAliasDifferentDatabases": "Spark has one level of names above tables",
+    "BasePersistDocsQuotedDescriptionNotAppliedOnMismatch": (
+        "needs two columns that differ by case alone; the metastore keeps names in lower case"
+    ),
+    # others
+    "BaseCurrentTimestampAware": "Spark's timestamps have no zone; the naive form is run",
+    "BaseDebugPostgres.test_nopass": "a profile has no password",
+    "BaseDebugPostgres.test_wronguser": "a profile has no user",
+    "BaseEscapeSingleQuotesQuote": "Spark escapes by a backslash, which is run",
+    "BaseTestEmptySeedFlag": "dbt-core has no `dbt seed --empty` yet",
+}
+
+_DDL = (
+    "dbt's compares the text of constraints, which Hive's DDL has not; this one what is enforced on the rows"
+)
+_ALREADY_THERE = (
+    "dbt's expects the views of a seed to be gone after a full refresh; Hive leaves them, and so do we"
+)
+_POSTGRES_TEXT = "dbt's compares the SQL with PostgreSQL's, names of databases in it"
+_VOLATILITY = "with Spark's word for it"
+
+#: By the class of ours that runs them in their place, or one test of it.
+REWRITTEN: Mapping[str, tuple[str, str]] = {
+    "BaseConstraintQuotedColumn": ("TestConstraintQuotedColumn", _DDL),
+    "BaseConstraintsRuntimeDdlEnforcement": ("TestTableConstraintsRuntimeEnforcement", _DDL),
+    "BaseIncrementalConstraintsRuntimeDdlEnforcement": ("TestIncrementalConstraintsRuntimeEnforcement", _DDL),
+    "BaseModelConstraintsRuntimeEnforcement": ("TestModelConstraintsRuntimeEnforcement", _DDL),
+    "BaseCloneSameSourceAndTarget": (
+        "TestCloneSameSourceAndTarget",
+        "dbt's models are functions that pytest does not take for fixtures, so that it clones others than it means",
+    ),
+    "BaseEphemeralMulti": ("TestEphemeralMulti", _POSTGRES_TEXT),
+    "BaseEphemeralNested": ("TestEphemeralNested", _POSTGRES_TEXT),
+    "BasePostgresColumnTypes": ("TestColumnTypes", "the same in Spark's types"),
+    "BasePySparkTests": (
+        "TestPySpark",
+        "without the frames of Koalas, which went into pyspark and is not released any more",
+    ),
+    "BaseSimpleCopyUppercase": (
+        "TestSimpleCopyUppercase",
+        "dbt's connects to a PostgreSQL database with capitals in its name; this one has them in the models' names",
+    ),
+    "BaseBasicSeedTests.test_simple_seed_full_refresh_flag": (
+        "TestBasicSeed.test_simple_seed_full_refresh_flag",
+        _ALREADY_THERE,
+    ),
+    "BaseSeedConfigFullRefreshOn": ("TestSeedConfigFullRefreshOn", _ALREADY_THERE),
+    "BaseSeedSpecificFormats": (
+        "TestSeedSpecificFormats",
+        "without the seed that has dots in its name, which Hive has not",
+    ),
+    "BaseSeedWithWrongDelimiter": (
+        "TestSeedWithWrongDelimiter",
+        "dbt's looks for a syntax error; here the message names the one column that was found",
+    ),
+    "BaseSimpleSnapshot.test_revives_are_captured_by_snapshot": (
+        "TestSimpleSnapshot.test_revives_are_captured_by_snapshot",
+        "dbt's test, and besides that the rows that came back are current",
+    ),
+    "CatalogRelationTypes": (
+        "TestCatalogRelationTypes",
+        "dbt's test with the kinds of relations that Spark has",
+    ),
+    "DeterministicUDF": ("TestDeterministicUdf", _VOLATILITY),
+    "NonDeterministicUDF": ("TestNonDeterministicUdf", _VOLATILITY),
+    "StableUDF": ("TestStableUdf", _VOLATILITY),
+    "SqlUDFDefaultArgSupport": ("TestSqlUdfDefaultArgument", "with Spark's text of a default"),
+}
