@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bounded import MOST_SECONDS, killed_after
 from lakemerge.java import ensure_java
 from small_spark import SMALL_SPARK
 
@@ -43,13 +44,16 @@ class PlainSpark:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(job), file=self._process.stdin, flush=True)
-        for line in self._process.stdout:
-            if line.startswith(_ANSWER):
-                answer = json.loads(line.removeprefix(_ANSWER))
-                if "error" in answer:
-                    raise AssertionError(f"{job}: {answer['error']}")
-                return answer["value"]
-        raise RuntimeError(f"Spark ended; see {self._directory}/spark.log")
+        with killed_after(self._process):
+            for line in self._process.stdout:
+                if line.startswith(_ANSWER):
+                    answer = json.loads(line.removeprefix(_ANSWER))
+                    if "error" in answer:
+                        raise AssertionError(f"{job}: {answer['error']}")
+                    return answer["value"]
+        raise RuntimeError(
+            f"Spark ended, or was killed after {MOST_SECONDS:.0f} s; see {self._directory}/spark.log"
+        )
 
     def sql(self, query: str) -> list[list[Any]]:
         """The rows of a query."""

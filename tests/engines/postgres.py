@@ -18,6 +18,7 @@ _SCRIPTS = (
     "upgrade-2.1.0-to-2.2.0",
     "upgrade-2.2.0-to-2.3.0",
 )
+_MOST_SECONDS = 120
 
 
 def programs() -> Path | None:
@@ -96,6 +97,8 @@ class Postgres:
         command = [str(self._programs / program), *arguments]
         if os.geteuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
-        done = subprocess.run(command, cwd="/", input=stdin, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd="/", input=stdin, capture_output=True, timeout=_MOST_SECONDS, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stderr.decode()[-2000:]}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bounded import next_line
 from engines.conftest import Site
 from kernel.support import stage
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName
@@ -62,8 +63,7 @@ def read_while_swapping(site: Site, name: TableName, reads: int) -> str:
         text=True,
     )
     try:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == ".\n", writer.stderr and writer.stderr.read()
+        assert next_line(writer) == ".\n", writer.stderr and writer.stderr.read()
         start = time.monotonic()
         answers = site.spark.repeat(query, reads)
         seconds = time.monotonic() - start

@@ -105,7 +105,9 @@ class MetastoreServer:
                 source = self.directory / "Prepare.java"
                 source.write_text(_PREPARE_TRANSACTION_TABLES)
                 command = [java, *_OPTIONS, "-cp", self._classpath, str(source)]
-                subprocess.run(command, cwd=self.directory, stdout=log, stderr=log, check=True)
+                subprocess.run(
+                    command, cwd=self.directory, stdout=log, stderr=log, timeout=_START_SECONDS, check=True
+                )
             server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
             self._process = subprocess.Popen(
                 [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self._port)],

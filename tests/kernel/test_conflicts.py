@@ -234,7 +234,8 @@ def test_a_live_claim_is_waited_for_and_named(kernel: Kernel, jvm: Jvm, name: Ta
         assert 0.5 < time.monotonic() - start < 20
     finally:
         go_on.set()
-        thread.join()
+        thread.join(60)
+    assert not thread.is_alive()
     assert merge(kernel, name, {"p=1": ["next"]}) == 3
     assert_whole(kernel, name)
 

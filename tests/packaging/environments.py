@@ -16,6 +16,8 @@ from lakemerge.java import find_java
 
 REPOSITORY = Path(__file__).parents[2]
 CONSUMER = Path(__file__).parent / "consumer"
+# pip downloads pyspark, 450 MB
+_MOST_SECONDS = 900
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def run(
         env={**inherited, **(variables or {})},
         input=typed,
         text=True,
+        timeout=_MOST_SECONDS,
     )
     if done.returncode:
         raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from bounded import MOST_SECONDS, killed_after
 from kernel.servers import MetastoreServer
 from small_spark import SMALL_SPARK
 
@@ -90,19 +91,21 @@ class DbtProject:
             try:
                 yield DbtCommands(process, log)
             finally:
-                process.communicate(timeout=60)
+                # closes its input, at which it ends
+                with killed_after(process, 60):
+                    process.communicate()
 
     def run(self, *arguments: str) -> str:
         """Run dbt to its end, which must be a good one; returns what it printed."""
         run = self.start(*arguments)
-        output = run.communicate(timeout=400)[0]
+        output = run.communicate(timeout=MOST_SECONDS)[0]
         assert run.returncode == 0, output
         return output
 
     def run_killed(self, *arguments: str, at: str) -> None:
         """Run dbt, and be sure that it was killed at a step."""
         run = self.start(*arguments, dies_at=at)
-        output = run.communicate(timeout=400)[0]
+        output = run.communicate(timeout=MOST_SECONDS)[0]
         assert run.returncode == -signal.SIGKILL, f"did not die at {at}:\n{output}"
 
     @contextmanager
@@ -131,11 +134,19 @@ class DbtCommands:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(arguments) + "\n")
         self.process.stdin.flush()
-        for line in self.process.stdout:
-            if line.startswith("ANSWER "):
-                answer: dict[str, Any] = json.loads(line.removeprefix("ANSWER "))
-                return answer
-        raise AssertionError(f"dbt's process ended:\n{self.log.read_text()[-4000:]}")
+        with killed_after(self.process):
+            for line in self.process.stdout:
+                if line.startswith("ANSWER "):
+                    answer: dict[str, Any] = json.loads(line.removeprefix("ANSWER "))
+                    return answer
+        raise AssertionError(
+            f"dbt's process ended, or was killed after {MOST_SECONDS:.0f} s:\n{self.log.read_text()[-4000:]}"
+        )
+
+    def succeed(self, *arguments: str) -> None:
+        """Run a command, which must end well."""
+        answer = self(*arguments)
+        assert answer["success"], (arguments, answer)
 
     def rows(self, query: str, *arguments: str) -> list[list[Any]]:
         """The rows of a query, with dbt's arguments that the project needs."""

@@ -15,6 +15,7 @@ import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, JavaMember, launch_gateway
 from py4j.protocol import STATIC_PREFIX
 
+from bounded import MOST_SECONDS
 from kernel.servers import free_port
 from lakemerge.java import ensure_java
 
@@ -120,7 +121,9 @@ class KafkaBroker:
 
     def _run(self, classpath: str, program: str, *arguments: str) -> None:
         command = [self._java, *_OPTIONS, "-cp", classpath, program, *arguments]
-        done = subprocess.run(command, cwd=self._directory, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self._directory, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+        )
         assert done.returncode == 0, f"{program}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
     def _wait(self) -> None:
@@ -172,7 +175,9 @@ class KafkaBroker:
     @contextmanager
     def transaction(self, topic: str, values: Iterable[str]) -> Iterator[Callable[[str], None]]:
         """Records of an open transaction; what is yielded ends it, by `commit` or `abort`."""
-        producer = self._new_producer(**{"transactional.id": topic})
+        # the broker gives up by itself what is open for longer; by default a minute, in which Spark may not have started
+        longest = {"transaction.timeout.ms": str(int(2 * MOST_SECONDS * 1000))}
+        producer = self._new_producer(**{"transactional.id": topic, **longest})
         try:
             producer.initTransactions()
             producer.beginTransaction()

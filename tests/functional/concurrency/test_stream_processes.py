@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bounded import next_line
 from functional.concurrency.conftest import DbtProject
 from functional.concurrency.landed_events import LandedEvents
 
@@ -30,9 +31,8 @@ def streaming(project: DbtProject, *, dies_at: str = "none") -> Iterator[subproc
 
 def batch(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The next batch that the process tells of."""
-    assert process.stdout is not None
     assert process.stderr is not None
-    line = process.stdout.readline()
+    line = next_line(process)
     assert line.startswith("{"), line or process.stderr.read()
     told: dict[str, Any] = json.loads(line)
     return told

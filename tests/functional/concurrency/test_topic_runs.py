@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bounded import next_line
 from functional.concurrency.conftest import STEPS as ALL_STEPS
 from functional.concurrency.conftest import DbtCommands, DbtProject
 from functional.concurrency.kafka_broker import KafkaBroker
@@ -209,8 +210,7 @@ def test_each_record_once_through_kills_two_runs_at_once_and_a_stream(
     process = runs.project.start_stream("--select", "events", "--log-format", "json", *options)
     try:
         send()
-        assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
+        told = json.loads(next_line(process))
         assert told["read"]["offsets"] > 0
         assert told["behind"] == {"offsets": 0}
         process.send_signal(signal.SIGTERM)

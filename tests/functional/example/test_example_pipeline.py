@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import generate_customers as customers
+from bounded import MOST_SECONDS
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 
 ROOT = Path(__file__).parents[3]
@@ -47,7 +48,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     state = tmp_path_factory.mktemp("example")
     sizes = [str(size) for size in (SIZE.days, SIZE.products, SIZE.changes_per_day)]
     command = [sys.executable, str(Path(__file__).with_name("run_twice.py")), str(state), *sizes]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=2 * MOST_SECONDS, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     runs: list[dict[str, Any]] = json.loads((state / "runs.json").read_text(encoding="utf-8"))
     assert [run["code"] for run in runs] == [0, 0], runs[0]["err"][-2000:] + runs[-1]["err"][-2000:]
@@ -243,6 +246,7 @@ def test_failure_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
         env=environment(LAKEMERGE_WAREHOUSE=str(warehouse)),
         capture_output=True,
         text=True,
+        timeout=MOST_SECONDS,
         check=False,
     )
     assert done.returncode == 1

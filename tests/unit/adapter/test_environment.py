@@ -12,6 +12,7 @@ from dbt.adapters.lakemerge import environment
 from dbt.adapters.lakemerge.configuration import Configuration
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 
+from bounded import killed_after
 from lakemerge.errors import (
     JavaNotFound,
     MetastoreError,
@@ -44,9 +45,10 @@ def holder(derby: Path) -> Iterator[None]:
     command = [sys.executable, "-c", HOLD, str(derby / "dbex.lck")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
+        with killed_after(process, 60):
+            assert process.stdout.readline() == b"held\n"
         yield
-        process.communicate()
+        process.communicate(timeout=60)
 
 
 @pytest.fixture
