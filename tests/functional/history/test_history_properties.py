@@ -90,7 +90,7 @@ class TestHistoryProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=40, **RUN)
+        @settings(max_examples=15, **RUN)
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

@@ -140,7 +140,7 @@ class TestMergeProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

@@ -19,7 +19,7 @@ ROWS: st.SearchStrategy[Row] = st.tuples(
 )
 STATES = st.lists(st.dictionaries(st.integers(1, 3), ROWS), min_size=2, max_size=5)
 FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(FEW, max_examples=25)
+MANY = settings(FEW, max_examples=12)
 
 
 class Snapshotter(NodeTable):

@@ -43,5 +43,5 @@ class TestCachingSelectedSchemaOnly(WithoutDatabase, BaseCachingSelectedSchemaOn
 
 
 @pytest.mark.slow
-class TestNoPopulateCache(BaseNoPopulateCache):
+class TestNoPopulateCache(WithoutDatabase, BaseNoPopulateCache):
     pass
