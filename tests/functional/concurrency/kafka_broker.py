@@ -175,7 +175,7 @@ class KafkaBroker:
     @contextmanager
     def transaction(self, topic: str, values: Iterable[str]) -> Iterator[Callable[[str], None]]:
         """Records of an open transaction; what is yielded ends it, by `commit` or `abort`."""
-        # the broker gives up by itself what is open for longer; by default a minute, in which Spark may not have started
+        # the broker gives up what is open for longer; by default a minute, in which Spark may not have started
         longest = {"transaction.timeout.ms": str(int(2 * MOST_SECONDS * 1000))}
         producer = self._new_producer(**{"transactional.id": topic, **longest})
         try:

@@ -60,9 +60,8 @@ class TestErrorForUnsupportedType(test_udfs.ErrorForUnsupportedType):
 
 
 class TestCanFindScalarFunctionRelation(test_udfs.CanFindScalarFunctionRelation):
-    def test_udfs(self, project: Any, adapter: Any) -> None:
-        super().test_udfs(project, adapter)
-        # a model may take the name: to it there is nothing yet
+    def test_what_is_found_stands_in_no_model_s_way(self, project: Any, adapter: Any) -> None:
+        """dbt's own test, which comes first, has made the function."""
         with adapter.connection_named("models"):
             assert adapter.get_relation(None, project.test_schema, "price_for_xlarge") is None
             (found,) = adapter.list_relations_without_caching(
