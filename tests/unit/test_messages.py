@@ -66,7 +66,7 @@ LOG_TEXTS = [
 CONFLICTS = [
     (where, text)
     for where, call in CALLS
-    if isinstance(call.func, ast.Attribute) and call.func.attr in ("_conflict", "overtaken")
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("conflict", "overtaken")
     for text in alternatives(call.args[0])
 ]
 
