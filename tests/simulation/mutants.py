@@ -92,15 +92,13 @@ MUTANTS = {
     ),
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
-        "kernel.versions",
-        "                return all(table.parameters.get(key) == value for key, value in parameters.items())\n",
-        "                return False\n",
-    ),
-    "history-unsearched": Mutant(
-        "a claim that a rescuer has settled meanwhile counts as lost",
         "kernel.committer",
-        "            if txn == commit.txn:\n                return True\n",
-        "            if txn == commit.txn:\n                return False\n",
+        "        advanced = self._kernel.versions.advance(commit.table, state.version_value, parameters, change)\n"
+        "        if not advanced and not self._in_history(commit):\n",
+        "        try:\n"
+        "            row = with_parameters(change(self._metastore.get_table(commit.table)), parameters)\n"
+        "            self._metastore.alter_table(commit.table, row, expected=(VERSION, state.version_value))\n"
+        "        except (ReplyLost, Refused):\n",
     ),
     "abort-in-doubt": Mutant(
         "the files of a commit in doubt are deleted",
@@ -144,12 +142,6 @@ MUTANTS = {
         "kernel.lease",
         "        return self._age(layout, txn) <= lease_seconds\n",
         "        return True\n",
-    ),
-    "side-data-overwritten": Mutant(
-        "all side data of a kind is replaced, although another commit has added some",
-        "kernel.properties",
-        '        if (mode == "set" and base and now != before)',
-        "        if (False)",
     ),
     "settled-unseen": Mutant(
         "a claim is settled before its partitions are moved",
