@@ -35,10 +35,43 @@ actual as (
 
 validation_errors as (
 
-    (select * from expected except all select * from actual)
+    (
+        select
+            product_id,
+            price,
+            inventory,
+            category
+        from expected
+        except all
+        select
+            product_id,
+            price,
+            inventory,
+            category
+        from actual
+    )
     union all
-    (select * from actual except all select * from expected)
+    (
+        select
+            product_id,
+            price,
+            inventory,
+            category
+        from actual
+        except all
+        select
+            product_id,
+            price,
+            inventory,
+            category
+        from expected
+    )
 
 )
 
-select * from validation_errors
+select
+    product_id,
+    price,
+    inventory,
+    category
+from validation_errors
