@@ -45,19 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(chosen: Sequence[Case], adapter: str, workers: str) -> list[Outcome] | None:
     """Run the tests of the cases; ``None`` if pytest did not get through. What it prints goes to stderr."""
     nodes = list(dict.fromkeys(case.runner for case in chosen if case.runner))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--tb=no",
-        "-r",
-        "N",
-        "-n",
-        workers,
-        "--dist",
-        "loadscope",
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-r", "N"]
+    command += ["-n", workers, "--dist", "loadscope"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
         command += ["--adapter", adapter, f"--junitxml={report}", *nodes]

@@ -37,9 +37,11 @@ Made by `make conformance` and `make conformance ADAPTER=spark`, which run the t
 adapter, and against dbt-spark on the same kind of tables: plain ORC tables, in the same Spark with the same settings.
 Both run the same classes, in `tests/functional/adapter`, which give dbt's tests their names of types and the like.
 
-A test counts once, however many sets of parameters it has. It is *not applicable* if nothing on plain Hive tables can
-pass it; the same ones are left out for both. Some are *rewritten*: they ask the same in words that Spark has, and count
-with the others. Every test of the installed package is in the table; `tests/unit/conformance` checks it."""
+A test counts once, however many sets of parameters it has. It is *not applicable* if it asks for something that plain
+Hive tables in Spark have not; the same ones are left out for both. Some are *rewritten*: they ask the same in Spark's
+words, or what can be asked of such tables in its place, and count with the others. Every test of the installed package
+is in the table; `tests/unit/conformance` checks it.
+"""
 
 
 def page(cases: Sequence[Case], runs: Sequence[Run]) -> str:
@@ -57,11 +59,13 @@ def page(cases: Sequence[Case], runs: Sequence[Run]) -> str:
 
 
 def _figures(cases: Sequence[Case], runs: Sequence[Run]) -> list[str]:
-    heads = [f"{run.adapter}: {name}" for run in runs for name in _COUNTS]
-    lines = [_row(["suite", "tests", *heads]), _row(["---", *["--:"] * (len(heads) + 1)])]
-    for suite in sorted({case.suite for case in cases}):
-        lines.append(_row([suite, sum(case.suite == suite for case in cases), *_numbers(runs, suite)]))
-    return [*lines, _row(["**all**", len(cases), *_numbers(runs, "")])]
+    heads = [f"{run.adapter} {name}" for run in runs for name in _COUNTS]
+    lines = [_row(["suite", "tests", "rewritten", *heads]), _row(["---", *["--:"] * (len(heads) + 2)])]
+    for suite in [*sorted({case.suite for case in cases}), ""]:
+        of_suite = [case for case in cases if suite in ("", case.suite)]
+        rewritten = sum(case.kind is Kind.REWRITTEN for case in of_suite)
+        lines.append(_row([suite or "**all**", len(of_suite), rewritten, *_numbers(runs, suite)]))
+    return lines
 
 
 def _numbers(runs: Sequence[Run], suite: str) -> list[int]:
@@ -78,13 +82,20 @@ def _failed(run: Run) -> list[str]:
 
 
 def _reasons(cases: Sequence[Case], kind: Kind) -> list[str]:
-    """Cases of one kind by their reasons: classes of which all tests have the same one are named without them."""
+    """Cases of one kind by their reasons; a class is named once if its tests have all the same one."""
+    reasons: dict[str, set[str]] = {}
+    for case in cases:
+        reasons.setdefault(_class(case), set()).add(case.reason)
     lines = []
     chosen = sorted((case for case in cases if case.kind is kind), key=lambda case: case.reason)
     for reason, group in groupby(chosen, key=lambda case: case.reason):
-        names = sorted({case.name.partition(".")[0] for case in group})
-        lines.append(f"- {reason[0].upper()}{reason[1:]}: {', '.join(map(_code, names))}")
+        names = {_class(case) if len(reasons[_class(case)]) == 1 else case.name for case in group}
+        lines.append(f"- {', '.join(map(_code, sorted(names)))}: {reason}")
     return lines
+
+
+def _class(case: Case) -> str:
+    return case.name.partition(".")[0]
 
 
 def _code(name: str) -> str:

@@ -71,6 +71,6 @@ def session_of_its_own(runs_dbt_spark: bool) -> Iterator[None]:
     yield
     session = SparkSession.getActiveSession() if runs_dbt_spark else None
     if session is not None:
-        for table in session.catalog.listTables():
-            if table.isTemporary:
-                session.catalog.dropTempView(table.name)
+        for view in session.sql("show views").collect():
+            if view.isTemporary:
+                session.catalog.dropTempView(view.viewName)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import (
+    BaseDebug,
     BaseDebugInvalidProjectPostgres,
     BaseDebugPostgres,
     BaseDebugProfileVariable,
@@ -25,6 +26,9 @@ class TestDebug(BaseDebugPostgres):
     test_nopass = None
     test_wronguser = None
 
+
+class TestChecksOfDebug(BaseDebug):
+    # apart, for a test of dbt's leaves the process with a folder of profiles that is none
     def test_every_check_is_printed(self, project: Any) -> None:
         _, output = run_dbt_and_capture(["debug"])
         assert "ERROR" not in output
