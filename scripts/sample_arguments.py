@@ -255,6 +255,7 @@ _SAMPLES: dict[str, list[Any]] = {
     "prefix": ["sample_alias", None],
     "kind": ["left", "inner"],
     "met": ["select * from sample_table", None],
+    "remembered": ["select * from sample_table", None],
     "scan": [
         {
             "open_partitions": ["category=shoes/dbt_closed_in=0"],

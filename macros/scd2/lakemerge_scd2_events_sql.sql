@@ -1,13 +1,13 @@
 {#
     All that is known to have happened to the keys in question: the feed's changes, and those that made what is stored.
 
-    Columns: __key_1…, __sequence, __is_delete, __row, __source, and __stored: the version that this change began, as
-    it is stored.
+    Columns: __key_1…, __sequence, __is_delete, __row, __source, __is_watermark (changes before it may have been
+    forgotten), and __stored: the version that this change began, as it is stored.
 
     By __source: 1 the ledger, which has a change as it came; 2 the beginning of a stored version; 3 the end of one,
     which is a delete unless another version begins there, or a truncate is known there; 4 the feed.
 #}
-{%- macro lakemerge_scd2_events_sql(scd2, met, has_ledger) -%}
+{%- macro lakemerge_scd2_events_sql(scd2, met, remembered) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 {%- set stored_type = 'struct<__start: ' ~ scd2.start_at.type ~ ', __end: ' ~ scd2.start_at.type ~ ', __row: ' ~ scd2.row_type ~ ', __known: bigint, __partition: string>' -%}
 select
@@ -16,6 +16,7 @@ select
     __is_delete,
     __row,
     4 as __source,
+    false as __is_watermark,
     cast(null as {{ stored_type }}) as __stored
 from lakemerge_changes
 where not __is_truncate
@@ -33,6 +34,7 @@ lateral view inline(array(
         false as __is_delete,
         __row as __row,
         2 as __source,
+        false as __is_watermark,
         cast(struct(__start, __end, __row, __known, __partition) as {{ stored_type }}) as __stored
     ),
     struct(
@@ -40,12 +42,13 @@ lateral view inline(array(
         true as __is_delete,
         cast(null as {{ scd2.row_type }}) as __row,
         3 as __source,
+        false as __is_watermark,
         cast(null as {{ stored_type }}) as __stored
     )
 )) event
 where event.__sequence is not null
 {%- endif %}
-{%- if has_ledger %}
+{%- if remembered %}
 union all
 select
     {{ keys }},
@@ -53,8 +56,10 @@ select
     __kind = 'delete' as __is_delete,
     __row,
     1 as __source,
+    __kind = 'watermark' as __is_watermark,
     cast(null as {{ stored_type }}) as __stored
-from lakemerge_ledger
-where __kind in ('delete', 'change')
+from (
+    {{ remembered | indent(4) }}
+)
 {%- endif %}
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {#
     What a history's ledger has to remember of this merge; and all that it remembers, where it is written anew.
 
-    Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate'), __row (of a change, as it came),
+    Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate', 'watermark'), __row (of a change, as it came),
     __recorded_at.
 #}
 {%- macro lakemerge_scd2_ledger_sql(scd2, has_ledger, anew) -%}
@@ -27,12 +27,6 @@ from (
 )
 {%- if anew %}
 union all
-select
-    {{ keys }},
-    __sequence,
-    __kind,
-    __row,
-    __recorded_at
-from lakemerge_ledger
+{{ lakemerge_scd2_compacted_ledger_sql(scd2) }}
 {%- endif %}
 {%- endmacro -%}

@@ -1,19 +1,22 @@
 {#
     The events that count, in the order of time, with the number of the version that each belongs to: `__version`.
 
-    Columns besides those of the placed events: __before (what the event before says), __next (its successor's sequence),
-    __is_first (whether it begins the key's history, or begins it anew), __is_void (whether a truncate of its own sequence
-    takes it back), __until (where its version ends).
+    Columns besides those of the placed events: __is_old (whether it lies where changes may have been forgotten), __before
+    (what the event before says), __next (its successor's sequence), __is_first (whether it begins the key's history, or
+    begins it anew), __is_void (whether a truncate of its own sequence takes it back), __until (where its version ends),
+    __begins (whether it begins its version), __is_known (whether it adds nothing to a version that is known: a change of
+    the feed which lies where the version's own changes may have been forgotten, so that it may be one of them).
 #}
-{%- macro lakemerge_scd2_numbered_events_sql(scd2, met, has_ledger, truncates) -%}
+{%- macro lakemerge_scd2_numbered_events_sql(scd2, met, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with placed as (
-    {{ lakemerge_scd2_placed_events_sql(scd2, met, has_ledger, truncates) | indent(4) }}
+    {{ lakemerge_scd2_placed_events_sql(scd2, met, remembered, truncates) | indent(4) }}
 ),
 
 linked as (
     select
         *,
+        coalesce(__sequence <= __watermark, false) as __is_old,
         lag(struct(__is_delete, __truncated, {{ lakemerge_scd2_tracked_sql(scd2) }} as __tracked)) over by_time as __before,
         lead(__sequence) over by_time as __next
     from placed
@@ -28,17 +31,24 @@ followed as (
         coalesce(__truncated = __sequence, false) as __is_void,
         least(__next, __truncated) as __until
     from linked
+),
+
+begun as (
+    select
+        *,
+        __is_delete
+        or __is_first
+        or __is_void
+        or not ({{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked) as __begins
+    from followed
 )
 
 select
     *,
-    sum(
-        if(
-            not (__is_delete or __is_first or __is_void)
-            and {{ lakemerge_scd2_tracked_sql(scd2) }} <=> __before.__tracked,
-            0,
-            1
-        )
-    ) over (partition by {{ keys }} order by __sequence) as __version
-from followed
+    sum(if(__begins, 1, 0)) over by_time as __version,
+    __is_old
+    and __source = 4
+    and (max(if(__begins, struct(__sequence, __source), null)) over by_time).__source < 4 as __is_known
+from begun
+window by_time as (partition by {{ keys }} order by __sequence)
 {%- endmacro -%}

@@ -1,20 +1,22 @@
 {#
     The events of the keys in question with their place among those of their sequence, the first of which counts.
 
-    Columns besides those of the events: __hash, __truncates (all truncates' sequences), __place, __began (the stored
-    version that began with the sequence), __told_hash (of what the feed says for it), __first (the sequence from which on
-    the history is in question), __truncated (the next truncate).
+    Columns besides those of the events: __hash, __gist (a hash of the tracked columns alone), __truncates (all truncates'
+    sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist of what the
+    feed says for it), __first (the sequence from which on the history is in question), __watermark (up to where changes of
+    the key may have been forgotten), __truncated (the next truncate).
 #}
-{%- macro lakemerge_scd2_placed_events_sql(scd2, met, has_ledger, truncates) -%}
+{%- macro lakemerge_scd2_placed_events_sql(scd2, met, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with events as (
-    {{ lakemerge_scd2_events_sql(scd2, met, has_ledger) | indent(4) }}
+    {{ lakemerge_scd2_events_sql(scd2, met, remembered) | indent(4) }}
 ),
 
 hashed as (
     select /*+ repartition({{ keys }}) */
         *,
-        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash
+        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash,
+        xxhash64(__is_delete, if(__is_delete, null, {{ lakemerge_scd2_tracked_sql(scd2) }})) as __gist
     from events
 ),
 
@@ -25,7 +27,7 @@ dated as (
     from hashed
     {%- if truncates %}
     cross join (
-        {{ lakemerge_scd2_truncates_sql(has_ledger) | indent(8) }}
+        {{ lakemerge_scd2_truncates_sql(remembered is not none) | indent(8) }}
     ) as truncates
     where not (hashed.__source = 3 and array_contains(truncates.__sequences, hashed.__sequence))
     {%- endif %}
@@ -38,8 +40,9 @@ select
         partition by {{ keys }}, __sequence order by __source
         rows between unbounded preceding and unbounded following
     ) as __began,
-    max(if(__source = 4, __hash, null)) over (partition by {{ keys }}, __sequence) as __told_hash,
+    max(if(__source = 4, struct(__hash, __gist), null)) over (partition by {{ keys }}, __sequence) as __told,
     min(if(__source = 1, null, __sequence)) over (partition by {{ keys }}) as __first,
+    max(if(__is_watermark, __sequence, null)) over (partition by {{ keys }}) as __watermark,
     array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
 from dated
 {%- endmacro -%}

@@ -9,10 +9,10 @@
     than one known with its sequence), __known_changes (how many changes of the feed were known), __is_same (the table
     holds this version as it is).
 #}
-{%- macro lakemerge_scd2_versions_sql(scd2, met, has_ledger, truncates) -%}
+{%- macro lakemerge_scd2_versions_sql(scd2, met, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with numbered as (
-    {{ lakemerge_scd2_numbered_events_sql(scd2, met, has_ledger, truncates) | indent(4) }}
+    {{ lakemerge_scd2_numbered_events_sql(scd2, met, remembered, truncates) | indent(4) }}
 ),
 
 versions as (
@@ -20,15 +20,21 @@ versions as (
         {{ keys }},
         min(__sequence) as __start,
         max_by(__until, __sequence) as __end,
-        max_by(__row, __sequence) as __row,
+        max_by(__row, struct(not __is_known, __sequence)) as __row,
         bool_and(not __is_delete) as __is_change,
         collect_list(__began) as __stored,
         collect_list(
-            if(__source = 1, null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
-        ) as __told,
-        count(*) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
-        bool_or(__source < 4 and __told_hash <> __hash) as __contradicts,
-        count_if(__source < 4 and __told_hash is not null) as __known_changes
+            if(
+                __source = 1 or __is_known or (__is_old and __begins and __source = 2),
+                null,
+                struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row)
+            )
+        ) as __changes,
+        count_if(not __is_known) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
+        bool_or(
+            __source < 4 and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)
+        ) as __contradicts,
+        count_if(__is_known or (__source < 4 and __told is not null)) as __known_changes
     from numbered
     group by {{ keys }}, __version
 ),
@@ -48,7 +54,7 @@ select
     __row,
     __is_version,
     __stored,
-    if(__is_forgotten, __told, filter(__told, event -> false)) as __forgotten,
+    if(__is_forgotten, __changes, filter(__changes, event -> false)) as __forgotten,
     __contradicts,
     __known_changes,
     (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +74,30 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
         table.drop()
 
 
+def check_over_time(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
+    """Merge a feed as time goes by, a month between batches, each with any changes of those before once more."""
+    random_ = random.Random(seed)
+    table, delivered = merger(config, SCHEMA), []
+    ordered = sorted(feed, key=lambda change: change["ts"])
+    cuts = sorted(random_.randint(1, len(feed)) for _ in range(2))
+    try:
+        for news in (ordered[: cuts[0]], ordered[cuts[0] : cuts[1]], ordered[cuts[1] :], []):
+            repeated = random_.sample(delivered, random_.randint(0, len(delivered))) if news else delivered
+            batch = random_.sample([*news, *repeated], len(news) + len(repeated))
+            delivered = delivered + news
+            response = table.merge(batch)
+            wanted = [
+                {name: row[name] for name in ("id", "region", "name", "__start_at", "__end_at")}
+                for row in history(delivered, tracked(config))
+            ]
+            assert believed(table, config) == wanted
+            if not news:
+                assert (response.inserted, response.updated, response.deleted) == (0, 0, 0)
+            table.let_days_pass()
+    finally:
+        table.drop()
+
+
 class TestHistoryProperties:
     @pytest.mark.parametrize("variant", REPRESENTATIVE)
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
@@ -81,6 +107,35 @@ class TestHistoryProperties:
         @settings(max_examples=2, derandomize=True, **RUN)
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
+
+        run()
+
+    def test_repetitions_stay_repetitions_for_ever(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = {**CONFIG, **VARIANTS["truncates"]}
+        # so that it forgets at once what it may forget
+        monkeypatch.setattr(NodeTransaction, "ledger_is_long", property(lambda _: True))
+
+        @given(feed=feeds(truncates=True), seed=st.integers(0, 2**16))
+        @settings(max_examples=2, derandomize=True, **RUN)
+        def run(feed: list[Change], seed: int) -> None:
+            check_over_time(merger, config, feed, seed)
+
+        run()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_repetitions_stay_repetitions_for_ever_often(
+        self, merger: Any, variant: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = {**CONFIG, **VARIANTS[variant]}
+        monkeypatch.setattr(NodeTransaction, "ledger_is_long", property(lambda _: True))
+
+        @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
+        @settings(max_examples=20, **RUN)
+        def run(feed: list[Change], seed: int) -> None:
+            check_over_time(merger, config, feed, seed)
 
         run()
 

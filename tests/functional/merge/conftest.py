@@ -9,6 +9,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from functional.node_table import NodeTable
+from lakemerge.kernel.names import TableName
 
 
 class Merger(NodeTable):
@@ -46,6 +47,25 @@ class Merger(NodeTable):
                 kwargs={"target": self.relation, "config": options, "rebuild": rebuild},
                 context_override={"model": self.model},
             )
+
+    def ledger_folders(self) -> list[str]:
+        """The directories of the ledger."""
+        with self.adapter.connection_named(self.name):
+            state, manifest = self.adapter._kernel({}, None).settled(
+                TableName(self.relation.schema, self.relation.identifier)
+            )
+            return [state.layout.absolute(folder) for folder in manifest.sidecars.get("ledger", ())]
+
+    def let_days_pass(self, days: int = 31) -> None:
+        """Move the ledger's clock: all that it holds was recorded so many days earlier from now on."""
+        for folder in self.ledger_folders():
+            with self.adapter.connection_named(self.name):
+                spark = self.adapter.handle.spark
+                frame = spark.read.orc(folder)
+                names = [name for name in frame.columns if name != "__recorded_at"]
+                frame = frame.selectExpr(*names, f"__recorded_at - interval {days} days as __recorded_at")
+                rows = spark.createDataFrame(frame.collect(), frame.schema)
+                rows.coalesce(1).write.mode("overwrite").orc(folder)
 
     def rows(self, order: str = "id") -> list[dict[str, Any]]:
         """The table's rows as readers see them."""

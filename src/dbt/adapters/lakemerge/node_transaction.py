@@ -21,7 +21,7 @@ from dbt.adapters.lakemerge.write_config import WriteConfig
 from lakemerge.errors import CommitConflict, ConstraintViolated
 from lakemerge.kernel import Transaction
 from lakemerge.kernel.compaction import Group
-from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name
 from lakemerge.kernel.published import PUBLISHED
@@ -103,13 +103,17 @@ class NodeTransaction:
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 
+    @property
+    def _base(self) -> Manifest | None:
+        """The version whose rows and side data this one keeps, as far as it does not change them."""
+        return self._transaction.base if self.exists else None
+
     # -- what macros ask -----------------------------------------------------------------------
 
     @property
     def file_format(self) -> str:
         """The format that files are written in: an existing table keeps its own."""
-        base = self._transaction.base
-        return base.file_format if base is not None and self.exists else self._config.file_format
+        return self._base.file_format if self._base else self._config.file_format
 
     @property
     def partitioned(self) -> bool:
@@ -133,19 +137,16 @@ class NodeTransaction:
     @property
     def history(self) -> HistoryLayout:
         """Where this commit finds and puts open and closed rows of a table that keeps history."""
-        base = self._transaction.base if self.exists else None
-        return (self._config.history or HistoryLayout(split=False)).met(base)
+        return (self._config.history or HistoryLayout(split=False)).met(self._base)
 
     @property
     def base_partitions(self) -> list[str]:
         """The names of the partitions that the table has now."""
-        base = self._transaction.base
-        return list(base.partitions) if base and self.exists else []
+        return list(self._base.partitions) if self._base else []
 
     def merge_plan(self, feed: DataFrame) -> MergePlan:
         """How a merge reads this feed into this table."""
-        base = self._transaction.base if self.exists else None
-        return MergePlan.make(self._config, self.plan, feed, base, self.table)
+        return MergePlan.make(self._config, self.plan, feed, self._base, self.table)
 
     def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
         """How a merge reads this feed into this history."""
@@ -188,10 +189,10 @@ class NodeTransaction:
         Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is
         done as long as a partition has few files, and every few commits they are gathered again.
         """
-        base = self._transaction.base if self.exists else None
-        if base is None:
+        if self._base is None:
             return True
-        states = [base.partitions[name] for name in set(touched) if name in base.partitions]
+        stored = self._base.partitions
+        states = [stored[name] for name in set(touched) if name in stored]
         size = self._config.target_file_size
         fitting = sum(1 + state.bytes // size for state in states)
         return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
@@ -246,24 +247,22 @@ class NodeTransaction:
         Args:
             schema: the ledger's columns as DDL; those of its files if ``None``.
         """
-        base = self._transaction.base if self.exists else None
-        folders = base.sidecars.get("ledger", ()) if base else ()
+        folders = self._folders("ledger")
         if not folders:
             return False
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         seconds = int(self._config.tombstone_retention.total_seconds())
-        reader = self._spark.read.format("orc")
-        frame = (reader.schema(schema) if schema else reader).load(paths)
-        forgettable = "__kind in ('delete', 'change')"
-        recent = f"__recorded_at >= current_timestamp() - interval {seconds} seconds"
-        frame.where(f"not {forgettable} or {recent}").createOrReplaceTempView("lakemerge_ledger")
+        reader = self._spark.read.schema(schema) if schema else self._spark.read
+        past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
+        expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
+        frame = reader.orc(paths).selectExpr("*", expired)
+        frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
         return True
 
     @property
     def ledger_is_long(self) -> bool:
         """Whether the ledger has so many folders that this commit should write it anew."""
-        base = self._transaction.base if self.exists else None
-        return base is not None and len(base.sidecars.get("ledger", ())) >= 10
+        return len(self._folders("ledger")) >= 10
 
     @_translated
     def stage(
@@ -347,7 +346,8 @@ class NodeTransaction:
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
         directory = self._transaction.sidecar_directory("ledger")
-        write_files(self._spark.sql(sql).coalesce(1), directory, "orc", self._config)
+        rows = self._spark.sql(sql)
+        write_files(rows.hint("rebalance") if replace else rows.coalesce(1), directory, "orc", self._config)
         if replace:
             self._transaction.set_sidecars("ledger", [directory], concerns=self._ledger_scope)
         else:
@@ -360,8 +360,7 @@ class NodeTransaction:
         Args:
             rows: about how many they are; all files are read for them, by as many tasks as that takes.
         """
-        base = self._transaction.base if self.exists else None
-        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        folders = self._folders(QUARANTINE)
         frame = self._spark.sql(sql)
         folds = len(folders) >= _MOST_FOLDERS and not replace
         if folds:
@@ -379,13 +378,16 @@ class NodeTransaction:
 
     def quarantined(self) -> DataFrame:
         """The rejected records of the version that this one builds on."""
-        base = self._transaction.base if self.exists else None
-        folders = base.sidecars.get(QUARANTINE, ()) if base else ()
+        folders = self._folders(QUARANTINE)
         columns = ", ".join(f"{column.name} {column.type}" for column in PUBLISHED[QUARANTINE].columns)
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         if not paths:
             return self._spark.createDataFrame([], columns)
         return self._spark.read.schema(columns).format("orc").load(paths)
+
+    def _folders(self, kind: str) -> Sequence[str]:
+        """The folders of side data of a kind that the version which this one builds on has."""
+        return self._base.sidecars.get(kind, ()) if self._base else ()
 
     @property
     def kernel_transaction(self) -> Transaction:
@@ -447,14 +449,12 @@ class NodeTransaction:
     @property
     def base_properties(self) -> Mapping[str, Any]:
         """What the commits of the version that this one builds on have told later ones."""
-        base = self._transaction.base if self.exists else None
-        return base.properties if base else {}
+        return self._base.properties if self._base else {}
 
     @property
     def rows_before(self) -> int | None:
         """The number of rows of the version that this one builds on, where it is known."""
-        base = self._transaction.base if self.exists else None
-        rows = base.properties.get("rows") if base else 0
+        rows = self._base.properties.get("rows") if self._base else 0
         return int(rows) if rows is not None else None
 
     def _check(self, counts: Mapping[str, int]) -> None:
