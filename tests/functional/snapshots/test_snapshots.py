@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge import history_layout
 
 COLUMNS = "id int, name string, changed_at timestamp"
 TIMESTAMP = {"unique_key": "id", "strategy": "timestamp", "updated_at": "changed_at"}
@@ -46,11 +47,19 @@ def row(key: int | str, name: str, number: int) -> str:
 
 
 class TestLayout:
-    def test_closing_a_version_rewrites_nothing_of_the_past(self, snapshot: Any) -> None:
+    def test_closing_a_version_rewrites_nothing_of_the_past(
+        self, snapshot: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said: list[str] = []
+        monkeypatch.setattr(history_layout.logger, "info", said.append)
         snapshot.configure(**TIMESTAMP)
         for number in (1, 2, 3):
             snapshot.source(COLUMNS, [row(1, f"v{number}", number), row(2, "b", 1)])
             snapshot.run()
+        assert len(said) == 1, (
+            "the first run, and no other, tells of the column that dbt's own snapshots lack"
+        )
+        assert f"{snapshot.schema}.history gets the partition column dbt_closed_in" in said[0]
         closed = snapshot.rows("dbt_closed_in, id, name", "1, 2, 3")
         assert closed == [(0, 1, "v3"), (0, 2, "b"), (2, 1, "v1"), (3, 1, "v2")]
         files = dict(

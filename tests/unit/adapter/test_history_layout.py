@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from dbt.adapters.lakemerge import history_layout
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 
 from lakemerge.kernel.manifest import Manifest, PartitionState
@@ -73,6 +74,27 @@ def test_a_new_table_is_as_configured() -> None:
     plain = HistoryLayout(split=False).met(None)
     assert plain.partition_by(["region"]) == ("region",)
     assert plain.columns == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "lines"),
+    [
+        ({}, 1),
+        ({"history_layout": "split"}, 0),
+        ({"history_layout": "plain"}, 0),
+        ({"history_partition": "era"}, 0),
+    ],
+)
+def test_a_column_that_nobody_asked_for_is_told(
+    config: dict[str, object], lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(history_layout.logger, "info", said.append)
+    HistoryLayout.of(config, []).tell_made("shop.customers_snapshot")
+    assert len(said) == lines
+    for line in said:
+        assert "shop.customers_snapshot gets the partition column dbt_closed_in" in line
+        assert "history_layout: plain" in line
 
 
 def test_a_table_keeps_the_layout_that_it_has() -> None:

@@ -39,6 +39,7 @@ class HistoryLayout:
     Attributes:
         split: whether the partition column is there; else open and closed rows share the user's partitions.
         partition: its name, in lower case.
+        chosen: whether the model says how its table lies, so that it need not be told.
         version: the version that a commit on what was read would make: the value for rows that it closes. Another
             commit that came between may have used it too, which does no harm: it says where rows lie, not when.
         stored: the partitions that the table has, by name.
@@ -47,6 +48,7 @@ class HistoryLayout:
     split: bool = True
     # no underscore in front: it would begin the name of the partition's directory, and Hadoop hides such ones
     partition: str = "dbt_closed_in"
+    chosen: bool = False
     version: int = 1
     stored: Mapping[str, PartitionState] = field(default_factory=dict, repr=False)
 
@@ -62,7 +64,8 @@ class HistoryLayout:
             name = None
         if name and layout == "plain":
             problems.append("history_partition only has a meaning with history_layout 'split'")
-        return cls(layout == "split", (name or cls.partition).strip().lower())
+        chosen = any(config.get(option) for option in OPTIONS)
+        return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
 
     def met(self, base: Manifest | None) -> HistoryLayout:
         """The layout of a commit on this version (``None``: a new table): that of the table, where there is one."""
@@ -77,6 +80,15 @@ class HistoryLayout:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
                 f"To have '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
+            )
+
+    def tell_made(self, table: str) -> None:
+        """Log that a new table gets a column which its model does not name, unless the model chose so."""
+        if self.split and not self.chosen:
+            logger.info(
+                f"{table} gets the partition column {self.partition} (0 in current rows, another number in closed "
+                f"ones), so that no run has to rewrite closed rows. Set history_layout: plain to make the table "
+                f"without it, or history_layout: split to hide this line"
             )
 
     def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:

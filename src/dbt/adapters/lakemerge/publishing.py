@@ -215,7 +215,7 @@ class PublishingMethods(FeedMethods):
             before = kernel.metastore.get_table(name)
             view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
             if view or not kernel.exists(name):
-                plan = self._plan_new(feed, config, keep)
+                plan = self._plan_new(feed, config, keep, str(name))
                 transaction = kernel.create(self._definition(name, config, plan), operation)
             else:
                 if rebuild:
@@ -224,7 +224,7 @@ class PublishingMethods(FeedMethods):
                 base = transaction.base
                 assert base is not None
                 if rebuild:
-                    plan = self._plan_new(feed, config, keep)
+                    plan = self._plan_new(feed, config, keep, str(name))
                 else:
                     config.require_layout(name, transaction.commit_column)
                     plan = plan_change(
@@ -254,8 +254,8 @@ class PublishingMethods(FeedMethods):
         )
 
     @staticmethod
-    def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str]) -> SchemaPlan:
-        generated = config.generated(feed, None, "the new table", config.new_commit_column)
+    def _plan_new(feed: DataFrame, config: WriteConfig, keep: list[str], table: str) -> SchemaPlan:
+        generated = config.generated(feed, None, table, config.new_commit_column)
         return plan_new(feed.schema, config.partition_columns, keep, generated)
 
     def _schema_errors(self) -> Any:

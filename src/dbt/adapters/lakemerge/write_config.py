@@ -299,7 +299,10 @@ class WriteConfig:
         if self.history is None:
             return ()
         layout = self.history.met(base)
-        layout.tell_kept(self.history, table)
+        if base is None:
+            layout.tell_made(table)
+        else:
+            layout.tell_kept(self.history, table)
         return (*self._scd2_columns(feed), *layout.columns)
 
     def _require_free(self, commit_column: str, feed: DataFrame) -> None:
