@@ -75,9 +75,7 @@ NOT_APPLICABLE: Mapping[str, str] = {
 _DDL = (
     "dbt's compares the text of constraints, which Hive's DDL has not; this one what is enforced on the rows"
 )
-_ALREADY_THERE = (
-    "dbt's expects the views of a seed to be gone after a full refresh; Hive leaves them"
-)
+_ALREADY_THERE = "dbt's expects the views of a seed to be gone after a full refresh; Hive leaves them"
 _POSTGRES_TEXT = "dbt's compares the SQL with PostgreSQL's, names of databases in it"
 _VOLATILITY = "with Spark's word for it"
 
