@@ -88,7 +88,7 @@ class HistoryLayout:
             logger.info(
                 f"{table} gets the partition column {self.partition} (0 in current rows, another number in closed "
                 f"ones), so that no run has to rewrite closed rows. Set history_layout: plain to make the table "
-                f"without it, or history_layout: split to hide this line"
+                f"without it, or history_layout: split to hide this line."
             )
 
     def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:
