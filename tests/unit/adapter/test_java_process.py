@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.java_process import JavaProcess, lost_connection
+from dbt.adapters.lakemerge.java_process import JavaProcess, keep_calls_without_answer_quiet, lost_connection
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 
@@ -82,3 +83,13 @@ def test_a_call_without_an_answer_is_found_below_other_errors() -> None:
     above.__cause__ = Py4JNetworkError("no answer")
     assert lost_connection(above)
     assert not lost_connection(ValueError("a value"))
+
+
+def test_tracebacks_of_py4j_stay_out_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    keep_calls_without_answer_quiet()
+    record = logging.LogRecord("root", logging.ERROR, "/x/py4j/java_gateway.py", 1, "No answer.", (), None)
+    logging.getLogger().handle(record)
+    assert not any(filtered.filter(record) for filtered in logging.getLogger().filters)
+    other = logging.LogRecord("root", logging.ERROR, "/x/mine.py", 1, "An error.", (), None)
+    assert all(filtered.filter(other) for filtered in logging.getLogger().filters)
+    assert "No answer." not in capsys.readouterr().err

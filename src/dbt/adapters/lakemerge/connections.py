@@ -68,6 +68,9 @@ class LakemergeConnectionManager(SparkConnectionManager):
         connection.state = ConnectionState.OPEN
         return connection
 
+    def clear_transaction(self) -> None:
+        """Nothing: Spark has no transactions. dbt would open a connection after each run to roll one back."""
+
     def cancel(self, connection: Connection) -> None:
         """End the Spark jobs of one connection."""
         logger.debug(f"Cancelling {connection.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import socket
 import subprocess
@@ -11,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lakemerge.errors import JavaDied
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Lakemerge")
 
 #: Options of the Java that is started for Spark. After an OutOfMemoryError any of Spark's threads may be gone, and a
 #: run that waits for one of them never ends. What the virtual machine itself says goes with the other messages.
@@ -149,6 +153,23 @@ def lost_connection(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
+
+
+class _ToDebugLog(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        if Path(record.pathname).parent.name != "py4j":
+            return True
+        logger.debug(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
+        return False
+
+
+_TO_DEBUG_LOG = _ToDebugLog()
+
+
+def keep_calls_without_answer_quiet() -> None:
+    """Let py4j's tracebacks of such calls go to dbt's debug log; the exceptions that it raises too say enough."""
+    # py4j logs them by the root logger; the same filter is added once
+    logging.getLogger().addFilter(_TO_DEBUG_LOG)
 
 
 def _died(found: str, action: str) -> JavaDied:

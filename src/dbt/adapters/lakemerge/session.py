@@ -15,7 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge import environment, java_process
 from dbt.adapters.lakemerge.configuration import Configuration, configures_logging
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.java_process import JavaProcess, lost_connection
+from dbt.adapters.lakemerge.java_process import JavaProcess, keep_calls_without_answer_quiet, lost_connection
 from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 
@@ -178,6 +178,7 @@ def _start(configuration: Configuration) -> Application:
     builder = SparkSession.builder.enableHiveSupport()
     for name, value in started.application.items():
         builder = builder.config(name, value)
+    keep_calls_without_answer_quiet()
     try:
         with _java_options(started):
             root = existing or builder.getOrCreate()
