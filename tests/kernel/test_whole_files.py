@@ -15,6 +15,7 @@ from kernel.faults import HookedFileSystem
 from kernel.support import create, merge
 from lakemerge.errors import StorageError
 from lakemerge.kernel import FileSystem, Jvm, Kernel, TableName
+from lakemerge.kernel.jvm import HadoopFileSystem
 from lakemerge.kernel.operations import vacuum
 
 _TESTS = Path(__file__).parents[1]
@@ -23,7 +24,7 @@ _TEXT = "all of it " * 1000
 
 @pytest.fixture
 def files(jvm: Jvm) -> FileSystem:
-    return FileSystem(jvm)
+    return HadoopFileSystem(jvm)
 
 
 def names(folder: Path) -> list[str]:
@@ -89,10 +90,10 @@ def test_a_write_that_fails_leaves_nothing(files: FileSystem, tmp_path: Path) ->
 def test_whoever_reads_while_a_file_is_rewritten_sees_one_text_or_the_other(jvm: Jvm, tmp_path: Path) -> None:
     path, over = f"file:{tmp_path}/beat", threading.Event()
     texts = {"short", _TEXT}
-    FileSystem(jvm).write_text(path, "short")
+    HadoopFileSystem(jvm).write_text(path, "short")
 
     def rewrite() -> None:
-        files = FileSystem(jvm)
+        files = HadoopFileSystem(jvm)
         while not over.is_set():
             for text in texts:
                 files.write_text(path, text)
@@ -100,7 +101,7 @@ def test_whoever_reads_while_a_file_is_rewritten_sees_one_text_or_the_other(jvm:
     thread = threading.Thread(target=rewrite)
     thread.start()
     try:
-        files = FileSystem(jvm)
+        files = HadoopFileSystem(jvm)
         assert {files.read_text(path) for _ in range(300)} <= texts
     finally:
         over.set()

@@ -18,11 +18,11 @@ from py4j.java_gateway import GatewayClient
 
 from kernel.faults import die
 from kernel.worker import connect
-from lakemerge.kernel import FileSystem
+from lakemerge.kernel.jvm import HadoopFileSystem
 
 
 def write(job: dict[str, Any], number: int) -> None:
-    files = FileSystem(connect(job["conf"], job["gateway"]))
+    files = HadoopFileSystem(connect(job["conf"], job["gateway"]))
     files.write_text(f"file:{job['folder']}/warm-{number}", "")  # py4j looks up each Java name once
     send, left = GatewayClient.send_command, [number]
 
