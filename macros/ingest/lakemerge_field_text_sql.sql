@@ -4,9 +4,19 @@
     {%- if group.is_typed -%}
         {%- set found = 'cast(' ~ group.typed[record_column.name].source ~ ' as string)' -%}
     {%- elif group.format == 'json' -%}
-        {%- set found = 'to_json(' ~ field ~ ')' -%}
+        {#- as the record has it, for variants have numbers in another notation; U+E000 tells numbers from strings -#}
+        {%- set marked = 'from_json(' ~ lakemerge_json_quoted_sql(group, plan.text_sql, '\\ue000') ~ ", 'map<string,string>')[" ~ adapter.string_literal(record_column.field) ~ ']' -%}
+        {%- set written = 'regexp_replace(' ~ marked ~ ", '\"?\\ue000([-+.0-9eE]*)\"?', '$1')" -%}
+        {%- set found = 'if(schema_of_variant(' ~ field ~ ") = 'STRING', to_json(" ~ field ~ '), ' ~ written ~ ')' -%}
     {%- else -%}
         {%- set found = "concat('\"', " ~ field ~ ", '\"')" -%}
     {%- endif -%}
-    concat('expected {{ record_column.declared }}, found ', left({{ found }}, 100))
+    {%- set held = lakemerge_held_sql(record_column.type, record_column.quoted, plan.options) -%}
+    concat(
+        'expected {{ record_column.declared }}',
+        {%- if held != 'true' %}
+        if({{ held }}, '', ' that the table can hold'),
+        {%- endif %}
+        ', found ', left({{ found }}, 100)
+    )
 {%- endmacro -%}

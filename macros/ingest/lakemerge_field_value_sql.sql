@@ -9,7 +9,7 @@
         {{ field }}
     {%- else -%}
         {%- if group.format == 'json' -%}
-            {%- set value = lakemerge_json_value_sql(record_column.type, field, plan.options) -%}
+            {%- set value = lakemerge_json_value_sql(record_column.type, field, plan.options, number=group.number_sql(record_column)) -%}
         {%- else -%}
             {%- set value = lakemerge_text_value_sql(record_column.type, field, plan.options) -%}
         {%- endif -%}

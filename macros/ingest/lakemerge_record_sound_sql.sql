@@ -42,9 +42,16 @@
     {%- set names = group.field_names_sql -%}
     {%- set extra = 'array_except(map_keys(__fields), array(' ~ names ~ '))' -%}
     {%- set missing = 'array_except(array(' ~ names ~ '), map_keys(__fields))' -%}
+    {%- set readable = '__plain or not arrays_overlap(array(' ~ names ~ '), map_keys(map_filter(__fields, (name, value) -> value is null)))' -%}
+    {%- set once = 'size(array_distinct(map_keys(__fields))) = size(__fields)' -%}
+    {%- if plan.options.extra_fields == 'drop' -%}
+        {%- set once = once ~ ' or size(filter(map_keys(__fields), name -> array_contains(array(' ~ names ~ '), name))) = size(array_intersect(map_keys(__fields), array(' ~ names ~ ')))' -%}
+    {%- endif -%}
     {%- set rules = [
-        ['__well_formed and __fields is not null', 'malformed_json', "'it is not one JSON object'"],
-        ['size(array_distinct(map_keys(__fields))) = size(__fields)', 'duplicate_field', "'a field stands in it twice'"]
+        ['__fields is not null', 'malformed_json', "if(" ~ plan.text_sql ~ " rlike '[0-9.]{1000}', 'a number in it has a thousand digits', 'it is not one JSON object')"],
+        [once, 'duplicate_field', "'a field stands in it twice'"],
+        [readable ~ ' or not ' ~ plan.text_sql ~ ' rlike ' ~ adapter.string_literal(group.half_pattern), 'malformed_json', "'half of a character stands in it'"],
+        [readable, 'duplicate_field', "'a name stands twice in an object of it'"],
     ] -%}
     {%- if plan.options.missing_fields == 'reject' -%}
         {%- do rules.append(['size(' ~ missing ~ ') = 0', 'missing_field', "concat('missing: ', array_join(" ~ missing ~ ", ', '))"]) -%}

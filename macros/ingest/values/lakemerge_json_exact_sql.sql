@@ -6,35 +6,37 @@
         variant: SQL of the JSON value as a variant, neither null nor JSON's null.
         options: the model's IngestOptions.
         depth: how deep in the record it is, for names of its own.
+        number: SQL of its numbers as they are written; see `lakemerge_json_value_sql`.
+        value: SQL of what `lakemerge_json_value_sql` makes of it, where that stands beside it.
 #}
-{%- macro lakemerge_json_exact_sql(type, variant, options, depth=1) -%}
+{%- macro lakemerge_json_exact_sql(type, variant, options, depth=1, number='null', value=none) -%}
     {%- set kind = type.kind -%}
     {%- set found = 'schema_of_variant(' ~ variant ~ ')' -%}
-    {%- set text = "try_variant_get(" ~ variant ~ ", '$', 'string')" -%}
-    {%- set value = lakemerge_json_value_sql(type, variant, options, depth) -%}
+    {%- set text = _lakemerge_json_text_sql(type, variant, number) -%}
+    {%- set value = value or lakemerge_json_value_sql(type, variant, options, depth, number) -%}
     {%- if kind in ('string', 'char', 'date', 'timestamp', 'binary') -%}
         {{ found }} = 'STRING' and {{ lakemerge_text_exact_sql(type, text, value, options) }}
     {%- elif kind == 'integer' -%}
         {{ found }} = 'BIGINT' and {{ value }} is not null
     {%- elif kind == 'decimal' -%}
-        ({{ found }} in ('BIGINT', 'STRING') or {{ found }} like 'DECIMAL%') and {{ lakemerge_text_exact_sql(type, text, value, options) }}
+        ({{ found }} in ('BIGINT', 'STRING') or {{ found }} like 'DECIMAL%' or ({{ found }} = 'DOUBLE' and {{ number }} is not null)) and {{ lakemerge_text_exact_sql(type, text, value, options) }}
     {%- elif kind == 'float' -%}
-        ({{ found }} in ('BIGINT', 'DOUBLE') or {{ found }} like 'DECIMAL%') and abs({{ value }}) < double('Infinity')
+        ({{ found }} in ('BIGINT', 'DOUBLE') or {{ found }} like 'DECIMAL%') and (abs({{ value }}) between 4.9E-324D and 1.7976931348623157E308D or {{ text }} rlike '^[-.0]+(?:[eE][-+0-9]+)?\\z')
     {%- elif kind == 'boolean' -%}
         {{ found }} = 'BOOLEAN'
     {%- else -%}
-        {{ value }} is not null and {{ _lakemerge_json_items_exact_sql(type, variant, options, depth) }}
+        {{ value }} is not null and {{ _lakemerge_json_items_exact_sql(type, variant, options, depth, number) }}
     {%- endif -%}
 {%- endmacro -%}
 
 {# Whether all items or members are, and the members are those of the type. #}
-{%- macro _lakemerge_json_items_exact_sql(type, variant, options, depth) -%}
+{%- macro _lakemerge_json_items_exact_sql(type, variant, options, depth, number) -%}
     {%- set item = 'item_' ~ depth -%}
     {%- set members = "try_variant_get(" ~ variant ~ ", '$', 'map<string,variant>')" -%}
     {%- if type.kind == 'array' -%}
-        forall(try_variant_get({{ variant }}, '$', 'array<variant>'), {{ item }} -> {{ _lakemerge_json_item_exact_sql(type.element, item, options, depth) }})
+        not array_contains(transform(try_variant_get({{ variant }}, '$', 'array<variant>'), ({{ item }}, at_{{ depth }}) -> coalesce({{ _lakemerge_json_item_exact_sql(type.element, item, options, depth, 'get(' ~ number ~ ', at_' ~ depth ~ ')') }}, false)), false)
     {%- elif type.kind == 'map' -%}
-        forall(map_values({{ members }}), {{ item }} -> {{ _lakemerge_json_item_exact_sql(type.element, item, options, depth) }})
+        not array_contains(map_values(transform_values({{ members }}, (key_{{ depth }}, {{ item }}) -> coalesce({{ _lakemerge_json_item_exact_sql(type.element, item, options, depth, number ~ '[key_' ~ depth ~ ']') }}, false))), false)
     {%- else -%}
         {{ members }} is not null
         {%- if options.extra_fields == 'reject' %}
@@ -42,12 +44,12 @@
         {%- endif -%}
         {%- for name, member in type.members %}
         {%- set field = members ~ '[' ~ adapter.string_literal(name) ~ ']' %}
-        and {{ ('(' ~ field ~ ' is null or ') if options.missing_fields == 'null' else ('(' ~ field ~ ' is not null and ') }}{{ _lakemerge_json_item_exact_sql(member, field, options, depth) }})
+        and {{ ('(' ~ field ~ ' is null or ') if options.missing_fields == 'null' else ('(' ~ field ~ ' is not null and ') }}{{ _lakemerge_json_item_exact_sql(member, field, options, depth, number ~ '.' ~ adapter.quote(name)) }})
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
 
 {# Whether an item is null or exact. #}
-{%- macro _lakemerge_json_item_exact_sql(type, variant, options, depth) -%}
-    (is_variant_null({{ variant }}) or ({{ lakemerge_json_exact_sql(type, variant, options, depth + 1) }}))
+{%- macro _lakemerge_json_item_exact_sql(type, variant, options, depth, number) -%}
+    (is_variant_null({{ variant }}) or ({{ lakemerge_json_exact_sql(type, variant, options, depth + 1, number if type.has_numbers else 'null') }}))
 {%- endmacro -%}

@@ -1,8 +1,8 @@
 {# The code of what is wrong with a JSON value that is not exact; see `lakemerge_json_exact_sql`. #}
-{%- macro lakemerge_json_reason_sql(type, variant, options) -%}
+{%- macro lakemerge_json_reason_sql(type, variant, options, number='null') -%}
     {%- set found = 'schema_of_variant(' ~ variant ~ ')' -%}
-    {%- set text = "try_variant_get(" ~ variant ~ ", '$', 'string')" -%}
-    {%- set value = lakemerge_json_value_sql(type, variant, options) -%}
+    {%- set text = _lakemerge_json_text_sql(type, variant, number) -%}
+    {%- set value = lakemerge_json_value_sql(type, variant, options, number=number) -%}
     {%- if type.kind in ('string', 'boolean', 'array', 'map', 'struct') -%}
         'wrong_type'
     {%- elif type.kind in ('char', 'date', 'timestamp', 'binary') -%}

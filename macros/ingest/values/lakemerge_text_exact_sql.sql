@@ -19,19 +19,41 @@
     {%- elif kind == 'decimal' -%}
         {{ value }} is not null and {{ text }} rlike '^[+-]?[0-9]*[.]?[0-9]{0,{{ type.scale }}}0*\\z'
     {%- elif kind == 'float' -%}
-        {#- a cast takes blanks, hexadecimals and suffixes; to search for what must not be there is the cheapest -#}
+        {#- a cast takes blanks, hexadecimals and suffixes, and makes zero of what is too small; to search for what must not be there is the cheapest -#}
         {{ value }} is not null
-        and ((abs({{ value }}) < double('Infinity') and not {{ text }} rlike '[^-+.0-9eE]') or {{ text }} in ('NaN', 'Infinity', '-Infinity'))
-    {%- elif kind == 'date' and not options.date_format -%}
-        {#- a cast takes shorter months and days, longer years, and blanks or a time around them; dots are what Java matches fastest -#}
-        {{ value }} is not null and {{ text }} rlike '^....-..-.[0-9]\\z'
-    {%- elif kind == 'timestamp' and not options.timestamp_format -%}
-        {{ value }} is not null
-        and {{ text }} rlike '^....-..-..[ T]..:..:.[0-9]\\z|^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?( ?(Z|[+-][0-9:]+|[A-Za-z][A-Za-z_/0-9:+-]*))?\\z'
+        and ((abs({{ value }}) between 4.9E-324D and 1.7976931348623157E308D and not {{ text }} rlike '[^-+.0-9eE]') or {{ text }} rlike '^(?:NaN|-?Infinity|[-+.0]+(?:[eE][-+0-9]+)?)\\z')
+    {%- elif kind == 'binary' -%}
+        {#- a cast takes blanks, lacking padding and bits that no byte has -#}
+        {{ value }} is not null and length({{ text }}) % 4 = 0 and {{ text }} rlike '^[A-Za-z0-9+/]*(?:[AQgw]==|[AEIMQUYcgkosw048]=)?\\z'
+    {%- elif kind in ('date', 'timestamp') -%}
+        {{ value }} is not null and {{ _lakemerge_text_time_exact_sql(kind, text, value, options) }}
     {%- elif kind in ('array', 'map', 'struct') -%}
         {{ value }} is not null and {{ _lakemerge_text_items_exact_sql(type, lakemerge_text_items_sql(text, options), options) }}
     {%- else -%}
         {{ value }} is not null
+    {%- endif -%}
+{%- endmacro -%}
+
+{# Whether a text that a cast or a pattern reads is a date or a time stamp that there is, as its type asks, and that files hold. #}
+{%- macro _lakemerge_text_time_exact_sql(kind, text, value, options) -%}
+    {%- set times = options.times -%}
+    {%- set format = adapter.string_literal(options[kind ~ '_format']) -%}
+    {%- if kind == 'date' and not options.date_format -%}
+        {#- a cast takes shorter months and days, longer years, and blanks or a time around them; dots are what Java matches fastest -#}
+        {{ text }} rlike '^(?!0000|1582-10-(?:0[5-9]|1[0-4]))....-..-.[0-9]\\z'
+    {%- elif kind == 'date' -%}
+        {{ times.date_sql(value) }}
+        {%- if times.clock_jumps %} and cast(to_timestamp_ntz({{ text }}, {{ format }}) as date) = {{ value }}{%- endif -%}
+    {%- else -%}
+        {{ times.timestamp_sql(value) }}
+        {%- if not options.timestamp_format %}
+        and {{ text }} rlike '^(?!0000)(?:....-..-..[ T]..:..:.[0-9]|[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?(?: ?(?:Z|UTC|GMT|[+-][0-9:]+))?)\\z'
+        {%- endif -%}
+        {%- if times.clock_jumps and not options.timestamp_format %}
+        and (cast({{ value }} as timestamp_ntz) = try_cast({{ text }} as timestamp_ntz) or {{ text }} rlike '(?:Z|UTC|GMT|[+-][0-9:]+)\\z')
+        {%- elif times.clock_jumps and options.has_local_timestamps %}
+        and cast({{ value }} as timestamp_ntz) = to_timestamp_ntz({{ text }}, {{ format }})
+        {%- endif -%}
     {%- endif -%}
 {%- endmacro -%}
 

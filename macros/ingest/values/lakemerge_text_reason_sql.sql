@@ -18,7 +18,11 @@
             else 'precision_lost'
         end
     {%- elif type.kind == 'float' -%}
-        if(abs({{ value }}) = double('Infinity') and {{ text }} rlike '[0-9]$', 'overflow', 'malformed_value')
+        case
+            when not {{ text }} rlike '^[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]+)?\\z' then 'malformed_value'
+            when {{ value }} = 0 then 'precision_lost'
+            else 'overflow'
+        end
     {%- elif type.kind in ('date', 'timestamp') -%}
         'bad_{{ type.kind }}'
     {%- else -%}

@@ -37,6 +37,8 @@ class LandingRules:
             (``*.done``): a file is read when there is one of that name, its own in place of the star. Empty for none.
         reread_changed: read files again that were changed since they were read.
         max_files, max_bytes: at most so much in one run, the oldest first; 0 for no limit. One file is always read.
+        takes_empty: whether a file of 0 bytes is one without records. Where files have a header, a footer or types of
+            their own it is one that nobody has written to yet, as is a compressed one.
     """
 
     patterns: tuple[str, ...]
@@ -46,6 +48,7 @@ class LandingRules:
     reread_changed: bool = False
     max_files: int = 0
     max_bytes: int = 0
+    takes_empty: bool = True
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Arrivals:
     Attributes:
         chosen: to be read now, the oldest first.
         changed: read before, and changed since.
-        unfinished: too young, or without their done marker.
+        unfinished: too young, without their done marker, or still empty.
         backlog: to be read by a later run, for this one has as much as it may read.
     """
 
@@ -105,7 +108,7 @@ def look(files: FileSystem, rules: LandingRules, ledger: FileLedger, now: int) -
             found.changed.append(entry)
         if known is not None and not (changed and rules.reread_changed):
             continue
-        settled = entry.modified <= now - rules.settle_seconds * 1000
+        settled = entry.modified <= now - rules.settle_seconds * 1000 and _is_begun(files, rules, entry)
         if settled and _is_marked(files, rules.done_marker, entry, markers):
             new.append(entry)
         else:
@@ -150,6 +153,11 @@ def _files_of(files: FileSystem, entry: FileEntry, ignored: Sequence[str]) -> It
 
 def _is_marker(name: str, marker: str) -> bool:
     return bool(marker) and fnmatch.fnmatchcase(name, marker)
+
+
+def _is_begun(files: FileSystem, rules: LandingRules, entry: FileEntry) -> bool:
+    """Whether a file has what the shortest whole one has."""
+    return entry.size > 0 or (rules.takes_empty and not files.is_compressed(entry.path))
 
 
 def _is_marked(files: FileSystem, marker: str, entry: FileEntry, known: dict[str, bool]) -> bool:

@@ -18,6 +18,12 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _SIZED = re.compile(r"(?:var)?char\((\d+)\)")
 
+_SKIPPED_DAYS = (datetime.date(1582, 10, 5), datetime.date(1582, 10, 14))
+_UNTOLD_SECOND = (
+    datetime.datetime(1969, 12, 31, 23, 59, 59, 1000, tzinfo=datetime.timezone.utc),
+    datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc),
+)
+
 #: From a value that is not null to its text; raises ValueError with what is wrong.
 Convert = Callable[[Any], str]
 
@@ -112,6 +118,7 @@ def _date(value: Any) -> str:
         value = datetime.date.fromisoformat(value)
     if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
         raise ValueError("no date (yyyy-mm-dd)")
+    _require_held(value)
     return str(value.isoformat())
 
 
@@ -120,9 +127,30 @@ def _timestamp(value: Any) -> str:
         value = datetime.datetime.fromisoformat(value)
     if not isinstance(value, datetime.datetime):
         raise ValueError("no time (yyyy-mm-dd hh:mm:ss)")
-    if value.tzinfo is not None:
-        value = value.astimezone().replace(tzinfo=None)
-    return str(value.isoformat(sep=" "))
+    local = value if value.tzinfo is None else value.astimezone().replace(tzinfo=None, fold=0)
+    _require_held(local.date())
+    # near the ends of the calendar Python cannot tell
+    if datetime.MINYEAR < local.year < datetime.MAXYEAR:
+        _require_told(value, local)
+    return str(local.isoformat(sep=" "))
+
+
+def _require_held(day: datetime.date) -> None:
+    """Refuse the days that Hive's calendar leaves out, and would take for later ones."""
+    if _SKIPPED_DAYS[0] <= day <= _SKIPPED_DAYS[1]:
+        raise ValueError("a day that Hive's calendar does not have")
+
+
+def _require_told(value: datetime.datetime, local: datetime.datetime) -> None:
+    """Refuse times that the clock's local time, which is what a line has, or ORC does not tell from others."""
+    instants = {local.replace(fold=fold).astimezone(datetime.timezone.utc) for fold in (0, 1)}
+    back = {instant.astimezone().replace(tzinfo=None, fold=0) for instant in instants}
+    if local not in back:
+        raise ValueError("a time that the clock here never showed")
+    if len(instants) > 1 and value.tzinfo is not None:
+        raise ValueError("a time that the clock here showed twice")
+    if any(_UNTOLD_SECOND[0] <= instant < _UNTOLD_SECOND[1] for instant in instants):
+        raise ValueError("a fraction of the last second before 1970, which ORC cannot hold")
 
 
 def _binary(value: Any) -> str:

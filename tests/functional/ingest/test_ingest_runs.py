@@ -62,16 +62,20 @@ class TestFiles:
 
     def test_names_that_look_like_globs_or_are_compressed(self, ingester: Any) -> None:
         import gzip
+        from urllib.parse import unquote
 
-        table = ingester({"landing": ""}, COLUMNS)
+        table = ingester({"landing": "", "record_columns": ["_file"]}, COLUMNS)
         table.model["config"]["landing"] = f"{table.folder}/day=*/*"
-        table.land("day=1/a [x]{y}*,%20 é.csv", "1,a\n")
+        path = table.land("day=1/a [x]{y}*,%20 é.csv", "1,a\n")
         table.land("day=2/b.csv.gz", gzip.compress(b"2,a\nx,b"))
         table.land("other/c.csv", "3,a\n")
         table.run()
         assert table.rows() == [(1, "a"), (2, "a")]
         assert table.reasons() == [("malformed_value", "id")]
         assert table.quarantine()[0].line == 2
+        (row,) = table.sql("select _file from {table} where id = 1")
+        assert row._file.endswith(",%2520%20é.csv")
+        assert unquote(row._file).endswith(str(path))
 
     def test_a_missing_landing_folder_is_an_error(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)

@@ -37,6 +37,9 @@ class Files:
     def exists(self, path: str) -> bool:
         return path in self.entries
 
+    def is_compressed(self, path: str) -> bool:
+        return path.endswith(".gz")
+
     def read_text(self, path: str) -> str:
         if path not in self.texts:
             raise FileNotFoundError(path)
@@ -110,3 +113,16 @@ def test_an_unreadable_ledger_is_corrupt() -> None:
     files.texts["/l/files.jsonl"] = "{}\n"
     with pytest.raises(CorruptTable):
         FileLedger(files, ["/l"])
+
+
+@pytest.mark.parametrize(
+    ("takes_empty", "expected"), [(True, ["a.csv"]), (False, [])], ids=["lines", "header or footer"]
+)
+def test_an_empty_file_is_left_until_it_has_what_its_format_asks_for(
+    takes_empty: bool, expected: list[str]
+) -> None:
+    files: Any = Files(**{"a.csv": (0, 1), "b.csv.gz": (0, 1)})
+    assert chosen(files, takes_empty=takes_empty) == expected
+    found = look(files, LandingRules(("/in",), takes_empty=takes_empty), ledger(), NOW)
+    assert len(found.unfinished) == 2 - len(expected)
+    assert found.changed == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import time
 from typing import Any
 
 import pytest
@@ -61,6 +62,9 @@ def test_values(kind: str, value: Any, text: str) -> None:
         ("decimal(5,2)", "1_0"),
         ("date", "2026-02-30"),
         ("date", datetime.datetime(2026, 1, 1)),
+        ("date", "1582-10-10"),
+        ("timestamp", "1582-10-14 23:59:59.999999"),
+        ("timestamp", "1969-12-31 23:59:59.5+00:00"),
         ("timestamp", "2026-13-01 00:00:00"),
         ("binary", "text"),
     ],
@@ -68,6 +72,37 @@ def test_values(kind: str, value: Any, text: str) -> None:
 def test_values_that_do_not_fit(kind: str, value: Any) -> None:
     with pytest.raises(ValueError, match=r".+"):
         converter(kind)(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("2024-03-31 02:30:00", None),
+        ("2024-03-31 01:30:00+00:00", "2024-03-31 03:30:00"),
+        ("2024-10-27 02:30:00", "2024-10-27 02:30:00"),
+        ("2024-10-27 00:30:00+00:00", None),
+        ("2024-10-27 01:30:00+00:00", None),
+        ("1970-01-01 00:59:59.5", None),
+        ("1970-01-01 00:59:59.000999", "1970-01-01 00:59:59.000999"),
+        ("0001-01-01 00:00:00", "0001-01-01 00:00:00"),
+        ("9999-12-31 23:59:59", "9999-12-31 23:59:59"),
+    ],
+)
+def test_times_that_the_local_clock_tells(
+    monkeypatch: pytest.MonkeyPatch, value: str, text: str | None
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        try:
+            if text is None:
+                with pytest.raises(ValueError, match=r"clock|fraction"):
+                    converter("timestamp")(value)
+            else:
+                assert converter("timestamp")(value) == text
+        finally:
+            patch.undo()
+            time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from dbt.adapters.lakemerge.held_times import HeldTimes
 from dbt.adapters.lakemerge.topic_options import OF_FILES, topic_rules
 from dbt.adapters.lakemerge.write_config import OptionReader
 
@@ -65,6 +66,7 @@ class IngestOptions:
         max_bad_fraction: the same as a share of the batch's records, 0 to 1.
         trigger: when the next batch begins: never (``once``), at once until all is read that had landed when the run
             began (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
+        times: the dates and times that the table's files hold; no option, but what the session tells.
     """
 
     landing: LandingRules
@@ -94,6 +96,7 @@ class IngestOptions:
     trigger: str = "once"
     trigger_interval: timedelta = _INTERVAL
     topics: TopicRules | None = None
+    times: HeldTimes = field(default_factory=HeldTimes)
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> IngestOptions:
@@ -115,6 +118,7 @@ class IngestOptions:
                 reread_changed=on_changed_file == "reread",
                 max_files=reader.count("max_files", 0, least=0),
                 max_bytes=reader.size("max_bytes", 0),
+                takes_empty=config.get("format") in (None, *TEXT_FORMATS) and not config.get("header"),
             ),
             topics=topic_rules(config, reader.choice("tombstones", "reject") == "reject", problems),
             format=reader.choice("format", "delimited"),
@@ -203,6 +207,11 @@ class IngestOptions:
     def is_typed_format(self) -> bool:
         """Whether files have types of their own, rather than lines of text."""
         return self.format not in TEXT_FORMATS
+
+    @property
+    def has_local_timestamps(self) -> bool:
+        """Whether a pattern of time stamps names no zone, so that theirs is the session's."""
+        return not re.search("[VzOXxZ]", re.sub("'[^']*'", "", self.timestamp_format))
 
     @property
     def field_pattern(self) -> str:

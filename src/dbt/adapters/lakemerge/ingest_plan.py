@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from lakemerge.ingest.topics import OffsetRange, Offsets
     from lakemerge.kernel.filesystem import FileEntry
 
+# A number in JSON whose variant is another one or has another notation: minus zero, one with an exponent, or with more
+# digits than a decimal has.
+_ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
+# What comes before a number in JSON, strings among it, as group 1, and the number as group 2.
+_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
+# Half of a character in JSON, which keeps a value from being a variant.
+_HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 # What Java's strings have in the place of bytes that are no UTF-8.
 _NO_TEXT = "\ufffd"
 
@@ -28,6 +35,7 @@ class RecordGroup:
         fields: the fields' names in the order of the record.
         named: whether the file itself names its fields.
         options: the model's.
+        columns: those of the table.
         typed: of files that have types of their own, how each column is taken from them.
         problems: what is wrong with all records of the group: code and text.
         has_marks: whether the view says which record its file ends in, without a line delimiter.
@@ -38,6 +46,7 @@ class RecordGroup:
     format: str
     fields: tuple[str, ...]
     options: IngestOptions
+    columns: tuple[RecordColumn, ...] = ()
     named: bool = False
     typed: Mapping[str, TypedField] = field(default_factory=dict)
     problems: tuple[tuple[str, str], ...] = ()
@@ -76,6 +85,56 @@ class RecordGroup:
             found = self.typed.get(column.name)
             return found.value if found else None
         return None if self.part_sql(column) is None else quote(f"__field_{column.name}")
+
+    def number_sql(self, column: RecordColumn) -> str:
+        """SQL of the numbers in a JSON field as they are written; null where their variants tell as much."""
+        if not column.type.has_numbers:
+            return "null"
+        known = self._distinct(column for column in self.columns if column.type.has_numbers)
+        if column.field not in known:
+            return f"cast(null as {column.type.numbers_sql})"
+        return f"__numbers.{quote(column.field)}"
+
+    @property
+    def numbers_type(self) -> str:
+        """The type of all such numbers of a record, by field; empty where no column holds any."""
+        known = self._distinct(column for column in self.columns if column.type.has_numbers)
+        members = [f"{quote(field)}:{column.type.numbers_sql}" for field, column in known.items()]
+        return f"struct<{','.join(members)}>" if members else ""
+
+    @property
+    def variants_type(self) -> str:
+        """The type of a JSON record's declared fields, each a value of any type."""
+        return f"struct<{','.join(f'{quote(field)}:variant' for field in self._distinct(self.columns))}>"
+
+    def variants_sql(self, found: str) -> str:
+        """SQL of a value of :attr:`variants_type` as a map by name."""
+        fields = self._distinct(self.columns)
+        return f"map({', '.join(f'{literal(field)}, {found}.{quote(field)}' for field in fields)})"
+
+    @staticmethod
+    def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:
+        """The columns that records have, by field. Of names that differ by case alone a struct can have one."""
+        fields: dict[str, RecordColumn] = {}
+        for column in columns:
+            if not column.constant and column.field.lower() not in map(str.lower, fields):
+                fields[column.field] = column
+        return fields
+
+    @property
+    def odd_number_pattern(self) -> str:
+        """A regular expression that finds a number whose variant does not tell how it is written."""
+        return _ODD_NUMBER
+
+    @property
+    def number_pattern(self) -> str:
+        """A regular expression that finds the numbers of a JSON text: what comes before each, and it, as groups."""
+        return _NUMBER
+
+    @property
+    def half_pattern(self) -> str:
+        """A regular expression that finds the escape of half of a character, which is no text."""
+        return _HALF
 
     @property
     def field_names_sql(self) -> str:

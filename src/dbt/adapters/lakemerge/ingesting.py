@@ -12,6 +12,7 @@ import tenacity
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest_batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
@@ -171,9 +172,15 @@ class IngestMethods(metaclass=AdapterMeta):
             DbtRuntimeError: a file was changed since it was read and the policy is ``fail``; a topic is not there, or
                 not what was read before.
         """
+        self._set_times(transaction, plan)
         if plan.options.topics:
             return self._choose_offsets(transaction, plan, plan.options.topics, batch)
         return self._choose_files(transaction, plan, batch)
+
+    def _set_times(self, transaction: NodeTransaction, plan: IngestPlan) -> None:
+        handle = self.handle
+        times = HeldTimes.of(handle.spark, handle.application.jvm.java, transaction.file_format)
+        plan.options = dataclasses.replace(plan.options, times=times)
 
     def _choose_offsets(
         self, transaction: NodeTransaction, plan: IngestPlan, rules: TopicRules, batch: IngestBatch
@@ -195,6 +202,10 @@ class IngestMethods(metaclass=AdapterMeta):
             plan.groups = source.open(plan.ranges) if plan.ranges else ()
             return arrivals
 
+    def _record_source(self, plan: IngestPlan) -> RecordSource:
+        application = self.handle.application
+        return RecordSource(self.handle.spark, application.filesystem, plan, application.jvm)
+
     def _topic_source(self, plan: IngestPlan, rules: TopicRules) -> TopicSource:
         return TopicSource(self.handle.spark, self.handle.application.jvm, plan, rules)
 
@@ -209,9 +220,7 @@ class IngestMethods(metaclass=AdapterMeta):
             plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
             positions = "_line" in plan.options.record_columns
             plan.groups = (
-                RecordSource(self.handle.spark, files, plan).open(plan.files, positions=positions)
-                if plan.files
-                else ()
+                self._record_source(plan).open(plan.files, positions=positions) if plan.files else ()
             )
             return arrivals
 
@@ -245,7 +254,7 @@ class IngestMethods(metaclass=AdapterMeta):
                 groups = self._topic_source(plan, plan.options.topics).open(ranges)
             else:
                 entries = [entry for entry in plan.files if entry.path in wanted]
-                source = RecordSource(self.handle.spark, self.handle.application.filesystem, plan)
+                source = self._record_source(plan)
                 groups = source.open(entries, positions=True)
             plan.groups = [self._marked(plan, group, bad_marks) for group in groups]
 
@@ -359,11 +368,12 @@ class IngestMethods(metaclass=AdapterMeta):
         Returns:
             How many are chosen.
         """
+        self._set_times(transaction, plan)
         with self.connections.exception_handler(where):
             frame = transaction.quarantined()
             chosen = frame.where(f"coalesce({where}, false)")
             frame.where(f"not coalesce({where}, false)").createOrReplaceTempView("lakemerge_unchosen")
-            source = RecordSource(self.handle.spark, self.handle.application.filesystem, plan)
+            source = self._record_source(plan)
             plan.groups = source.open_quarantined(chosen)
             return int(chosen.count())
 

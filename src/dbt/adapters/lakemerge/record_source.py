@@ -11,7 +11,6 @@ splits, the lines of the splits before are counted first, and only where somebod
 
 from __future__ import annotations
 
-import csv
 import datetime
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,13 +18,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.connectors import connector_missing
+from dbt.adapters.lakemerge.header_lines import Header, read_header
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.record_types import typed_field
 from dbt.adapters.lakemerge.table_schema import literal
 from dbt.adapters.lakemerge.unreadable_files import typed_read_errors, unreadable_file
 from py4j.protocol import Py4JJavaError
 
-from lakemerge.kernel import FileSystem
+from lakemerge.kernel import FileSystem, Jvm
 from lakemerge.kernel.filesystem import FileEntry
 
 if TYPE_CHECKING:
@@ -41,10 +41,11 @@ _MANY = 8
 class RecordSource:
     """Makes views of what a run reads."""
 
-    def __init__(self, spark: SparkSession, files: FileSystem, plan: IngestPlan) -> None:
+    def __init__(self, spark: SparkSession, files: FileSystem, plan: IngestPlan, jvm: Jvm) -> None:
         self._spark = spark
         self._files = files
         self._plan = plan
+        self._regex = jvm.java.java.util.regex
         self._options = plan.options
         self._now = datetime.datetime.now(datetime.timezone.utc).isoformat()
 
@@ -61,8 +62,8 @@ class RecordSource:
         if not self._options.is_typed_format:
             self._size_splits(entries)
             return [
-                self._lines(number, fields, group, positions)
-                for number, (fields, group) in enumerate(self._by_header(entries))
+                self._lines(number, header, group, positions)
+                for number, (header, group) in enumerate(self._by_header(entries))
             ]
         self._size_splits(entries, whole=positions)
         by_schema: dict[str, tuple[StructType, list[FileEntry]]] = {}
@@ -95,35 +96,21 @@ class RecordSource:
 
     # -- lines ---------------------------------------------------------------------------------
 
-    def _by_header(self, entries: Sequence[FileEntry]) -> Iterable[tuple[tuple[str, ...], list[FileEntry]]]:
+    def _by_header(self, entries: Sequence[FileEntry]) -> Iterable[tuple[Header, list[FileEntry]]]:
         """The files by the fields that their first lines name; all of them together where they name none."""
         if not self._options.header:
-            return [(self._plan.file_fields, list(entries))]
-        by_header: dict[tuple[str, ...], list[FileEntry]] = {}
+            return [(Header(self._plan.file_fields), list(entries))]
+        by_header: dict[Header, list[FileEntry]] = {}
         for entry, header in zip(entries, _each(entries, self._header), strict=True):
             by_header.setdefault(header, []).append(entry)
         return by_header.items()
 
-    def _header(self, entry: FileEntry) -> tuple[str, ...]:
-        options = self._options
-        line = self._files.first_line(entry.path, options.line_delimiter.encode())
-        text = line.decode(options.encoding, errors="replace").removeprefix("\ufeff").removesuffix("\r")
-        if len(options.field_delimiter) > 1:
-            names = text.split(options.field_delimiter)
-        else:
-            reader = csv.reader(
-                [text],
-                delimiter=options.field_delimiter,
-                quotechar=options.quote or None,
-                escapechar=options.escape or None,
-                quoting=csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE,
-            )
-            names = next(reader, [])
-        declared = {name.lower(): name for name in self._plan.file_fields}
-        return tuple(declared.get(name.strip().lower(), name.strip()) for name in names)
+    def _header(self, entry: FileEntry) -> Header:
+        line = self._files.first_line(entry.path, self._options.line_delimiter.encode())
+        return read_header(line, self._options, self._plan.file_fields, self._regex)
 
     def _lines(
-        self, number: int, fields: tuple[str, ...], entries: Sequence[FileEntry], positions: bool
+        self, number: int, header: Header, entries: Sequence[FileEntry], positions: bool
     ) -> RecordGroup:
         view = f"lakemerge_lines_{number}"
         marks = self._marks(entries, positions)
@@ -159,10 +146,11 @@ class RecordSource:
         return RecordGroup(
             view=view,
             format=self._options.format,
-            fields=fields,
+            fields=header.fields,
             options=self._options,
+            columns=self._plan.columns,
             named=self._options.header,
-            problems=self._named_problems(fields) if self._options.header else (),
+            problems=self._named_problems(header.fields, header.problem) if self._options.header else (),
             has_marks=bool(marks),
         )
 
@@ -222,13 +210,24 @@ class RecordSource:
 
         return {entry.path for entry, ended in zip(entries, _each(entries, ends), strict=True) if not ended}
 
-    def _named_problems(self, fields: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """What is wrong with the fields that a file names."""
+    def _named_problems(self, fields: Sequence[str], problem: str = "") -> tuple[tuple[str, str], ...]:
+        """What is wrong with the fields that a file names.
+
+        Args:
+            problem: why it names none, where that is known.
+        """
+        if not fields:
+            return (("bad_header", problem or "the file's first line names no fields"),)
         declared = self._plan.file_fields
         missing = [name for name in declared if name not in fields]
         extra = [name for name in fields if name not in declared]
+        if len(missing) == len(declared):
+            return (
+                ("bad_header", f"no column is among the fields that the file names: {', '.join(fields)}"),
+            )
         problems = []
-        if len(set(fields)) < len(fields):
+        twice = {name for name in fields if name in declared and fields.count(name) > 1}
+        if twice:
             problems.append(("duplicate_field", f"the file names {', '.join(fields)}"))
         if missing and self._options.missing_fields == "reject":
             problems.append(("missing_field", f"the file has no {', '.join(missing)}"))
@@ -278,6 +277,7 @@ class RecordSource:
             format=self._options.format,
             fields=fields,
             options=self._options,
+            columns=self._plan.columns,
             named=True,
             typed=typed,
             problems=(*self._named_problems(fields), *wrong),
@@ -300,7 +300,7 @@ class RecordSource:
         groups = []
         for number, header in enumerate(headers):
             view = f"lakemerge_lines_{number}"
-            fields = tuple(header) if header else self._plan.file_fields
+            fields = self._plan.file_fields if header is None else tuple(header)
             same = f"fields <=> {_array_sql(header)}" if named else "true"
             frame.where(same).selectExpr(
                 "if(record_bytes is null, record, cast(record_bytes as string)) as __raw",
@@ -318,8 +318,9 @@ class RecordSource:
                     format=format_,
                     fields=fields,
                     options=self._options,
-                    named=bool(header),
-                    problems=self._named_problems(fields) if header else (),
+                    columns=self._plan.columns,
+                    named=header is not None,
+                    problems=() if header is None else self._named_problems(fields),
                     has_marks=format_ in ("delimited", "regex"),
                     has_nulls=self._options.topics is not None,
                 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.table_schema import literal, quote, stores_losslessly
+from dbt.adapters.lakemerge.table_schema import comparable, literal, quote, stores_losslessly
 from dbt.adapters.lakemerge.write_config import COMMIT_COLUMN
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
@@ -39,7 +39,7 @@ _OWN = frozenset(
     f"__{name}"
     for name in (
         *("raw", "row", "file", "file_modified", "line", "batch", "ingested_at", "replays", "unterminated"),
-        *("tokens", "plain", "well_formed", "objects", "fields", "ok", "bad_file", "bad_mark"),
+        *("tokens", "plain", "well_formed", "objects", "fields", "numbers", "ok", "bad_file", "bad_mark"),
     )
 )
 
@@ -68,9 +68,31 @@ class ValueType:
     @property
     def depth(self) -> int:
         """How deep it is nested: 0 for simple types."""
-        children = [child for child in (self.element, self.key) if child]
-        children += [member for _, member in self.members]
-        return 1 + max(child.depth for child in children) if children else 0
+        return 1 + max(part.depth for part in self._parts) if self._parts else 0
+
+    @property
+    def _parts(self) -> list[ValueType]:
+        found = [part for part in (self.element, self.key) if part]
+        return found + [member for _, member in self.members]
+
+    @property
+    def has_times(self) -> bool:
+        """Whether dates or time stamps are in it."""
+        return self.kind in ("date", "timestamp") or any(part.has_times for part in self._parts)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether numbers are in it that may have a fraction."""
+        return self.kind in ("decimal", "float") or any(part.has_numbers for part in self._parts)
+
+    @property
+    def numbers_sql(self) -> str:
+        """The type with texts in the place of these numbers, and without members that have none."""
+        if self.element is not None:
+            inner = self.element.numbers_sql
+            return f"map<string,{inner}>" if self.kind == "map" else f"array<{inner}>"
+        members = [f"{quote(name)}:{part.numbers_sql}" for name, part in self.members if part.has_numbers]
+        return f"struct<{','.join(members)}>" if self.members else "string"
 
     @property
     def member_names(self) -> str:
@@ -245,7 +267,10 @@ def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
     if _is_text(target) != _is_text(source):
         return None
     if stores_losslessly(source, target):
-        return TypedField(name, f"cast({name} as {column.type.sql})", "true")
+        value = f"cast({name} as {column.type.sql})"
+        # a time without a zone, or midnight of a date, may be one that the session's zone does not have
+        same = f"{comparable(f'cast({value} as {source.simpleString()})', source)} <=> {comparable(name, source)}"
+        return TypedField(name, value, same if column.type.has_times else "true")
     simple = isinstance(source, spark_types.AtomicType) and isinstance(target, spark_types.AtomicType)
     numbers = isinstance(source, spark_types.NumericType) and isinstance(target, spark_types.NumericType)
     if not (simple and numbers):

@@ -174,7 +174,7 @@ class TopicSource:
         self._spark.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
         plan.tasks = max(1, min(len(ranges), self._spark.sparkContext.defaultParallelism))
         options = plan.options
-        return [RecordGroup(view, options.format, plan.file_fields, options, has_nulls=True)]
+        return [RecordGroup(view, options.format, plan.file_fields, options, plan.columns, has_nulls=True)]
 
 
 def _json(by_topic: Mapping[str, list[OffsetRange]], value: Callable[[list[OffsetRange]], object]) -> str:
