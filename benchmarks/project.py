@@ -65,7 +65,7 @@ class BenchProject:
 
     def start(self) -> None:
         """Start Spark, and make the schema that feeds lie in."""
-        self.dbt("debug")
+        self.dbt("show", "--inline", "select 1 as one")
         self.spark.sql("create database if not exists bench")
 
     @property
