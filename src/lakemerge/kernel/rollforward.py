@@ -205,9 +205,8 @@ class RollForward:
                 return
             if state.claim is None or self._clock.monotonic() > deadline:
                 break
-            self._clock.sleep(
-                0.1
-            )  # its swap may come before the repair or after it: wait until it is settled
+            # its swap may come before the repair or after it: wait until it is settled
+            self._clock.sleep(0.1)
         touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
         self.repair(state, touched, restore=removed)
         self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
