@@ -93,11 +93,11 @@ MUTANTS = {
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.committer",
-        "        advanced = self._kernel.versions.advance(commit.table, state.version_value, parameters, change)\n"
-        "        if not advanced and not self._in_history(commit):\n",
+        "        advanced = self._tables.versions.advance(table.table, part.expected, parameters, change)\n"
+        "        if not advanced and not self._in_history(table):\n",
         "        try:\n"
-        "            row = with_parameters(change(self._metastore.get_table(commit.table)), parameters)\n"
-        "            self._metastore.alter_table(commit.table, row, expected=(VERSION, state.version_value))\n"
+        "            row = with_parameters(change(self._metastore.get_table(table.table)), parameters)\n"
+        "            self._metastore.alter_table(table.table, row, expected=(VERSION, part.expected))\n"
         "        except (ReplyLost, Refused):\n",
     ),
     "abort-in-doubt": Mutant(
@@ -152,8 +152,8 @@ MUTANTS = {
     "base-manifest": Mutant(
         "a commit writes the state of the version that it began on, not of the newest",
         "kernel.table_commit",
-        "            partitions=state_after(parent, written, removed),\n",
-        "            partitions=state_after(self.base or parent, written, removed),\n",
+        "        draft = Draft(parent, self.base, present)\n",
+        "        draft = Draft(self.base or parent, self.base, present)\n",
     ),
 }
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from lakemerge.consumer.items import Item, Position, Sight
 from lakemerge.errors import ConsumerExpired, CorruptTable, UnsupportedTable
 from lakemerge.kernel import Kernel, Manifest, TableName
-from lakemerge.kernel.compaction import OPERATION as COMPACTION
 from lakemerge.kernel.definition import file_format_of
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
@@ -106,7 +105,7 @@ class _Follower:
 
     def follow(self, manifest: Manifest) -> None:
         """Take in one commit."""
-        if manifest.operation == COMPACTION:
+        if manifest.only_moves_rows:
             self._moved(manifest)
             return
         for name in manifest.touched:

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Iterable
 
 from lakemerge.errors import UnsupportedTable
-from lakemerge.kernel.compaction import OPERATION as COMPACTION
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable
@@ -14,8 +13,6 @@ from lakemerge.kernel.names import TableName
 from lakemerge.kernel.operations import ALTERATION, lineage
 from lakemerge.kernel.state import TableState, look_at
 
-# Commits that bring no row, take none away and change none.
-_KEEPS_ROWS = (COMPACTION, ALTERATION)
 # Commits that record what others did, some time after they did it.
 _TAKES_IN = ("adopt", "foreign")
 _DDL_TIME = "transient_lastDdlTime"
@@ -43,7 +40,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
     if sight is None or sight.state is None or sight.manifest is None:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
     commit = next(
-        (manifest for manifest in lineage(kernel, sight.state) if manifest.operation not in _KEEPS_ROWS),
+        (manifest for manifest in lineage(kernel, sight.state) if not _keeps_rows(manifest)),
         sight.manifest,
     )
     # a commit that keeps the rows may have written them to newer files
@@ -51,6 +48,11 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
     committed = datetime.datetime.fromisoformat(commit.committed_at)
     return max(committed, _newest(kernel, _changed(kernel, sight.state, sight.manifest)) or committed)
+
+
+def _keeps_rows(manifest: Manifest) -> bool:
+    """Whether a commit brings no row, takes none away and changes none but by its columns."""
+    return manifest.only_moves_rows or manifest.operation == ALTERATION
 
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:

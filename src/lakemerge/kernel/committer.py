@@ -1,10 +1,17 @@
-"""Deciding a commit: the manifest, and the claim by compare-and-swap; what comes after it is rolling forward."""
+"""Commits, from their updates to settled versions: each table is prepared, the claim decides, the swap settles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from lakemerge.errors import LakemergeError
+from lakemerge.errors import (
+    CommitUnfinished,
+    InvalidTransactionState,
+    LakemergeError,
+    MetastoreError,
+    StorageError,
+)
+from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.definition import (
     ROOT,
     TABLE_ID,
@@ -19,137 +26,224 @@ from lakemerge.kernel.definition import (
 )
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.state import TableState, look_at, read_manifest
 from lakemerge.kernel.system import timestamp
 from lakemerge.kernel.table_commit import TableCommit
-from lakemerge.kernel.versions import lost_race
+from lakemerge.kernel.tables import Tables
+from lakemerge.kernel.updates import WritePartitions
+from lakemerge.kernel.versions import LostRace, lost_race
 
-if TYPE_CHECKING:
-    from lakemerge.kernel.kernel import Kernel
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table's part of one attempt.
+
+    Attributes:
+        expected: the version parameter's value that the claim hangs on; empty when it makes the table.
+        parent: of the version that it follows; ``None`` when it makes the table.
+        manifest: of the version that it makes, which is written.
+    """
+
+    table: TableCommit
+    expected: str
+    parent: Manifest | None
+    manifest: Manifest
 
 
 class Committer:
-    """Decides commits: each call is one attempt, which another writer may win (:class:`LostRace`)."""
+    """Brings commits about."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._files = kernel.files
-        self._metastore = kernel.metastore
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._files = tables.files
+        self._metastore = tables.metastore
 
-    def claim(self, commit: TableCommit) -> Manifest:
-        """Claim the next version; for an unpartitioned table this publishes it."""
-        state, parent = self._kernel.settled(commit.table)
-        commit.check_follows(self._files, state, parent)
-        if commit.reads.has_partitions:
-            wanted = None if commit.reads.everything else commit.reads.partitions
-            commit.check_found(self._kernel.foreign.inspect(state, parent, wanted).present)
+    def decide(self, commit: Commit) -> None:
+        """Make a commit stand, on whatever versions are the newest; from then on it cannot be undone.
+
+        Raises:
+            CommitConflict: what it hangs on has changed since; nothing was published.
+            ClaimHeld: other writers did not finish in time, or were first each time; nothing was published.
+            MetastoreError: the metastore went silent; whether it stands may then be in doubt.
+        """
+        _require_one_table(commit)
+        commit.manifests = retried(
+            self._tables.clock,
+            self._tables.host,
+            lambda: self._attempt(commit),
+            LostRace,
+            first=0.01,
+            longest=0.5,
+            seconds=self._tables.settings.claim_timeout,
+        )
+
+    def settle(self, commit: Commit) -> None:
+        """Roll what stands forward, until readers see it; every step of it may be done again.
+
+        Raises:
+            CommitUnfinished: the commit stands, but could not be finished.
+        """
+        for table, manifest in zip(commit.tables, commit.manifests, strict=True):
+            try:
+                retried(
+                    self._tables.clock,
+                    self._tables.host,
+                    lambda table=table, manifest=manifest: self._tables.roll_forward.run(  # type: ignore[misc]
+                        table.table, table.layout, manifest
+                    ),
+                    StorageError,
+                    MetastoreError,
+                    first=0.1,
+                    longest=2,
+                    attempts=4,
+                )
+            except LakemergeError as error:
+                raise CommitUnfinished(
+                    expected=f"to finish version {manifest.version} of {table.table}, which is claimed and stands",
+                    found=error.found,
+                    action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
+                ) from error
+
+    def _attempt(self, commit: Commit) -> list[Manifest]:
+        """Try once, which another writer may win (:class:`LostRace`)."""
+        prepared = [self._prepare(table) for table in commit.tables]
+        for part in prepared:
+            if part.parent is None:
+                self._create(commit, part)
+            else:
+                self._claim(commit, part)
+        return [part.manifest for part in prepared]
+
+    # -- preparing -----------------------------------------------------------------------------
+
+    def _prepare(self, commit: TableCommit) -> Prepared:
+        """Check what a table's part hangs on, and write its manifest. Nothing of it shows."""
+        state, parent = (None, None) if commit.base is None else self._tables.settled(commit.table)
+        if state is not None and parent is not None:
+            commit.check_follows(self._files, state, parent)
+            if commit.reads.has_partitions:
+                wanted = None if commit.reads.everything else commit.reads.partitions
+                commit.check_found(self._tables.foreign.inspect(state, parent, wanted).present)
         for check in commit.requirements:
             check(parent)
-        manifest = self._write_manifest(commit, state, parent)
-        rebuilt = makes_row_anew(parent, manifest)
-        whole = not commit.keys and not rebuilt
-        value = str(manifest.version) if whole else f"{manifest.version}:{commit.txn}"
-        # the settled transaction's id moves with the version, so a claim leaves it alone
-        parameters = {VERSION: value, **({TRANSACTION: commit.txn} if whole else {})}
-
-        def change(table: HiveTable) -> HiveTable:
-            table = with_parameters(table, commit.parameters)
-            if rebuilt:
-                return table
-            if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
-                table = without_spark_schema(stored_as(table, manifest.columns, manifest.file_format))
-            if whole:
-                table = moved(table, commit.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
-            return _with_statistics(table, manifest)
-
-        if whole:
-            self._metastore.delete_table_column_statistics(commit.table)
-        commit.in_doubt = True
-        advanced = self._kernel.versions.advance(commit.table, state.version_value, parameters, change)
-        if not advanced and not self._in_history(commit):
-            commit.in_doubt = False
-            raise lost_race(commit.table)
-        return manifest
-
-    def create(self, commit: TableCommit) -> Manifest:
-        """Make the table; an unpartitioned one is complete with it."""
-        assert commit.definition is not None
-        for check in commit.requirements:
-            check(None)
-        manifest = self._write_manifest(commit, None, None)
-        location = commit.layout.root
-        if not commit.keys:
-            location = commit.layout.absolute(manifest.partitions[WHOLE_TABLE].location)
-        else:
-            self._files.make_directory(location)
-        value = "1" if not commit.keys else f"1:{commit.txn}"
-        own = {
-            VERSION: value,
-            TRANSACTION: commit.txn,
-            TABLE_ID: manifest.table_id,
-            ROOT: commit.layout.root,
-        }
-        table = new_table(commit.definition, commit.layout.root, location)
-        table = _with_statistics(with_parameters(table, {**commit.parameters, **own}), manifest)
-        commit.in_doubt = True
-        try:
-            self._metastore.create_table(table)
-        except (ReplyLost, Refused) as error:
-            self._resolve_creation(commit, error)
-        return manifest
-
-    def _resolve_creation(self, commit: TableCommit, error: LakemergeError) -> None:
-        """Whether a creation that ended in an error has happened all the same."""
-        table = self._metastore.get_table(commit.table)
-        if table is not None and table.parameters.get(TABLE_ID) == commit.table_id:
-            return
-        if isinstance(error, ReplyLost) and table is None:
-            raise lost_race(commit.table) from error
-        commit.in_doubt = False
-        if table is not None:
-            raise commit.conflict("that another writer made the table meanwhile") from error
-        raise error
+        expected = state.version_value if state is not None else ""
+        return Prepared(commit, expected, parent, self._write_manifest(commit, state, parent))
 
     def _write_manifest(
         self, commit: TableCommit, state: TableState | None, parent: Manifest | None
     ) -> Manifest:
-        present: set[str] = set()
+        present: list[str] = []
         if commit.replaces_all and state is not None and state.table.partitioned:
-            present = set(self._metastore.partition_names(commit.table))
-        if not commit.keys and (parent is None or commit.replaces_all) and WHOLE_TABLE not in commit.written:
-            empty = self._kernel.foreign.examine(commit.layout, commit.layout.data_of(commit.txn))
-            commit.written[WHOLE_TABLE] = empty
+            present = self._metastore.partition_names(commit.table)
+        if not commit.keys and (parent is None or commit.replaces_all) and not commit.writes_whole_table:
+            empty = self._tables.foreign.examine(commit.layout, commit.layout.data_of(commit.txn))
+            commit.updates.append(WritePartitions({WHOLE_TABLE: empty}))
         manifest = commit.manifest_after(
             parent,
             present,
-            committed_at=timestamp(self._kernel.clock),
-            writer=self._kernel.writer,
-            lease_seconds=self._kernel.settings.lease_seconds,
+            committed_at=timestamp(self._tables.clock),
+            writer=self._tables.writer,
+            lease_seconds=self._tables.settings.lease_seconds,
         )
         self._files.write_text(commit.layout.manifest_of(commit.txn), manifest.to_json())
-        self._kernel.step("manifest written")
+        self._tables.step("manifest written")
         return manifest
 
-    def _in_history(self, commit: TableCommit) -> bool:
-        """Whether a commit is there although its claim seemed lost: a rescuer may have settled it."""
-        sight = look_at(self._metastore, self._files, commit.table)
+    # -- deciding ------------------------------------------------------------------------------
+
+    def _claim(self, commit: Commit, part: Prepared) -> None:
+        """Claim the next version; for an unpartitioned table this publishes it."""
+        table, manifest, parent = part.table, part.manifest, part.parent
+        assert parent is not None
+        rebuilt = makes_row_anew(parent, manifest)
+        whole = not table.keys and not rebuilt
+        value = str(manifest.version) if whole else f"{manifest.version}:{commit.txn}"
+        # the settled transaction's id moves with the version, so a claim leaves it alone
+        parameters = {VERSION: value, **({TRANSACTION: commit.txn} if whole else {})}
+
+        def change(row: HiveTable) -> HiveTable:
+            row = with_parameters(row, table.parameters)
+            if rebuilt:
+                return row
+            if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
+                row = without_spark_schema(stored_as(row, manifest.columns, manifest.file_format))
+            if whole:
+                row = moved(row, table.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
+            return _with_statistics(row, manifest)
+
+        if whole:
+            self._metastore.delete_table_column_statistics(table.table)
+        commit.in_doubt = True
+        advanced = self._tables.versions.advance(table.table, part.expected, parameters, change)
+        if not advanced and not self._in_history(table):
+            commit.in_doubt = False
+            raise lost_race(table.table)
+
+    def _create(self, commit: Commit, part: Prepared) -> None:
+        """Make the table; an unpartitioned one is complete with it."""
+        table, manifest = part.table, part.manifest
+        assert table.definition is not None
+        location = table.layout.root
+        if not table.keys:
+            location = table.layout.absolute(manifest.partitions[WHOLE_TABLE].location)
+        else:
+            self._files.make_directory(location)
+        own = {
+            VERSION: f"1:{commit.txn}" if table.keys else "1",
+            TRANSACTION: commit.txn,
+            TABLE_ID: manifest.table_id,
+            ROOT: table.layout.root,
+        }
+        row = new_table(table.definition, table.layout.root, location)
+        row = _with_statistics(with_parameters(row, {**table.parameters, **own}), manifest)
+        commit.in_doubt = True
+        try:
+            self._metastore.create_table(row)
+        except (ReplyLost, Refused) as error:
+            self._resolve_creation(commit, table, error)
+
+    def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
+        """Whether a creation that ended in an error has happened all the same."""
+        row = self._metastore.get_table(table.table)
+        if row is not None and row.parameters.get(TABLE_ID) == table.table_id:
+            return
+        if isinstance(error, ReplyLost) and row is None:
+            raise lost_race(table.table) from error
+        commit.in_doubt = False
+        if row is not None:
+            raise table.conflict("that another writer made the table meanwhile") from error
+        raise error
+
+    def _in_history(self, table: TableCommit) -> bool:
+        """Whether a version is there although its claim seemed lost: a rescuer may have settled it."""
+        sight = look_at(self._metastore, self._files, table.table)
         state = sight.state if sight else None
-        if state is None or commit.base is None or state.table_id != commit.base.table_id:
+        if state is None or table.base is None or state.table_id != table.base.table_id:
             return False
         txn: str | None = state.claim or state.txn
-        while txn and txn != commit.base.txn:
-            if txn == commit.txn:
+        while txn and txn != table.base.txn:
+            if txn == table.txn:
                 return True
             txn = read_manifest(self._files, state.layout, txn).parent
         return False
 
 
-def _with_statistics(table: HiveTable, manifest: Manifest) -> HiveTable:
+def _with_statistics(row: HiveTable, manifest: Manifest) -> HiveTable:
     return with_statistics(
-        table,
+        row,
         files=manifest.total_files,
         size=manifest.total_bytes,
         rows=manifest.properties.get("rows"),
         with_spark=True,
     )
+
+
+def _require_one_table(commit: Commit) -> None:
+    if len(commit.tables) != 1:
+        raise InvalidTransactionState(
+            expected="a commit of one table",
+            found=f"one of {len(commit.tables)}: {', '.join(str(table.table) for table in commit.tables)}",
+            action="Commit each table by itself.",
+        )

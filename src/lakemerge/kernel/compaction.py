@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lakemerge.kernel.manifest import Manifest
 
-#: The operation of a commit that only moves rows; whoever wants to know what is new skips it.
+#: The operation of a commit that merges them, for people.
 OPERATION = "compact"
 
 # Partitions that differ less than by this factor in size are of one tier.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from lakemerge.errors import ForeignWrite, UnsupportedTable
 from lakemerge.kernel.definition import (
@@ -23,13 +22,12 @@ from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import partition_name
 from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.settings import Policy
 from lakemerge.kernel.state import TableState, read_manifest
 from lakemerge.kernel.system import new_transaction_id, timestamp
 from lakemerge.kernel.versions import Versions
 
 _LOG = logging.getLogger("lakemerge")
-
-Policy = Literal["adopt", "fail"]
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ class Manifest:
         partitions: the whole state, by partition name (``d=1/c=a%2Fb``; the empty name if unpartitioned).
         written: names of the partitions whose location this commit changed.
         removed: names of the partitions that this commit dropped.
+        rewritten: those of the written and removed ones whose rows are as before, and only lie elsewhere.
         metrics: counts for people, such as ``inserted``.
         properties: what later commits need to know, such as the highest sequence.
         sidecars: folders of side data by kind, relative to the root, such as ``ledger``.
@@ -72,6 +73,7 @@ class Manifest:
     written: tuple[str, ...]
     removed: tuple[str, ...]
     committed_at: str
+    rewritten: tuple[str, ...] = ()
     metrics: Mapping[str, int] = field(default_factory=dict)
     properties: Mapping[str, Any] = field(default_factory=dict)
     sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -110,7 +112,9 @@ class Manifest:
             body["columns"] = tuple(HiveColumn(**column) for column in body["columns"])
             body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
             body["partitions"] = {name: PartitionState(**state) for name, state in body["partitions"].items()}
-            for name in ("written", "removed", "reader_features", "writer_features"):
+            if "rewritten" not in body and body["operation"] == "compact":
+                body["rewritten"] = [*body["written"], *body["removed"]]  # before manifests told so
+            for name in ("written", "removed", "rewritten", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
             body["side_data_touched"] = {
@@ -131,8 +135,13 @@ class Manifest:
 
     @property
     def touched(self) -> frozenset[str]:
-        """The partitions whose rows may differ from the version before."""
+        """The partitions that are not where they were in the version before."""
         return frozenset(self.written) | frozenset(self.removed)
+
+    @property
+    def only_moves_rows(self) -> bool:
+        """Whether the table's rows are those of the version before, in other files."""
+        return bool(self.touched) and self.touched <= frozenset(self.rewritten)
 
     def same_shape(self, other: Manifest) -> bool:
         """Whether columns, partition columns and format are the same; comments do not matter."""

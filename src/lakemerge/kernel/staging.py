@@ -6,7 +6,7 @@ partition. That version is known at the claim only, so its rows are staged with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lakemerge.kernel.definition import same_keys
 from lakemerge.kernel.filesystem import FileSystem
@@ -42,14 +42,6 @@ def partitions_of_version(
         f"{name.removesuffix(mine)}{commit_column}={version}" if name.endswith(mine) else name: state
         for name, state in staged.items()
     }
-
-
-def state_after(
-    parent: Manifest | None, written: Mapping[str, PartitionState], removed: Collection[str]
-) -> dict[str, PartitionState]:
-    """The partitions of a table after a commit on top of ``parent``."""
-    kept = parent.partitions.items() if parent else ()
-    return {name: state for name, state in kept if name not in removed} | dict(written)
 
 
 def only_adds(manifest: Manifest, parent: Manifest, commit_column: str) -> bool:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from lakemerge.errors import CommitConflict, CorruptTable
-from lakemerge.kernel.definition import TableDefinition
+from lakemerge.kernel.definition import COMMIT_COLUMN, TableDefinition
+from lakemerge.kernel.draft import Draft, SideDataReplaced
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.properties import replaced_meanwhile, united_properties, united_sidecars
+from lakemerge.kernel.properties import united_properties
 from lakemerge.kernel.reads import Reads
-from lakemerge.kernel.staging import partitions_of_version, state_after
 from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.updates import ReplaceAll, SetParameters, SetSchema, Update, WritePartitions, in_order
 
 #: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
 Requirement = Callable[["Manifest | None"], None]
@@ -24,24 +25,19 @@ Requirement = Callable[["Manifest | None"], None]
 
 @dataclass
 class TableCommit:
-    """A commit of one table, before it is decided.
+    """A commit of one table, before it is decided: what it read, what must still hold, and what it changes.
 
     Attributes:
+        txn: of the commit, which may have other tables.
         table_id: of the table that it makes, if it makes one.
         base: the manifest of the version that the work was done on; ``None`` when it makes the table.
         definition: of the table that it makes.
-        keys: the partition columns.
-        commit_column: of a table of the append kind, the last partition column; else empty.
+        had_commit_column: of a table of the append kind, its last partition column before this commit; else empty.
         reads: what the work hangs on.
         requirements: what must hold besides; each raises where it does not.
-        written, removed: partitions.
-        replaces_all: whether nothing of the version before stays.
-        side_data: folders by kind, and what they are to those that there are.
-        side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
-        parameters: table parameters to set.
+        updates: what it changes.
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
-        in_doubt: whether a claim was sent whose outcome is not known.
     """
 
     table: TableName
@@ -51,21 +47,54 @@ class TableCommit:
     layout: Layout
     base: Manifest | None
     definition: TableDefinition | None
-    columns: tuple[HiveColumn, ...]
-    keys: tuple[HiveColumn, ...]
-    file_format: str
-    commit_column: str
+    had_commit_column: str
     reads: Reads = field(default_factory=Reads)
     requirements: list[Requirement] = field(default_factory=list)
-    written: dict[str, PartitionState] = field(default_factory=dict)
-    removed: set[str] = field(default_factory=set)
-    replaces_all: bool = False
-    side_data: dict[str, tuple[list[str], Literal["add", "set", "fold"]]] = field(default_factory=dict)
-    side_data_touched: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
-    parameters: dict[str, str] = field(default_factory=dict)
+    updates: list[Update] = field(default_factory=list)
     metrics: dict[str, int] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
-    in_doubt: bool = False
+
+    # -- what the updates make of it -----------------------------------------------------------
+
+    @property
+    def schema(self) -> SetSchema:
+        """The schema that the table will have."""
+        for update in reversed(self.updates):
+            if isinstance(update, SetSchema):
+                return update
+        shape = self.base or self.definition
+        assert shape is not None, "a commit follows on a version, or makes a table"
+        return SetSchema(shape.columns, shape.partition_columns, shape.file_format, self.had_commit_column)
+
+    @property
+    def keys(self) -> tuple[HiveColumn, ...]:
+        """The partition columns."""
+        return self.schema.partition_columns
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether nothing of the version before stays."""
+        return any(isinstance(update, ReplaceAll) for update in self.updates)
+
+    @property
+    def writes_whole_table(self) -> bool:
+        """Whether it gives an unpartitioned table its content."""
+        return any(
+            isinstance(update, WritePartitions) and WHOLE_TABLE in update.states for update in self.updates
+        )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters that it sets in the metastore's row."""
+        found: dict[str, str] = {}
+        if self.schema.commit_column != self.had_commit_column:
+            found[COMMIT_COLUMN] = self.schema.commit_column
+        for update in self.updates:
+            if isinstance(update, SetParameters):
+                found.update(update.parameters)
+        return found
+
+    # -- whether it may be ---------------------------------------------------------------------
 
     def check_follows(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
         """Make sure that it may follow on the newest version, by what other commits have done since its base.
@@ -116,10 +145,12 @@ class TableCommit:
             action="The work has to be redone on the newer version.",
         )
 
+    # -- the version that it makes -------------------------------------------------------------
+
     def manifest_after(
         self,
         parent: Manifest | None,
-        present: set[str],
+        present: Iterable[str],
         *,
         committed_at: str,
         writer: Mapping[str, str],
@@ -134,38 +165,38 @@ class TableCommit:
             CommitConflict: another commit has changed side data that this one replaces.
         """
         version = parent.version + 1 if parent else 1
-        written = partitions_of_version(self.written, self.commit_column, version)
-        removed = set(self.removed) | present
-        if self.replaces_all and parent is not None:
-            removed |= set(parent.partitions)
-        removed -= set(written)
-        kept = None if self.replaces_all else parent
-        replaced_whole = kept is not None and not self.keys and WHOLE_TABLE in written
+        schema = self.schema
+        draft = self._draft(parent, present, version)
+        replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written
         return Manifest(
             txn=self.txn,
             version=version,
             parent=parent.txn if parent else None,
             table_id=parent.table_id if parent else self.table_id,
             operation=self.operation,
-            columns=self.columns,
-            partition_columns=self.keys,
-            file_format=self.file_format,
-            partitions=state_after(parent, written, removed),
-            written=tuple(sorted(written)),
-            removed=tuple(sorted(removed - {WHOLE_TABLE})),
+            columns=schema.columns,
+            partition_columns=schema.partition_columns,
+            file_format=schema.file_format,
+            partitions=draft.partitions,
+            written=tuple(sorted(draft.written)),
+            removed=tuple(sorted(draft.removed - {WHOLE_TABLE})),
+            rewritten=tuple(sorted(draft.rewritten)),
             committed_at=committed_at,
             metrics=dict(self.metrics),
-            properties=united_properties(self.properties, self.base, None if replaced_whole else kept),
-            sidecars=self._side_data_after(kept),
-            side_data_touched={**self._forgotten_side_data(parent), **self.side_data_touched},
+            properties=united_properties(self.properties, self.base, None if replaced_whole else draft.kept),
+            sidecars=draft.sidecars,
+            side_data_touched=draft.side_data_touched,
             writer=writer,
             lease_seconds=lease_seconds,
         )
 
-    def _forgotten_side_data(self, parent: Manifest | None) -> dict[str, None]:
-        return dict.fromkeys(parent.sidecars) if parent and self.replaces_all else {}
-
-    def _side_data_after(self, kept: Manifest | None) -> dict[str, tuple[str, ...]]:
-        if replaced := replaced_meanwhile(self.side_data, self.base, kept):
-            raise self.conflict(f"that another commit replaced {replaced} meanwhile")
-        return united_sidecars(self.side_data, self.base, kept)
+    def _draft(self, parent: Manifest | None, present: Iterable[str], version: int) -> Draft:
+        draft = Draft(parent, self.base, present)
+        for update in in_order(self.updates):
+            if isinstance(update, WritePartitions):
+                update = update.in_version(self.schema.commit_column, version)
+            try:
+                update.apply(draft)
+            except SideDataReplaced as replaced:
+                raise self.conflict(f"that another commit replaced {replaced} meanwhile") from None
+        return draft

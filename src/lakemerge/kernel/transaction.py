@@ -4,71 +4,73 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lakemerge.errors import (
-    CommitUnfinished,
-    InvalidTransactionState,
-    LakemergeError,
-    MetastoreError,
-    StorageError,
-)
+from lakemerge.errors import InvalidTransactionState, StorageError
+from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.committer import Committer
-from lakemerge.kernel.definition import (
-    COMMIT_COLUMN,
-    TableDefinition,
-)
+from lakemerge.kernel.definition import TableDefinition
+from lakemerge.kernel.draft import SideDataMode
 from lakemerge.kernel.layout import SIDECARS, Layout
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.retries import retried
 from lakemerge.kernel.staging import staged_partitions
 from lakemerge.kernel.state import TableState
 from lakemerge.kernel.system import new_transaction_id
 from lakemerge.kernel.table_commit import TableCommit
-from lakemerge.kernel.versions import LostRace
-
-if TYPE_CHECKING:
-    from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.tables import Tables
+from lakemerge.kernel.updates import (
+    ChangeSideData,
+    RemovePartitions,
+    ReplaceAll,
+    SetParameters,
+    SetSchema,
+    WritePartitions,
+)
 
 _LOG = logging.getLogger("lakemerge")
 
 
 class Transaction:
-    """Stage, claim, swap, settle. Made by :meth:`Kernel.begin` and :meth:`Kernel.create`; not for two threads."""
+    """Builds the commit of one table: reads, stages, and hands it over to be decided.
+
+    Made by :meth:`Kernel.begin` and :meth:`Kernel.create`; not for two threads.
+    """
 
     def __init__(
         self,
-        kernel: Kernel,
+        tables: Tables,
         name: TableName,
         operation: str,
         state: TableState | None,
         base: Manifest | None,
         definition: TableDefinition | None,
+        *,
+        data_change: bool = True,
     ) -> None:
-        self.txn = new_transaction_id(kernel.clock, kernel.host)
+        self.txn = new_transaction_id(tables.clock, tables.host)
         self.name = name
         self.operation = operation
         self.state = "open"
-        self._kernel = kernel
+        self._tables = tables
         self._table = state
+        self._data_change = data_change
         self._beating = False
-        shape = base or definition
-        assert shape is not None, "a transaction builds on a version, or makes a table"
-        self.layout = state.layout if state else Layout(_root(kernel, definition))
+        self.layout = state.layout if state else Layout(_root(tables, definition))
         self._commit = TableCommit(
             table=name,
             txn=self.txn,
-            table_id=kernel.host.token(),
+            table_id=tables.host.token(),
             operation=operation,
             layout=self.layout,
             base=base,
             definition=definition,
-            columns=shape.columns,
-            keys=shape.partition_columns,
-            file_format=shape.file_format,
-            commit_column=state.commit_column if state else definition.commit_column if definition else "",
+            had_commit_column=state.commit_column
+            if state
+            else definition.commit_column
+            if definition
+            else "",
             properties=dict(base.properties) if base else {},
         )
 
@@ -99,7 +101,7 @@ class Transaction:
     @property
     def commit_column(self) -> str:
         """Of a table of the append kind, the last partition column; else empty."""
-        return self._commit.commit_column
+        return self._commit.schema.commit_column
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -117,14 +119,12 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, _ = self._kernel.take_in_foreign(self.name, wanted)
+        state, _ = self._tables.take_in_foreign(self.name, wanted)
         if state.txn != self.base.txn:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
-            self._table, self._commit.base = state, self._kernel.manifest(state)
+            self._table, self._commit.base = state, self._tables.manifest(state)
             self.properties = dict(self.base.properties)
-            self._commit.columns, self._commit.keys = self.base.columns, self.base.partition_columns
-            self._commit.file_format = self.base.file_format
         self._commit.reads.add_partitions(self.base, wanted)
 
     def read_side_data(self, kind: str, names: Iterable[str] | None = None) -> None:
@@ -164,7 +164,7 @@ class Transaction:
 
     def _beat(self) -> None:
         if not self._beating:
-            self._kernel.heartbeats.start(self.layout, self.txn)
+            self._tables.heartbeats.start(self.layout, self.txn)
             self._beating = True
 
     def add_staged(self) -> list[str]:
@@ -175,21 +175,21 @@ class Transaction:
         self._require_open()
         directory = self.layout.data_of(self.txn)
         if not self._commit.keys:
-            self._kernel.files.make_directory(directory)
-        staged = staged_partitions(self._kernel.files, directory, [key.name for key in self._commit.keys])
-        for name, path in staged.items():
-            self._commit.written[name] = self._kernel.foreign.examine(self.layout, path)
+            self._tables.files.make_directory(directory)
+        staged = staged_partitions(self._tables.files, directory, [key.name for key in self._commit.keys])
+        states = {name: self._tables.foreign.examine(self.layout, path) for name, path in staged.items()}
+        self._commit.updates.append(WritePartitions(states, self._data_change))
         return list(staged)
 
     def remove(self, names: Iterable[str]) -> None:
         """Drop partitions."""
         self._require_open()
-        self._commit.removed |= set(names)
+        self._commit.updates.append(RemovePartitions(frozenset(names), self._data_change))
 
     def replace_all(self) -> None:
         """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""
         self._require_open()
-        self._commit.replaces_all = True
+        self._commit.updates.append(ReplaceAll())
         self.properties.clear()
 
     def set_schema(
@@ -201,16 +201,16 @@ class Transaction:
     ) -> None:
         """Give the table other columns; all but these only together with :meth:`replace_all`."""
         self._require_open()
-        if commit_column is not None and commit_column != self.commit_column:
-            self._commit.commit_column = self._commit.parameters[COMMIT_COLUMN] = commit_column
-        self._commit.columns = tuple(columns)
-        self._commit.keys = self._commit.keys if partition_columns is None else tuple(partition_columns)
-        self._commit.file_format = file_format or self._commit.file_format
+        now = self._commit.schema
+        keys = now.partition_columns if partition_columns is None else tuple(partition_columns)
+        commit_column = now.commit_column if commit_column is None else commit_column
+        schema = SetSchema(tuple(columns), keys, file_format or now.file_format, commit_column)
+        self._commit.updates.append(schema)
 
     def set_parameters(self, parameters: Mapping[str, str]) -> None:
         """Set table parameters (such as ``comment``) in the same change."""
         self._require_open()
-        self._commit.parameters.update(parameters)
+        self._commit.updates.append(SetParameters(dict(parameters)))
 
     def add_sidecar(self, kind: str, directory: str, *, concerns: Iterable[str] | None = None) -> None:
         """Record a folder of side data beside those of the version before.
@@ -218,12 +218,7 @@ class Transaction:
         Args:
             concerns: the partitions whose readers it may matter to (``None``: all).
         """
-        self._require_open()
-        self._touch_side_data(kind, concerns)
-        self._commit.side_data[kind] = ([self.layout.relative(directory)], "add")
-
-    def _touch_side_data(self, kind: str, concerns: Iterable[str] | None) -> None:
-        self._commit.side_data_touched[kind] = None if concerns is None else tuple(sorted(concerns))
+        self._change_side_data(kind, [directory], "add", concerns)
 
     def set_sidecars(
         self,
@@ -239,10 +234,15 @@ class Transaction:
         Args:
             concerns: as of :meth:`add_sidecar`, of what is new in them.
         """
+        self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
+
+    def _change_side_data(
+        self, kind: str, directories: Iterable[str], mode: SideDataMode, concerns: Iterable[str] | None
+    ) -> None:
         self._require_open()
-        self._touch_side_data(kind, concerns)
-        paths = [self.layout.relative(directory) for directory in directories]
-        self._commit.side_data[kind] = (paths, "fold" if keep_later else "set")
+        paths = tuple(self.layout.relative(directory) for directory in directories)
+        whom = None if concerns is None else frozenset(concerns)
+        self._commit.updates.append(ChangeSideData(kind, paths, mode, whom))
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.
@@ -269,51 +269,23 @@ class Transaction:
         """
         self._require_open()
         self._beat()
-        self._kernel.step("staged")
-        committer = Committer(self._kernel)
+        self._tables.step("staged")
+        committer = Committer(self._tables)
+        commit = Commit(self.txn, [self._commit])
         try:
-            manifest = retried(
-                self._kernel.clock,
-                self._kernel.host,
-                lambda: (
-                    committer.create(self._commit) if self._table is None else committer.claim(self._commit)
-                ),
-                LostRace,
-                first=0.01,
-                longest=0.5,
-                seconds=self._kernel.settings.claim_timeout,
-            )
+            committer.decide(commit)
         except BaseException:
-            if self._commit.in_doubt:
+            if commit.in_doubt:
                 self.state = "in doubt"
                 self._close()
             raise
         self.state = "committed"
-        self._kernel.step("claimed")
-        self._finish(manifest)
-        return manifest.version
-
-    def _finish(self, manifest: Manifest) -> None:
-        """Roll the claimed version forward; every step of it may be done again."""
+        self._tables.step("claimed")
         try:
-            retried(
-                self._kernel.clock,
-                self._kernel.host,
-                lambda: self._kernel.roll_forward.run(self.name, self.layout, manifest),
-                StorageError,
-                MetastoreError,
-                first=0.1,
-                longest=2,
-                attempts=4,
-            )
-        except LakemergeError as error:
-            raise CommitUnfinished(
-                expected=f"to finish version {manifest.version} of {self.name}, which is claimed and stands",
-                found=error.found,
-                action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
-            ) from error
+            committer.settle(commit)
         finally:
             self._close()
+        return commit.manifests[0].version
 
     def abort(self) -> None:
         """Give up, and remove what was staged. Does nothing after the end of the transaction.
@@ -326,7 +298,7 @@ class Transaction:
         sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
         try:
             for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
-                self._kernel.files.delete(path)
+                self._tables.files.delete(path)
         except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
             _LOG.warning("Files of an aborted transaction could not be removed: %s", error)
         finally:
@@ -334,7 +306,7 @@ class Transaction:
 
     def _close(self) -> None:
         if self._beating:
-            self._kernel.heartbeats.stop(self.layout, self.txn)
+            self._tables.heartbeats.stop(self.layout, self.txn)
             self._beating = False
 
     def _require_open(self) -> None:
@@ -346,6 +318,6 @@ class Transaction:
             )
 
 
-def _root(kernel: Kernel, definition: TableDefinition | None) -> str:
+def _root(tables: Tables, definition: TableDefinition | None) -> str:
     assert definition is not None
-    return kernel.files.qualify(definition.root) if definition.root else kernel.default_root(definition.name)
+    return tables.files.qualify(definition.root) if definition.root else tables.default_root(definition.name)

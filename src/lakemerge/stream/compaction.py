@@ -27,7 +27,7 @@ def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool
         state, manifest = kernel.settled(table)
         if not groups_to_merge(manifest, state.commit_column, after=after, below=below):
             return False
-        transaction = kernel.begin(table, OPERATION)
+        transaction = kernel.begin(table, OPERATION, data_change=False)
         try:
             return _compact(kernel, transaction, after, below)
         finally:

@@ -161,7 +161,7 @@ class PublishingMethods(FeedMethods):
             manifest, state.commit_column, after=after, below=below
         ):
             return None
-        transaction = kernel.begin(name, COMPACTION)
+        transaction = kernel.begin(name, COMPACTION, data_change=False)
         self.handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None

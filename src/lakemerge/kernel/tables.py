@@ -1,0 +1,229 @@
+"""Tables as they are: settled, with what dead writers left finished and what other programs wrote taken in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from lakemerge.errors import ClaimHeld, TableNotFound
+from lakemerge.kernel.definition import check_supported, same_keys
+from lakemerge.kernel.foreign import Foreign
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.lease import Heartbeats
+from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.metastore import HiveTable
+from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.retries import retried
+from lakemerge.kernel.rollforward import RollForward
+from lakemerge.kernel.settings import Settings
+from lakemerge.kernel.state import TableState, look_at, read_manifest
+from lakemerge.kernel.versions import Versions
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger("lakemerge")
+
+
+def _no_step(_: str) -> None:
+    return None
+
+
+class Tables:
+    """Finds tables in a settled state, and brings them into one. One for each process; safe for threads."""
+
+    def __init__(
+        self, ports: Ports, settings: Settings | None = None, *, step: Callable[[str], None] = _no_step
+    ) -> None:
+        """
+        Args:
+            step: called with the name of each step of a commit when it is done, for tests that kill there.
+        """
+        self.settings = settings or Settings()
+        self.metastore, self.files, self.row_files = ports.metastore, ports.files, ports.row_files
+        self.clock, self.host = ports.clock, ports.host
+        self.step = step
+        self.versions = Versions(ports)
+        self.heartbeats = Heartbeats(ports, self.settings.lease_seconds)
+        owner = self.host.owner()
+        self.writer = {"host": owner.host, "pid": str(owner.pid), **self.settings.writer}
+        self.foreign = Foreign(ports, self.versions, self.heartbeats, self.writer)
+        self.roll_forward = RollForward(ports, self.versions, step)
+
+    # -- opening -------------------------------------------------------------------------------
+
+    def table(self, name: TableName) -> HiveTable:
+        """The metastore's row of a table. Raises TableNotFound."""
+        table = self.metastore.get_table(name)
+        if table is None:
+            raise _no_table(name)
+        return table
+
+    def peek(self, name: TableName) -> TableState | None:
+        """The state of a table without changing anything; ``None`` if it was never adopted. Raises TableNotFound."""
+        sight = look_at(self.metastore, self.files, name)
+        if sight is None:
+            raise _no_table(name)
+        return sight.state
+
+    def manifest(self, state: TableState, txn: str | None = None) -> Manifest:
+        """The manifest of the settled version, or of a transaction."""
+        return read_manifest(self.files, state.layout, txn or state.txn)
+
+    def open(self, name: TableName) -> TableState:
+        """The settled state of a table: adopts a plain one, and finishes the commit of a writer that died.
+
+        Raises:
+            TableNotFound, UnsupportedTable: there is no such table, or none that lakemerge may write.
+            ClaimHeld: a live writer did not finish within ``claim_timeout``.
+        """
+        return self.settled(name)[0]
+
+    def settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        """As :meth:`open`, with the manifest of the settled version."""
+        return self._waiting(lambda: self._settled(name))
+
+    def _waiting(self, action: Callable[[], T]) -> T:
+        """Do something again for as long as a live writer is in the way."""
+        return retried(
+            self.clock,
+            self.host,
+            action,
+            ClaimHeld,
+            first=0.02,
+            longest=1,
+            seconds=self.settings.claim_timeout,
+        )
+
+    def _settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        while True:
+            sight = look_at(self.metastore, self.files, name)
+            if sight is None:
+                self._rebuild(name)
+            elif sight.state is None or sight.manifest is None:
+                self.foreign.adopt(sight.table)
+            elif sight.state.claim is None:
+                check_supported(sight.table)
+                sight.manifest.require_writer(str(name))
+                return sight.state, sight.manifest
+            else:
+                self._rescue(sight.state)
+
+    def exists(self, name: TableName) -> bool:
+        """Whether the metastore has the table, after finishing what a writer that died left of it."""
+        try:
+            self._waiting(lambda: self._require_row(name))
+        except TableNotFound:
+            return False
+        return True
+
+    def _require_row(self, name: TableName) -> bool:
+        """Whether the metastore has no row of a table only because a writer has died while it made it anew.
+
+        Raises:
+            TableNotFound: there is no such table.
+            ClaimHeld: the writer is alive.
+        """
+        missing = self.metastore.get_table(name) is None
+        if missing:
+            self._rebuild(name)
+        return missing
+
+    def _rebuild(self, name: TableName) -> None:
+        """Finish a writer that died between taking a table's row away and putting it back. Raises TableNotFound."""
+        rebuild = self.roll_forward.rebuilds.find(name)
+        if rebuild is None:
+            raise _no_table(name)
+        if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
+            raise _held(name, rebuild.txn)
+        _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
+        layout = Layout(rebuild.root)
+        self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
+        self.files.delete(layout.heartbeat_of(rebuild.txn))
+
+    def default_root(self, name: TableName) -> str:
+        """The directory of a table that names none: in the database's."""
+        return self.roll_forward.rebuilds.default_root(name)
+
+    def _rescue(self, state: TableState) -> None:
+        """Finish the commit of the claim's holder, if it is dead."""
+        assert state.claim is not None
+        name = state.table.name
+        manifest = read_manifest(self.files, state.layout, state.claim)
+        manifest.require_writer(str(name))
+        if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
+            raise _held(name, state.claim)
+        now = self.peek(name)
+        if now is None or now.claim != state.claim:
+            return  # not dead, but done meanwhile
+        _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
+        self.roll_forward.run(name, state.layout, manifest)
+        self.files.delete(state.layout.heartbeat_of(manifest.txn))
+
+    # -- what other programs did ---------------------------------------------------------------
+
+    def take_in_foreign(
+        self, name: TableName, names: Iterable[str] | None
+    ) -> tuple[TableState, frozenset[str]]:
+        """Look whether other programs changed partitions (``None``: all) and commit what they did.
+
+        Returns:
+            The state after it, and the names of the partitions that had been changed.
+        """
+        wanted = None if names is None else frozenset(names)
+        seen: set[str] = set()
+        state, manifest = self.settled(name)
+        while True:
+            found = self.foreign.inspect(state, manifest, wanted)
+            astray = [
+                partition
+                for partition, entry in found.present.items()
+                if (known := manifest.partitions.get(partition))
+                and known.location != entry.location
+                and state.layout.owns(state.layout.absolute(entry.location))
+            ]
+            if (astray or found.strays) and state.table.partitioned:
+                self.roll_forward.repair(state, [*astray, *found.strays])
+                state, manifest = self.settled(name)
+                continue
+            changed = self.foreign.differs(manifest, found)
+            same_schema = same_keys(state.table.columns, manifest.columns)
+            if not changed and same_schema:
+                return state, frozenset(seen)
+            policy = self.settings.on_foreign_write
+            if self.foreign.take_in(state, found, changed, policy):
+                seen |= set(changed)
+            state, manifest = self.settled(name)
+
+    def doom_of(self, name: TableName) -> str:
+        """The file that names the directory which a drop of the table has still to delete."""
+        return Layout(self.default_root(name)).dropping
+
+    def finish_drop(self, name: TableName) -> None:
+        """Delete the files of a table whose drop has died after it had removed the metastore's row."""
+        path = self.doom_of(name)
+        try:
+            doomed = self.files.read_text(path)
+        except FileNotFoundError:
+            return
+        if doomed and self.metastore.get_table(name) is None:
+            self.roll_forward.publisher.drop(name)
+            self.files.delete(doomed)
+        self.files.delete(path)
+
+
+def _held(name: TableName, txn: str) -> ClaimHeld:
+    return ClaimHeld(
+        expected=f"the newest version of {name} to be settled",
+        found=f"that {txn} holds its claim and is alive",
+        action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
+    )
+
+
+def _no_table(name: TableName) -> TableNotFound:
+    return TableNotFound(
+        expected=f"the table {name}",
+        found="that the metastore has no such table",
+        action="Check its name and the schema of the profile.",
+    )
