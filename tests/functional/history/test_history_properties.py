@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from functional.merge.test_merge_properties import SCHEMA, feeds, split
+from functional.merge.test_merge_properties import SCHEMA, as_stored, feeds, split
 
 from .oracle import Change, history
 
@@ -64,7 +64,7 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
             table.merge(batch)
             wanted = [
                 {name: row[name] for name in ("id", "region", "name", "__start_at", "__end_at")}
-                for row in history(delivered, tracked(config))
+                for row in history(as_stored(delivered, config), tracked(config))
             ]
             assert believed(table, config) == wanted
         version = table.history()[0]["version"]
@@ -88,7 +88,7 @@ def check_over_time(merger: Any, config: dict[str, Any], feed: list[Change], see
             response = table.merge(batch)
             wanted = [
                 {name: row[name] for name in ("id", "region", "name", "__start_at", "__end_at")}
-                for row in history(delivered, tracked(config))
+                for row in history(as_stored(delivered, config), tracked(config))
             ]
             assert believed(table, config) == wanted
             if not news:
