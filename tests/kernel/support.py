@@ -72,7 +72,7 @@ def append(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -
 
 def compact(kernel: Kernel, name: TableName) -> int:
     """Write the rows of each partition of a table of the append kind to one, that of its newest commit."""
-    txn = kernel.begin(name, "compact")
+    txn = kernel.begin(name, "compact", data_change=False)
     assert txn.base is not None
     names = list(txn.base.partitions)
     txn.read(names)

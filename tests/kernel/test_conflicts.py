@@ -162,7 +162,7 @@ def test_a_replacement_replaces_what_came_meanwhile(kernel: Kernel, name: TableN
 
 def test_a_replacement_that_has_read_the_table_is_redone(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, ROWS)
-    txn = kernel.begin(name, "compact")
+    txn = kernel.begin(name, "compact", data_change=False)
     txn.read()
     txn.replace_all()
     stage(kernel, txn, {"p=1": ["all of it"]})

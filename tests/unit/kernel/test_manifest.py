@@ -107,3 +107,23 @@ def test_touched_partitions_are_the_written_and_the_removed() -> None:
 
 def test_totals() -> None:
     assert (MANIFEST.total_files, MANIFEST.total_bytes) == (3, 42)
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "only_moves"), [((), False), (("p=1",), False), (("p=1", "p=9"), True), (("p=9",), False)]
+)
+def test_only_moves_rows_when_all_that_is_touched_is_rewritten(
+    rewritten: tuple[str, ...], only_moves: bool
+) -> None:
+    assert replace(MANIFEST, rewritten=rewritten).only_moves_rows is only_moves
+    nothing = replace(MANIFEST, written=(), removed=())
+    assert not nothing.only_moves_rows, "a commit of side data alone"
+
+
+@pytest.mark.parametrize(("operation", "rewritten"), [("compact", ("p=1", "p=9")), ("merge", ())])
+def test_a_compaction_of_before_there_was_rewritten_only_moves_rows(
+    operation: str, rewritten: tuple[str, ...]
+) -> None:
+    body = json.loads(replace(MANIFEST, operation=operation).to_json())
+    del body["rewritten"]
+    assert Manifest.from_json(json.dumps(body), "m").rewritten == rewritten
