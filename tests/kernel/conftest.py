@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from engines.postgres import DRIVER, Postgres, missing
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
@@ -29,6 +30,24 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
     jvm = Jvm.launch(server.client_conf)
     yield jvm
     jvm.gateway.shutdown()
+
+
+@pytest.fixture(scope="session")
+def postgres_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
+    """A bare JVM whose clients reach a metastore on PostgreSQL."""
+    if missing():
+        pytest.skip(missing())
+    ensure_java()
+    directory = tmp_path_factory.mktemp("on_postgres")
+    database = Postgres(directory).start()
+    server = MetastoreServer(
+        directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
+    ).start()
+    jvm = Jvm.launch(server.client_conf)
+    yield jvm
+    jvm.gateway.shutdown()
+    server.stop()
+    database.stop()
 
 
 @pytest.fixture

@@ -28,9 +28,10 @@ KEYS = (HiveColumn("p", "string"),)
 _NUMBERS = itertools.count(1)
 
 
-@pytest.fixture(params=["jvm", "memory"])
+@pytest.fixture(params=["memory", "jvm", pytest.param("postgres_jvm", marks=pytest.mark.slow)])
 def ports(request: pytest.FixtureRequest) -> Ports:
-    return ports_of(request.getfixturevalue("jvm")) if request.param == "jvm" else memory_ports()
+    """In memory, and on metastores over Derby and over PostgreSQL."""
+    return memory_ports() if request.param == "memory" else ports_of(request.getfixturevalue(request.param))
 
 
 @pytest.fixture

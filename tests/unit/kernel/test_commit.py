@@ -1,0 +1,95 @@
+"""Commits from their updates to settled versions, in memory: what each half of an attempt does and leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakemerge.errors import CommitConflict, InvalidTransactionState
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel.commit import Commit
+from lakemerge.kernel.committer import Committer
+from lakemerge.testing import World
+
+COLUMNS = (HiveColumn("line", "string"),)
+KEYS = (HiveColumn("p", "string"),)
+NAME = TableName("s", "t")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def kernel(world: World) -> Kernel:
+    return Kernel(world.process())
+
+
+def stage(kernel: Kernel, txn: Transaction, *partitions: str) -> Transaction:
+    for partition in partitions:
+        kernel.files.write_text(f"{txn.stage_directory}/{partition}/part-0.orc", f"{txn.txn} {partition}")
+    txn.add_staged()
+    return txn
+
+
+@pytest.fixture
+def table(kernel: Kernel) -> TableName:
+    stage(kernel, kernel.create(TableDefinition(NAME, COLUMNS, KEYS)), "p=1", "p=2").commit()
+    return NAME
+
+
+def test_several_tables_in_one_commit_are_refused_before_anything_is_written(kernel: Kernel) -> None:
+    transactions = [
+        stage(kernel, kernel.create(TableDefinition(TableName("s", name), COLUMNS, KEYS)), "p=1")
+        for name in ("one", "two")
+    ]
+    both = Commit("both", [transaction._commit for transaction in transactions])
+    with pytest.raises(
+        InvalidTransactionState, match=r"a commit of one table; found one of 2: s\.one, s\.two"
+    ):
+        Committer(kernel).decide(both)
+    assert not both.in_doubt
+    for transaction in transactions:
+        assert not kernel.files.exists(transaction.layout.manifest_of(transaction.txn))
+        assert not kernel.exists(transaction.name)
+
+
+def test_the_same_updates_follow_on_whatever_version_is_the_newest(kernel: Kernel, table: TableName) -> None:
+    begun = stage(kernel, kernel.begin(table, "append"), "p=3")
+    stage(kernel, kernel.begin(table, "append"), "p=4").commit()
+    assert begun.commit() == 3
+    assert sorted(kernel.settled(table)[1].partitions) == ["p=1", "p=2", "p=3", "p=4"]
+
+
+def test_an_update_of_side_data_is_seen_by_who_has_read_it(kernel: Kernel, table: TableName) -> None:
+    reader = stage(kernel, kernel.begin(table, "merge"), "p=1")
+    reader.read_side_data("ledger", ["p=1"])
+    for concerns in (["p=2"], ["p=1"]):
+        other = kernel.begin(table, "merge")
+        other.add_sidecar("ledger", other.sidecar_directory("ledger"), concerns=concerns)
+        other.commit()
+        if concerns == ["p=2"]:
+            assert kernel.settled(table)[1].side_data_touched == {"ledger": ("p=2",)}
+    with pytest.raises(CommitConflict, match="version 3 came first"):
+        reader.commit()
+
+
+@pytest.mark.parametrize("data_change", [True, False])
+def test_rows_that_only_move_are_told_by_the_update_not_by_the_operation(
+    kernel: Kernel, table: TableName, *, data_change: bool
+) -> None:
+    txn = stage(kernel, kernel.begin(table, "compact", data_change=data_change), "p=1")
+    txn.remove(["p=2"])
+    txn.commit()
+    assert kernel.settled(table)[1].only_moves_rows is not data_change
+
+
+def test_a_schema_and_its_parameters_change_with_the_claim(kernel: Kernel, table: TableName) -> None:
+    txn = stage(kernel, kernel.begin(table, "merge"), "p=1")
+    txn.set_schema([*COLUMNS, HiveColumn("extra", "int")])
+    txn.set_parameters({"comment": "one"})
+    txn.set_parameters({"comment": "another", "owner": "me"})
+    txn.commit()
+    row = kernel.table(table)
+    assert [column.name for column in row.columns] == ["line", "extra"]
+    assert (row.parameters["comment"], row.parameters["owner"]) == ("another", "me")
