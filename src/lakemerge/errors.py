@@ -106,6 +106,10 @@ class TableTooNew(LakemergeError):
     """The table was written by a newer lakemerge, with something that this one does not know."""
 
 
+class UnknownReference(LakemergeError):
+    """No version of the table has this name."""
+
+
 class ForeignWrite(LakemergeError):
     """Another program changed the table's files and ``on_foreign_write`` is ``fail``."""
 

@@ -12,15 +12,15 @@ from lakemerge.kernel.manifest import Manifest, PartitionState
 SideDataMode = Literal["add", "set", "fold"]
 
 
-class SideDataReplaced(Exception):
-    """Another commit has changed side data that an update replaces; its text is the kind."""
+class ReplacedMeanwhile(Exception):
+    """Another commit has changed what an update replaces; its text says what."""
 
 
 class Draft:
     """A state to change. Each method changes it and notes what it touched, so that neither is done without the other.
 
     Attributes:
-        partitions, sidecars: the state.
+        partitions, sidecars, references: the state.
         written, removed: the partitions that are touched.
         rewritten: those of them whose rows stay what they are, and only lie elsewhere.
         side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
@@ -43,6 +43,7 @@ class Draft:
         self.removed: set[str] = set()
         self.rewritten: set[str] = set()
         self.side_data_touched: dict[str, tuple[str, ...] | None] = {}
+        self.references = dict(parent.references) if parent else {}
 
     def clear(self) -> None:
         """Let nothing of the version before stay."""
@@ -78,17 +79,31 @@ class Draft:
         """Add folders of side data, or replace those that the work was done on.
 
         Raises:
-            SideDataReplaced: there are others by now than those that would be replaced.
+            ReplacedMeanwhile: there are others by now than those that would be replaced.
         """
         before = self._base.sidecars.get(kind, ()) if self._base else ()
         now = self.kept.sidecars.get(kind, ()) if self.kept else before
         if (mode == "set" and self._base and now != before) or (
             mode == "fold" and not set(before) <= set(now)
         ):
-            raise SideDataReplaced(kind)
+            raise ReplacedMeanwhile(f"side data ({kind})")
         stay = self.sidecars.get(kind, ())
         later = tuple(path for path in stay if path not in before)
         self.sidecars[kind] = {"add": (*stay, *paths), "set": tuple(paths), "fold": (*paths, *later)}[mode]
         known = self.side_data_touched.get(kind, ())
         anybody = known is None or concerns is None
         self.side_data_touched[kind] = None if anybody else tuple(sorted({*(known or ()), *(concerns or ())}))
+
+    def set_reference(self, name: str, txn: str | None) -> None:
+        """Let a name stand for a version; ``None`` takes the name away.
+
+        Raises:
+            ReplacedMeanwhile: it stands for another version by now than when the work was begun.
+        """
+        before = self._base.references.get(name) if self._base else None
+        if self._base and self.references.get(name) != before:
+            raise ReplacedMeanwhile(f"the reference {name}")
+        if txn is None:
+            self.references.pop(name, None)
+        else:
+            self.references[name] = txn

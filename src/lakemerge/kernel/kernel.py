@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from lakemerge.errors import UnknownReference
 from lakemerge.kernel.definition import TableDefinition
+from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.state import TableState
 from lakemerge.kernel.tables import Tables
@@ -30,6 +32,22 @@ class Kernel(Tables):
         """Begin a transaction whose commit makes the table, with its rows, in one step."""
         self.finish_drop(definition.name)
         return Transaction(self, definition.name, operation, None, None, definition)
+
+    def referenced(self, name: TableName, reference: str) -> Manifest:
+        """The version of a table that a name stands for.
+
+        Raises:
+            UnknownReference: no version has this name.
+        """
+        state, manifest = self.settled(name)
+        txn = manifest.references.get(reference)
+        if txn is None:
+            raise UnknownReference(
+                expected=f"{name} to have a version named {reference}",
+                found=", ".join(sorted(manifest.references)) or "no named version",
+                action="Use one of these names, or a version's number.",
+            )
+        return self.manifest(state, txn)
 
     # -- operations ----------------------------------------------------------------------------
 

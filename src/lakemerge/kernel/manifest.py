@@ -56,6 +56,7 @@ class Manifest:
         sidecars: folders of side data by kind, relative to the root, such as ``ledger``.
         side_data_touched: kinds of side data that this commit changed, each with the partitions that the change
             concerns; ``None`` where it may concern any.
+        references: transactions of versions that have a name, by name; vacuum keeps what they need.
         reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
@@ -78,6 +79,7 @@ class Manifest:
     properties: Mapping[str, Any] = field(default_factory=dict)
     sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     side_data_touched: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    references: Mapping[str, str] = field(default_factory=dict)
     reader_features: tuple[str, ...] = ()
     writer_features: tuple[str, ...] = ()
     writer: Mapping[str, str] = field(default_factory=dict)

@@ -70,10 +70,10 @@ def vacuum(
     """Free the files that no kept version needs.
 
     The newest version is always kept, every one that was still the newest at some moment of the retention
-    time, which must outlive the longest query, and every one that a consumer has not got past yet. Open transactions
-    are left alone, and so is all that lies outside the table's root, and every superseded directory that another
-    program has written into since: an INSERT that was planned before a commit may end after it, and nobody but its
-    author can say where its rows belong.
+    time, which must outlive the longest query, every one that a consumer has not got past yet, and every one that a
+    reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
+    superseded directory that another program has written into since: an INSERT that was planned before a commit may end
+    after it, and nobody but its author can say where its rows belong.
 
     Args:
         dry_run: only tell what would be deleted.
@@ -95,12 +95,21 @@ def vacuum(
     for manifest, hidden_since in _with_ends(kernel, state, now):
         needed = hidden_since > oldest or manifest.version >= pinned
         (kept if needed else expired).append(manifest)
+    kept += _referenced(kernel, state, kept)
+    expired = [manifest for manifest in expired if manifest not in kept]
     garbage = list(_garbage(kernel, state, idle, kept, expired, oldest))
     if not dry_run:
         for item in garbage:
             kernel.files.delete(item.path)
         _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
     return garbage
+
+
+def _referenced(kernel: Kernel, state: TableState, kept: list[Manifest]) -> list[Manifest]:
+    """The versions that have a name and are not kept anyway; the way to them may be vacuumed already."""
+    named = dict.fromkeys(kernel.manifest(state).references.values())
+    known = {manifest.txn for manifest in kept}
+    return [kernel.manifest(state, txn) for txn in named if txn not in known]
 
 
 def _mark_seen(kernel: Kernel, state: TableState) -> None:

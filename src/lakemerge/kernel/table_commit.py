@@ -8,7 +8,7 @@ from typing import Any
 
 from lakemerge.errors import CommitConflict, CorruptTable
 from lakemerge.kernel.definition import COMMIT_COLUMN, TableDefinition
-from lakemerge.kernel.draft import Draft, SideDataReplaced
+from lakemerge.kernel.draft import Draft, ReplacedMeanwhile
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
@@ -162,7 +162,7 @@ class TableCommit:
             present: the partitions that the metastore has, of which nothing is to stay when all is replaced.
 
         Raises:
-            CommitConflict: another commit has changed side data that this one replaces.
+            CommitConflict: another commit has changed side data or a reference that this one replaces.
         """
         version = parent.version + 1 if parent else 1
         schema = self.schema
@@ -186,6 +186,7 @@ class TableCommit:
             properties=united_properties(self.properties, self.base, None if replaced_whole else draft.kept),
             sidecars=draft.sidecars,
             side_data_touched=draft.side_data_touched,
+            references=draft.references,
             writer=writer,
             lease_seconds=lease_seconds,
         )
@@ -197,6 +198,6 @@ class TableCommit:
                 update = update.in_version(self.schema.commit_column, version)
             try:
                 update.apply(draft)
-            except SideDataReplaced as replaced:
+            except ReplacedMeanwhile as replaced:
                 raise self.conflict(f"that another commit replaced {replaced} meanwhile") from None
         return draft

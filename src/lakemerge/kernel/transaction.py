@@ -25,6 +25,7 @@ from lakemerge.kernel.updates import (
     RemovePartitions,
     ReplaceAll,
     SetParameters,
+    SetReference,
     SetSchema,
     WritePartitions,
 )
@@ -243,6 +244,20 @@ class Transaction:
         paths = tuple(self.layout.relative(directory) for directory in directories)
         whom = None if concerns is None else frozenset(concerns)
         self._commit.updates.append(ChangeSideData(kind, paths, mode, whom))
+
+    def set_reference(self, name: str, txn: str | None) -> None:
+        """Let a name stand for a version, which vacuum then keeps.
+
+        Args:
+            txn: the version's transaction: this one's own, or one of the table's history; ``None`` takes the name away.
+
+        Raises:
+            CorruptTable: the version is vacuumed.
+        """
+        self._require_open()
+        if self._table is not None and txn not in (None, self.txn):
+            self._tables.manifest(self._table, txn)
+        self._commit.updates.append(SetReference(name, txn))
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.

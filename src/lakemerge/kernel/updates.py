@@ -113,6 +113,23 @@ class ChangeSideData(Update):
 
 
 @dataclass(frozen=True)
+class SetReference(Update):
+    """Let a name stand for a version, whose files vacuum then keeps.
+
+    Attributes:
+        txn: the version's transaction, this commit's own among them; ``None`` takes the name away.
+    """
+
+    rank: ClassVar[int] = 5
+
+    name: str
+    txn: str | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.set_reference(self.name, self.txn)
+
+
+@dataclass(frozen=True)
 class SetParameters(Update):
     """Set parameters of the metastore's row, such as ``comment``."""
 

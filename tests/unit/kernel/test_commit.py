@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
-from lakemerge.errors import CommitConflict, InvalidTransactionState
+from lakemerge.errors import CommitConflict, CorruptTable, InvalidTransactionState, UnknownReference
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.committer import Committer
+from lakemerge.kernel.operations import vacuum
 from lakemerge.testing import World
 
 COLUMNS = (HiveColumn("line", "string"),)
@@ -93,3 +96,29 @@ def test_a_schema_and_its_parameters_change_with_the_claim(kernel: Kernel, table
     row = kernel.table(table)
     assert [column.name for column in row.columns] == ["line", "extra"]
     assert (row.parameters["comment"], row.parameters["owner"]) == ("another", "me")
+
+
+def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
+    kernel: Kernel, table: TableName
+) -> None:
+    txn = stage(kernel, kernel.begin(table, "merge"), "p=1")
+    txn.set_reference("audited", txn.txn)
+    txn.commit()
+    for _ in range(3):
+        stage(kernel, kernel.begin(table, "merge"), "p=1", "p=2").commit()
+        vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+        named = kernel.referenced(table, "audited")
+        assert (named.txn, named.version) == (txn.txn, 2)
+        for entry in named.partitions.values():
+            found = kernel.files.fingerprint(txn.layout.absolute(entry.location))
+            assert (found.files, found.digest) == (entry.files, entry.digest)
+    with pytest.raises(UnknownReference, match="a version named released; found audited"):
+        kernel.referenced(table, "released")
+    untagging = kernel.begin(table, "tag")
+    with pytest.raises(CorruptTable):
+        untagging.set_reference("first", kernel.settled(table)[1].parent)
+    untagging.set_reference("audited", None)
+    untagging.commit()
+    vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+    assert not kernel.files.exists(txn.layout.manifest_of(txn.txn))
+    assert not kernel.files.exists(txn.layout.data_of(txn.txn))

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
-from lakemerge.kernel.draft import Draft, SideDataMode, SideDataReplaced
+from lakemerge.kernel.draft import Draft, ReplacedMeanwhile, SideDataMode
 from lakemerge.kernel.updates import (
     ChangeSideData,
     RemovePartitions,
     ReplaceAll,
+    SetReference,
     SetSchema,
     Update,
     WritePartitions,
@@ -127,7 +128,7 @@ class TestSideData:
         ("mode", "parent"), [("set", ("a", "b", "later")), ("set", ("x",)), ("fold", ("x", "later"))]
     )
     def test_what_another_commit_has_replaced(self, mode: SideDataMode, parent: tuple[str, ...]) -> None:
-        with pytest.raises(SideDataReplaced, match="kind"):
+        with pytest.raises(ReplacedMeanwhile, match="kind"):
             after(side_data(mode), parent=manifest(*parent), base=manifest("a", "b"))
 
     @pytest.mark.parametrize("mode", ["add", "set", "fold"])
@@ -144,3 +145,20 @@ class TestSideData:
         two = replace(one, concerns=frozenset({"p=2"}))
         assert after(one, two, parent=base).side_data_touched == {"kind": ("p=1", "p=2")}
         assert after(one, side_data(mode), parent=base).side_data_touched == {"kind": None}
+
+
+class TestReferences:
+    def test_a_name_goes_along_until_it_is_taken_away(self) -> None:
+        base = replace(manifest(), references={"audited": "t1"})
+        assert after(parent=base).references == {"audited": "t1"}
+        assert after(ReplaceAll(), parent=base).references == {"audited": "t1"}
+        assert after(SetReference("audited", "t2"), parent=base).references == {"audited": "t2"}
+        assert after(SetReference("audited", None), parent=base).references == {}
+
+    def test_a_name_that_another_commit_has_moved(self) -> None:
+        base = replace(manifest(), references={"audited": "t1"})
+        moved = replace(base, references={"audited": "t2"})
+        with pytest.raises(ReplacedMeanwhile, match="audited"):
+            after(SetReference("audited", "t3"), parent=moved, base=base)
+        other = after(SetReference("mine", "t3"), parent=moved, base=base)
+        assert other.references == {"audited": "t2", "mine": "t3"}
