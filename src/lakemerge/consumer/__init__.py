@@ -7,10 +7,9 @@ table beside the output, for coordination and for people.
 It knows neither dbt nor Spark.
 """
 
-from lakemerge.consumer.batch import Batch, Left
+from lakemerge.consumer.batch import Batch, Left, record
 from lakemerge.consumer.consumer import Consumer, Filter, Options
 from lakemerge.consumer.items import Item, Sight
-from lakemerge.consumer.progress import record
 from lakemerge.consumer.run import Run
 from lakemerge.consumer.working_set import WorkingSet
 

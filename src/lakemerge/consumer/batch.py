@@ -6,17 +6,14 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lakemerge.consumer.choice import Spent
 from lakemerge.consumer.items import Item, Sight
-from lakemerge.consumer.progress import Key, Progress, read_progress
-from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, now
+from lakemerge.consumer.progress import Key, Progress, read_progress, write_progress
+from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, WorkingSet, now
 from lakemerge.errors import ConsumerFenced, LakemergeError, SourceChanged
-from lakemerge.kernel import Manifest
-
-if TYPE_CHECKING:
-    from lakemerge.consumer.consumer import Consumer
+from lakemerge.kernel import Kernel, Manifest, TableName, Transaction
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -60,6 +57,23 @@ class Left:
         return ", ".join(f"{count} {word}" for word, count in words.items() if count)
 
 
+class Taker(Protocol):
+    """Whose a batch is: what it asks of the consumer that has taken it."""
+
+    key: Key
+    kernel: Kernel
+    source: TableName
+    output: TableName
+    working_set: WorkingSet
+
+    @property
+    def max_retries(self) -> int:
+        """How many failures more than one a partition may have before it is discarded."""
+
+    def pin(self, progress: Progress) -> None:
+        """Keep vacuum from what the consumer has still to read."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """The partitions that a run has taken.
@@ -73,7 +87,7 @@ class Batch:
         spent: what the run has taken of suspects, those of this batch included.
     """
 
-    consumer: Consumer
+    consumer: Taker
     run: str
     items: tuple[Item, ...]
     sight: Sight
@@ -190,7 +204,7 @@ class Batch:
             reason: what went wrong, for people.
             blame: whether it may be due to the partitions, so that it counts as a failure of theirs.
         """
-        retries = self.consumer.options.max_retries
+        retries = self.consumer.max_retries
         free = replace
         self._end(
             lambda row: (
@@ -214,3 +228,12 @@ class Batch:
         finally:
             with contextlib.suppress(LakemergeError):
                 self.consumer.kernel.heartbeats.stop(self.consumer.working_set.layout, self.run)
+
+
+def record(kernel: Kernel, transaction: Transaction, batches: Sequence[Batch]) -> None:
+    """Make what a transaction of the output consumes part of its commit, which fails if another run was faster."""
+    taken = [batch for batch in batches if batch.items]
+    if taken:
+        write_progress(kernel, transaction, {batch.key: batch.progress_after for batch in taken})
+    for batch in taken:
+        transaction.require(batch.check)

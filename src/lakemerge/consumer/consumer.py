@@ -97,6 +97,11 @@ class Consumer:
         self._ready = ready
         self._alive: dict[str, bool] = {}
 
+    @property
+    def max_retries(self) -> int:
+        """How many failures more than one a partition may have before it is discarded."""
+        return self.options.max_retries
+
     # -- reading -------------------------------------------------------------------------------
 
     def progress(self) -> Progress | None:

@@ -7,16 +7,13 @@ consumed. All such folders of a manifest together, in order, say what is process
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakemerge.consumer.items import Item, Position
 from lakemerge.kernel import Kernel, Manifest, Transaction
 from lakemerge.kernel.layout import Layout
-
-if TYPE_CHECKING:
-    from lakemerge.consumer.batch import Batch
 
 KIND = "consumed"
 _FILE = "progress.json"
@@ -104,15 +101,6 @@ def read_progress(kernel: Kernel, layout: Layout, manifest: Manifest | None) -> 
             progress = Progress.from_json(body)
             found[key] = found[key].then(progress) if key in found else progress
     return found
-
-
-def record(kernel: Kernel, transaction: Transaction, batches: Sequence[Batch]) -> None:
-    """Make what a transaction of the output consumes part of its commit, which fails if another run was faster."""
-    taken = [batch for batch in batches if batch.items]
-    if taken:
-        write_progress(kernel, transaction, {batch.key: batch.progress_after for batch in taken})
-    for batch in taken:
-        transaction.require(batch.check)
 
 
 def write_progress(
