@@ -40,8 +40,10 @@ def test_a_kill_is_told_with_the_machines_memory_as_its_likely_cause(tmp_path: P
     assert "no memory left" in text
 
 
-def test_another_signal_is_told_by_its_name(tmp_path: Path) -> None:
-    assert "ended from outside (signal 15, SIGTERM)" in ended(tmp_path, "kill -15 $$")
+@pytest.mark.parametrize("script", ["kill -15 $$", "exit 143"])
+def test_another_signal_is_told_by_its_name(tmp_path: Path, script: str) -> None:
+    """Java that ends in good order, by its shutdown hooks, gives 128 more than the signal."""
+    assert "ended from outside (signal 15, SIGTERM)" in ended(tmp_path, script)
 
 
 def test_the_report_of_a_crash_is_named(tmp_path: Path) -> None:
@@ -83,6 +85,14 @@ def test_a_call_without_an_answer_is_found_below_other_errors() -> None:
     above.__cause__ = Py4JNetworkError("no answer")
     assert lost_connection(above)
     assert not lost_connection(ValueError("a value"))
+
+
+def test_what_spark_has_given_up_because_it_is_shut_down_is_no_error_of_the_statement() -> None:
+    cancelled = RuntimeError(
+        "org.apache.spark.SparkException: Job 1 cancelled because SparkContext was shut down"
+    )
+    assert lost_connection(cancelled)
+    assert lost_connection(RuntimeError("Cannot call methods on a stopped SparkContext."))
 
 
 def test_tracebacks_of_py4j_stay_out_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,9 @@ OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 
 # The virtual machine's own exit code after an OutOfMemoryError, and the one of Spark's threads that run tasks.
 _OUT_OF_MEMORY = (3, 52)
+# Signals on which Java ends in good order, with 128 more as its exit code.
+_ASKED_TO_END = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_SHUT_DOWN = ("SparkContext was shut down", "on a stopped SparkContext")
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
@@ -133,20 +136,27 @@ class JavaProcess:
         reports = [folder / f"hs_err_pid{pid}.log" for folder in self.folders]
         if report := next((path for path in reports if path.is_file()), None):
             return f"that it crashed ({_ending(code)})", f"Its report is {report}. {_RUN_AGAIN}"
-        if code == -signal.SIGKILL:
+        number = _signal_of(code)
+        if number == signal.SIGKILL:
             return f"that it was killed ({_ending(code)})", (
                 "The system does that to a process when the machine or its container has no memory left: see its log, "
                 f"and then lower spark.driver.memory (it had {self.heap}) or give the machine more. {_RUN_AGAIN}"
             )
-        if code < 0:
+        if number:
             return f"that it was ended from outside ({_ending(code)})", _RUN_AGAIN
         return f"that it ended by itself ({_ending(code)})", f"What it wrote above says why. {_RUN_AGAIN}"
 
 
 def lost_connection(error: BaseException) -> bool:
-    """Whether an error, or one that it came of, is that of a call which never reached Java or was not answered."""
+    """Whether an error, or one that it came of, may be that of a Java which ends or has ended.
+
+    That is a call which never reached Java or was not answered, and a statement that Spark has given up because it was
+    shut down: Java does that first when it is asked to end.
+    """
     seen: BaseException | None = error
     while seen is not None:
+        if any(words in str(seen) for words in _SHUT_DOWN):
+            return True
         if isinstance(seen, (EOFError, ConnectionError)):
             return True
         if isinstance(seen, Py4JError) and not isinstance(seen, Py4JJavaError):
@@ -176,10 +186,18 @@ def _died(found: str, action: str) -> JavaDied:
     return JavaDied(expected="the Java process that runs Spark to stay alive", found=found, action=action)
 
 
+def _signal_of(code: int) -> int:
+    """The number of the signal that ended a process with this exit code; 0 where none did."""
+    if code < 0:
+        return -code
+    return code - 128 if code - 128 in _ASKED_TO_END else 0
+
+
 def _ending(code: int) -> str:
-    if code >= 0:
+    number = _signal_of(code)
+    if not number:
         return f"exit code {code}"
     try:
-        return f"signal {-code}, {signal.Signals(-code).name}"
+        return f"signal {number}, {signal.Signals(number).name}"
     except ValueError:
-        return f"signal {-code}"
+        return f"signal {number}"
