@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,10 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.java_process import JavaProcess, keep_calls_without_answer_quiet, lost_connection
 from py4j.protocol import Py4JError, Py4JNetworkError
+
+
+def _raise_lost_call() -> bool:
+    raise Py4JNetworkError("no answer")
 
 
 def process_of(gateway: Any, folder: Path) -> JavaProcess:
@@ -87,12 +92,18 @@ def test_a_call_without_an_answer_is_found_below_other_errors() -> None:
     assert not lost_connection(ValueError("a value"))
 
 
-def test_what_spark_has_given_up_because_it_is_shut_down_is_no_error_of_the_statement() -> None:
-    cancelled = RuntimeError(
-        "org.apache.spark.SparkException: Job 1 cancelled because SparkContext was shut down"
-    )
-    assert lost_connection(cancelled)
-    assert lost_connection(RuntimeError("Cannot call methods on a stopped SparkContext."))
+@pytest.mark.parametrize(
+    ("is_stopped", "ending"),
+    [(lambda: True, True), (lambda: False, False), (_raise_lost_call, True)],
+)
+def test_java_is_ending_when_spark_is_shut_down_in_it(
+    tmp_path: Path, is_stopped: Callable[[], bool], *, ending: bool
+) -> None:
+    context = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=is_stopped))
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=context))
+    assert JavaProcess(session, None, (tmp_path,), "2g").is_ending() is ending
+    shut_down_from_here: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=None))
+    assert not JavaProcess(shut_down_from_here, None, (tmp_path,), "2g").is_ending()
 
 
 def test_tracebacks_of_py4j_stay_out_of_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,6 @@ OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 _OUT_OF_MEMORY = (3, 52)
 # Signals on which Java ends in good order, with 128 more as its exit code.
 _ASKED_TO_END = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-_SHUT_DOWN = ("SparkContext was shut down", "on a stopped SparkContext")
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
@@ -76,6 +75,18 @@ class JavaProcess:
         except subprocess.TimeoutExpired:
             return None
         return _died(*self._how(code, process.pid))
+
+    def is_ending(self) -> bool:
+        """Whether Spark has been shut down in it, as Java does first when it is asked to end; what is under way then
+        fails by errors of any kind.
+        """
+        context = self.session.sparkContext._jsc
+        if context is None:
+            return False  # shut down from here
+        try:
+            return bool(context.sc().isStopped())
+        except (Py4JError, OSError):
+            return True
 
     def forget(self) -> None:
         """Let pyspark start another Java; whatever belongs to this one is lost. Does not end it."""
@@ -148,15 +159,9 @@ class JavaProcess:
 
 
 def lost_connection(error: BaseException) -> bool:
-    """Whether an error, or one that it came of, may be that of a Java which ends or has ended.
-
-    That is a call which never reached Java or was not answered, and a statement that Spark has given up because it was
-    shut down: Java does that first when it is asked to end.
-    """
+    """Whether an error, or one that it came of, is that of a call which never reached Java or was not answered."""
     seen: BaseException | None = error
     while seen is not None:
-        if any(words in str(seen) for words in _SHUT_DOWN):
-            return True
         if isinstance(seen, (EOFError, ConnectionError)):
             return True
         if isinstance(seen, Py4JError) and not isinstance(seen, Py4JJavaError):

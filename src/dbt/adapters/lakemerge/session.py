@@ -148,7 +148,7 @@ def told_if_java_died() -> Iterator[None]:
     except JavaDied:
         raise
     except Exception as error:
-        if _application is None or not lost_connection(error):
+        if _application is None or not (lost_connection(error) or _application.java.is_ending()):
             raise
         death = _application.java.death(_ENDING_SECONDS)
         if death is None:

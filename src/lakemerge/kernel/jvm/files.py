@@ -12,11 +12,10 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from py4j.java_gateway import is_instance_of
-from py4j.protocol import Py4JNetworkError
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.filesystem import FileEntry, FileSystem
-from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
+from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, java_exception
 
 T = TypeVar("T")
 
@@ -50,7 +49,7 @@ class HadoopFileSystem(FileSystem):
     def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
         """Run one call on the path's file system. Tests override this to fail calls."""
         try:
-            java_path = self.jvm.java.org.apache.hadoop.fs.Path(path)
+            java_path = self._path(path)
             return action(self._of(path, java_path), java_path)
         except JAVA_ERRORS as error:
             kind, text = java_exception(error)
@@ -61,12 +60,15 @@ class HadoopFileSystem(FileSystem):
                 found=f"{kind}: {text}",
                 action="Check the path, its permissions and the space left, and run again.",
             ) from error
-        except Py4JNetworkError as error:
+        except LOST_CALL as error:
             raise StorageError(
                 expected=f"to {call} {path}",
                 found=f"that Java has ended: {error}",
                 action="See its log for why, and run again.",
             ) from error
+
+    def _path(self, path: str) -> Any:
+        return self.jvm.java.org.apache.hadoop.fs.Path(path)
 
     def _of(self, path: str, java_path: Any) -> Any:
         scheme, found, rest = path.partition("://")
@@ -167,7 +169,7 @@ class HadoopFileSystem(FileSystem):
     def write_text(self, path: str, text: str) -> None:
         data = text.encode()
         folder, _, name = path.rpartition("/")
-        hidden = self.jvm.java.org.apache.hadoop.fs.Path(f"{folder}/.{name}.{uuid.uuid4().hex}")
+        hidden = f"{folder}/.{name}.{uuid.uuid4().hex}"
 
         def write(system: Any, where: Any) -> bool:
             replacing = self._replacing(system)
@@ -176,7 +178,7 @@ class HadoopFileSystem(FileSystem):
             )
             # a local file system's checksums are files of their own, which cannot be replaced together with theirs
             writer = system.getRawFileSystem() if replacing is _Replacing.LOCAL else system
-            stream = writer.create(hidden if apart else where, True)
+            stream = writer.create(self._path(hidden) if apart else where, True)
             try:
                 stream.write(data)
             finally:
@@ -185,10 +187,12 @@ class HadoopFileSystem(FileSystem):
 
         try:
             if self._invoke("write", path, write):
-                self._invoke("rename", path, lambda system, where: self._rename(system, hidden, where))
+                self._invoke(
+                    "rename", path, lambda system, where: self._rename(system, self._path(hidden), where)
+                )
         except StorageError:
             with contextlib.suppress(StorageError):  # one left behind is hidden, and vacuum's
-                self._invoke("delete", path, lambda system, _: system.delete(hidden, False))
+                self._invoke("delete", hidden, lambda system, where: system.delete(where, False))
             raise
 
     def _replacing(self, system: Any) -> _Replacing:
@@ -236,7 +240,7 @@ class HadoopFileSystem(FileSystem):
 
     def copy(self, source: str, target: str) -> None:
         def run(system: Any, where: Any) -> None:
-            target_path = self.jvm.java.org.apache.hadoop.fs.Path(target)
+            target_path = self._path(target)
             self.jvm.java.org.apache.hadoop.fs.FileUtil.copy(
                 system, where, self._of(target, target_path), target_path, False, self.jvm.hadoop_conf
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, JavaPackage, launch_gateway
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from lakemerge.java import ensure_java
@@ -22,6 +22,8 @@ from lakemerge.java import ensure_java
 #: What a Java call raises: py4j's error, or what pyspark puts in its place for the exceptions that it knows
 #: (IllegalArgumentException among them) once a Spark session has been started in this process.
 JAVA_ERRORS = (Py4JJavaError, CapturedException)
+#: What a call raises that did not reach Java or was not answered, for Java has ended.
+LOST_CALL = (Py4JNetworkError, ConnectionError)
 
 _JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
@@ -138,4 +140,7 @@ def java_exception(error: BaseException) -> tuple[str, str]:
         cause = error._origin
     else:
         return type(error).__name__, str(error)
-    return str(cause.getClass().getSimpleName()), str(cause.getMessage())
+    try:
+        return str(cause.getClass().getSimpleName()), str(cause.getMessage())
+    except LOST_CALL as lost:  # Java has ended since it raised
+        return type(error).__name__, str(lost)
