@@ -4,7 +4,7 @@
     {%- if quarantine is not none -%}
         {%- set view = target.incorporate(path={'identifier': quarantine.identifier ~ '_by_reason'}, type='view') -%}
         {%- if load_cached_relation(view) is none -%}
-            {%- do run_query(lakemerge_quarantine_view_sql(view, quarantine)) -%}
+            {%- do adapter.create_view_once(lakemerge_quarantine_view_sql(view, quarantine)) -%}
             {%- do adapter.cache_added(view) -%}
         {%- endif -%}
     {%- endif -%}

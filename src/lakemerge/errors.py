@@ -66,6 +66,10 @@ class StorageError(LakemergeError):
     retriable = True
 
 
+class StorageUnreachable(StorageError):
+    """The file system cannot be asked any more: the Java process that reaches it has ended."""
+
+
 class WarehouseUnwritable(StorageError):
     """The warehouse's folder cannot be made or written."""
 

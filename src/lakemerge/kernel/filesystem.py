@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 import contextlib
 import hashlib
+import logging
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lakemerge.errors import StorageError
+from lakemerge.errors import StorageError, StorageUnreachable
 
 
 @dataclass(frozen=True)
@@ -146,3 +147,8 @@ class FileSystem(ABC):
     @abstractmethod
     def copy(self, source: str, target: str) -> None:
         """Copy one file."""
+
+
+def loudness(error: StorageError) -> int:
+    """The level at which to log that something could not be tidied up: with Java gone, that is its own news already."""
+    return logging.DEBUG if isinstance(error, StorageUnreachable) else logging.WARNING

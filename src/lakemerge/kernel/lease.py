@@ -10,6 +10,7 @@ import logging
 import threading
 
 from lakemerge.errors import StorageError
+from lakemerge.kernel.filesystem import loudness
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.system import Owner
@@ -67,14 +68,14 @@ class Heartbeats:
         try:
             self._beat(path)
         except StorageError as error:
-            _LOG.warning("A heartbeat could not be written: %s", error)
+            _LOG.log(loudness(error), "A heartbeat could not be written: %s", error)
 
     def _remove(self, path: str) -> None:
         try:
             self._files.delete(path)
         except StorageError as error:
             # the commit itself is over, and a file that stays is found dead by lakemerge_recover
-            _LOG.warning("A heartbeat could not be removed: %s", error)
+            _LOG.log(loudness(error), "A heartbeat could not be removed: %s", error)
 
     def _beat(self, path: str) -> None:
         self._files.write_text(path, json.dumps(self._host.owner().to_json()))

@@ -11,6 +11,7 @@ from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.committer import Committer
 from lakemerge.kernel.definition import TableDefinition
 from lakemerge.kernel.draft import SideDataMode
+from lakemerge.kernel.filesystem import loudness
 from lakemerge.kernel.layout import SIDECARS, Layout
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveColumn
@@ -315,7 +316,7 @@ class Transaction:
             for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
                 self._tables.files.delete(path)
         except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
-            _LOG.warning("Files of an aborted transaction could not be removed: %s", error)
+            _LOG.log(loudness(error), "Files of an aborted transaction could not be removed: %s", error)
         finally:
             self._close()
 

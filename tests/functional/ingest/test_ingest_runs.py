@@ -31,6 +31,16 @@ class TestFiles:
         ]
         assert table.history()[0]["metrics"]["files"] == 1
 
+    def test_another_run_may_make_the_view_of_reasons_at_the_same_moment(self, ingester: Any) -> None:
+        table = ingester({}, COLUMNS)
+        view = f"{table.relation.schema}.{table.name}_of_two_runs"
+        with table.adapter.connection_named("one"):
+            for _ in range(2):
+                table.adapter.create_view_once(f"create view {view} as select 1 as id")
+            with pytest.raises(DbtRuntimeError, match="PARSE_SYNTAX_ERROR"):
+                table.adapter.create_view_once("create view of nothing")
+        assert table.sql(f"select id from {view}") == [(1,)]
+
     def test_unfinished_files_are_left(self, ingester: Any) -> None:
         table = ingester({"settle_seconds": 60, "done_marker": "*.done"}, COLUMNS)
         table.land("a.csv", "1,a\n")

@@ -12,6 +12,7 @@ import tenacity
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.connections import SparkStatementError
 from dbt.adapters.lakemerge.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest_batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
@@ -360,6 +361,18 @@ class IngestMethods(metaclass=AdapterMeta):
                 return None
         quarantine: BaseRelation = relation.incorporate(path={"identifier": name.name}, type="table")
         return quarantine
+
+    @available.parse_none
+    def create_view_once(self, sql: str) -> None:
+        """Run a statement that makes a view, which another run may make at the same moment.
+
+        Spark looks whether there is one and then makes it; `create or replace` and `if not exists` do so too.
+        """
+        try:
+            self.connections.execute(sql)
+        except SparkStatementError as error:
+            if error.condition != "TABLE_OR_VIEW_ALREADY_EXISTS":
+                raise
 
     @available.parse_none
     def open_quarantined(self, transaction: NodeTransaction, plan: IngestPlan, where: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from py4j.java_gateway import is_instance_of
 
-from lakemerge.errors import StorageError
+from lakemerge.errors import StorageError, StorageUnreachable
 from lakemerge.kernel.filesystem import FileEntry, FileSystem
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, java_exception
 
@@ -61,7 +61,7 @@ class HadoopFileSystem(FileSystem):
                 action="Check the path, its permissions and the space left, and run again.",
             ) from error
         except LOST_CALL as error:
-            raise StorageError(
+            raise StorageUnreachable(
                 expected=f"to {call} {path}",
                 found=f"that Java has ended: {error}",
                 action="See its log for why, and run again.",
