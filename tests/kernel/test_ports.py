@@ -245,3 +245,25 @@ class TestFiles:
         (entry,) = ports.files.list(root)
         assert ports.files.now(root) >= entry.modified
         assert [one.name for one in ports.files.list(root)] == ["a"]
+
+
+class TestManyDirectories:
+    def test_they_are_listed_together_as_each_alone(self, ports: Ports, root: str) -> None:
+        files = ports.files
+        folders = [f"{root}/p=a%2Fb, {number} é" for number in range(40)]
+        for number, folder in enumerate(folders[:-3]):
+            for file in range(number % 3 + 1):
+                files.write_text(f"{folder}/part-{file}", "x" * number)
+            if number % 5 == 0:
+                files.write_text(f"{folder}/nested/deeper/part", "y")
+        files.make_directory(folders[-2])
+        shuffled = [*folders[::-1], folders[4], f"{folders[1]}/part-0"]
+        assert files.list_all([]) == []
+        alike = [folders[3], f"{folders[3]}/", folders[4], folders[3]]
+        with_a_file = [folders[1], f"{folders[1]}/part-0", folders[2]]
+        for wanted in (shuffled, folders[:-3], folders[-2:-1], folders[:2], alike, with_a_file):
+            found = files.list_all(wanted)
+            assert [sorted(entry.path for entry in one) for one in found] == [
+                sorted(entry.path for entry in files.list(path)) for path in wanted
+            ]
+            assert files.fingerprints(wanted) == [files.fingerprint(path) for path in wanted]

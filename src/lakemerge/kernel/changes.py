@@ -70,7 +70,8 @@ def _locations(kernel: Kernel, table: HiveTable) -> list[str]:
 
 
 def _newest(kernel: Kernel, directories: Iterable[str]) -> datetime.datetime | None:
-    times = (entry.modified for directory in directories for entry in kernel.files.snapshot(directory)[1])
+    snapshots = kernel.files.snapshots(list(directories))
+    times = (entry.modified for _, entries in snapshots for entry in entries)
     newest = max(times, default=None)
     return None if newest is None else _utc(newest // 1000)  # as commits and the metastore tell it
 

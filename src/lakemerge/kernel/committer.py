@@ -52,6 +52,11 @@ class Prepared:
     manifest: Manifest
 
 
+# So long a look at the files that were read is good for the next try of a claim: they have not changed by the commits
+# that it lost to, and a look lasts as long on many systems.
+_LOOK_SECONDS = 1.0
+
+
 class Committer:
     """Brings commits about."""
 
@@ -123,13 +128,20 @@ class Committer:
         state, parent = (None, None) if commit.base is None else self._tables.settled(commit.table)
         if state is not None and parent is not None:
             commit.check_follows(self._files, state, parent)
-            if commit.reads.has_partitions:
-                wanted = None if commit.reads.everything else commit.reads.partitions
-                commit.check_found(self._tables.foreign.inspect(state, parent, wanted).present)
+            self._check_files(commit, state, parent)
         for check in commit.requirements:
             check(parent)
         expected = state.version_value if state is not None else ""
         return Prepared(commit, expected, parent, self._write_manifest(commit, state, parent))
+
+    def _check_files(self, commit: TableCommit, state: TableState, parent: Manifest) -> None:
+        """Make sure that no other program has changed what was read. Who loses races does not look each time."""
+        now = self._tables.clock.monotonic()
+        if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:
+            return
+        wanted = None if commit.reads.everything else commit.reads.partitions
+        commit.check_found(self._tables.foreign.inspect(state, parent, wanted).present)
+        commit.looked_at = now
 
     def _write_manifest(
         self, commit: TableCommit, state: TableState | None, parent: Manifest | None

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lakemerge.errors import StorageError, StorageUnreachable
@@ -87,28 +87,43 @@ class FileSystem(ABC):
             else:
                 yield entry
 
+    def list_all(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
+        """What each of many directories holds, as :meth:`list` tells it; systems that can do so ask at once."""
+        return [self.list(path) for path in paths]
+
     def fingerprint(self, path: str) -> Fingerprint:
         """What a directory holds, its folders included, as readers see it: Spark and Hive skip hidden names."""
         return self.snapshot(path)[0]
 
     def snapshot(self, path: str) -> tuple[Fingerprint, builtins.list[FileEntry]]:
         """A directory's fingerprint and the very files that it is of."""
-        digest = hashlib.sha256()
-        entries = []
-        for relative, entry in sorted(self._visible(path), key=lambda pair: pair[0]):
-            digest.update(f"{relative}\0{entry.size}\0{entry.modified}\n".encode())
-            entries.append(entry)
-        size = sum(entry.size for entry in entries)
-        return Fingerprint(len(entries), size, digest.hexdigest()[:16]), entries
+        return self.snapshots([path])[0]
 
-    def _visible(self, path: str, prefix: str = "") -> Iterator[tuple[str, FileEntry]]:
-        for entry in self.list(path):
-            if entry.name[:1] in "_.":
-                continue
-            if entry.is_directory:
-                yield from self._visible(entry.path, f"{prefix}{entry.name}/")
-            else:
-                yield f"{prefix}{entry.name}", entry
+    def fingerprints(self, paths: Sequence[str]) -> builtins.list[Fingerprint]:
+        """As :meth:`fingerprint` of each directory, with one listing of each and of each folder in it."""
+        return [mark for mark, _ in self.snapshots(paths)]
+
+    def snapshots(self, paths: Sequence[str]) -> builtins.list[tuple[Fingerprint, builtins.list[FileEntry]]]:
+        """As :meth:`snapshot` of each directory. All that are equally deep are listed together."""
+        found: list[builtins.list[tuple[str, FileEntry]]] = [[] for _ in paths]
+        level = [(number, path, "") for number, path in enumerate(paths)]
+        while level:
+            listings = self.list_all([path for _, path, _ in level])
+            visible = [
+                (number, prefix, entry)
+                for (number, _, prefix), entries in zip(level, listings, strict=True)
+                for entry in entries
+                if entry.name[:1] not in "_."
+            ]
+            for number, prefix, entry in visible:
+                if not entry.is_directory:
+                    found[number].append((f"{prefix}{entry.name}", entry))
+            level = [
+                (number, entry.path, f"{prefix}{entry.name}/")
+                for number, prefix, entry in visible
+                if entry.is_directory
+            ]
+        return [_snapshot_of(entries) for entries in found]
 
     def now(self, folder: str) -> int:
         """This moment by the clock of a folder's file system, in milliseconds since 1970: of a file written now."""
@@ -152,3 +167,17 @@ class FileSystem(ABC):
 def loudness(error: StorageError) -> int:
     """The level at which to log that something could not be tidied up: with Java gone, that is its own news already."""
     return logging.DEBUG if isinstance(error, StorageUnreachable) else logging.WARNING
+
+
+def _snapshot_of(found: Iterable[tuple[str, FileEntry]]) -> tuple[Fingerprint, list[FileEntry]]:
+    """
+    Args:
+        found: files with their paths relative to the directory.
+    """
+    digest = hashlib.sha256()
+    entries = []
+    for relative, entry in sorted(found, key=lambda pair: pair[0]):
+        digest.update(f"{relative}\0{entry.size}\0{entry.modified}\n".encode())
+        entries.append(entry)
+    size = sum(entry.size for entry in entries)
+    return Fingerprint(len(entries), size, digest.hexdigest()[:16]), entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lakemerge.errors import ForeignWrite, UnsupportedTable
@@ -207,13 +207,19 @@ class Foreign:
         if not table.partitioned:
             return {WHOLE_TABLE: self.examine(layout, table.location)}
         columns = [column.name for column in table.partition_columns]
-        states = {}
-        for partition in self._metastore.partitions(table.name, names):
-            name = partition_name(columns, partition.values)
-            states[name] = self.examine(layout, partition.location)
-        return states
+        found = self._metastore.partitions(table.name, names)
+        states = self.examine_all(layout, [partition.location for partition in found])
+        rows = zip(found, states, strict=True)
+        return {partition_name(columns, partition.values): state for partition, state in rows}
 
     def examine(self, layout: Layout, location: str) -> PartitionState:
         """A directory as a manifest describes it."""
-        mark = self._files.fingerprint(location)
-        return PartitionState(layout.relative(location), mark.files, mark.bytes, mark.digest)
+        return self.examine_all(layout, [location])[0]
+
+    def examine_all(self, layout: Layout, locations: Sequence[str]) -> list[PartitionState]:
+        """Directories as a manifest describes them, each listed once, together."""
+        marks = self._files.fingerprints(locations)
+        return [
+            PartitionState(layout.relative(location), mark.files, mark.bytes, mark.digest)
+            for location, mark in zip(locations, marks, strict=True)
+        ]

@@ -33,6 +33,12 @@ class Reads:
     def has_partitions(self) -> bool:
         return bool(self.partitions) or self.everything
 
+    def unread(self, names: frozenset[str] | None) -> frozenset[str] | None:
+        """Those of some partitions (``None``: all) that nobody has looked at yet for this transaction."""
+        if self.everything:
+            return frozenset()
+        return None if names is None else names - self.partitions
+
     def add_partitions(self, base: Manifest, names: frozenset[str] | None) -> None:
         """Note partitions of a version (``None``: all) as read; one that is not there yet may be made meanwhile."""
         known = base.partitions

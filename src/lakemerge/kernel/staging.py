@@ -24,8 +24,8 @@ def staged_partitions(files: FileSystem, directory: str, columns: Sequence[str])
     for _ in columns:
         level = [
             (entry.path, [*values, unescape(entry.name.partition("=")[2])])
-            for path, values in level
-            for entry in files.list(path)
+            for (_, values), entries in zip(level, files.list_all([path for path, _ in level]), strict=True)
+            for entry in entries
             if entry.is_directory and "=" in entry.name
         ]
     return {partition_name(columns, values): path for path, values in sorted(level)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,7 @@ class TableCommit:
         updates: what it changes.
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
+        looked_at: when the files that were read were found as they should be, by the process's own clock.
     """
 
     table: TableName
@@ -53,6 +55,7 @@ class TableCommit:
     updates: list[Update] = field(default_factory=list)
     metrics: dict[str, int] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
+    looked_at: float = -math.inf
 
     # -- what the updates make of it -----------------------------------------------------------
 

@@ -121,7 +121,7 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, _ = self._tables.take_in_foreign(self.name, wanted)
+        state, _ = self._tables.take_in_foreign(self.name, self._commit.reads.unread(wanted))
         if state.txn != self.base.txn:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
@@ -179,8 +179,9 @@ class Transaction:
         if not self._commit.keys:
             self._tables.files.make_directory(directory)
         staged = staged_partitions(self._tables.files, directory, [key.name for key in self._commit.keys])
-        states = {name: self._tables.foreign.examine(self.layout, path) for name, path in staged.items()}
-        self._commit.updates.append(WritePartitions(states, self._data_change))
+        states = self._tables.foreign.examine_all(self.layout, list(staged.values()))
+        by_name = dict(zip(staged, states, strict=True))
+        self._commit.updates.append(WritePartitions(by_name, self._data_change))
         return list(staged)
 
     def remove(self, names: Iterable[str]) -> None:

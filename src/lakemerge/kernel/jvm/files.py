@@ -7,8 +7,10 @@ import contextlib
 import re
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeVar
 
 from py4j.java_gateway import is_instance_of
@@ -16,10 +18,13 @@ from py4j.java_gateway import is_instance_of
 from lakemerge.errors import StorageError, StorageUnreachable
 from lakemerge.kernel.filesystem import FileEntry, FileSystem
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, java_exception
+from lakemerge.kernel.layout import normal
 
 T = TypeVar("T")
 
 _CHUNK = 4096
+# So many threads list directories, and each at least so many.
+_LISTERS, _LEAST_LISTED = 16, 8
 # Object stores where a file appears when it is closed, and a rename is a copy.
 _WHOLE_AT_CLOSE = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn"})
 _STATUS = re.compile(
@@ -71,8 +76,7 @@ class HadoopFileSystem(FileSystem):
         return self.jvm.java.org.apache.hadoop.fs.Path(path)
 
     def _of(self, path: str, java_path: Any) -> Any:
-        scheme, found, rest = path.partition("://")
-        root = f"{scheme}://{rest.partition('/')[0]}" if found else path.partition(":")[0]
+        root = _root_of(path)
         with self._lock:
             if root not in self._roots:
                 self._roots[root] = java_path.getFileSystem(self.jvm.hadoop_conf)
@@ -91,6 +95,50 @@ class HadoopFileSystem(FileSystem):
             return self._invoke("list", path, lambda system, where: self._entries(system.listStatus(where)))
         except FileNotFoundError:
             return []
+
+    def list_all(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
+        """Listed by several threads, each of which makes one call of Java for its part.
+
+        Object stores take long to answer, so they are asked side by side. On a disk the way to Java takes longer than
+        the listing, so it is gone once for many.
+        """
+        threads = min(_LISTERS, -(-len(paths) // _LEAST_LISTED))
+        if threads < 2:
+            return self._list_together(paths)
+        parts = self._pool.map(self._list_together, [paths[number::threads] for number in range(threads)])
+        found = list(parts)
+        return [found[number % threads][number // threads] for number in range(len(paths))]
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(_LISTERS, thread_name_prefix="lakemerge-list")
+
+    def _list_together(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
+        """Directories by one call; one by one where that fails, so that each is missing or refused by its own name."""
+        wanted = {normal(path): path for path in paths}
+        if len(wanted) > 1 and len({_root_of(path) for path in paths}) == 1:
+            try:
+                entries = self._invoke(
+                    "list", paths[0], lambda system, _: self._of_many(system, [*wanted.values()])
+                )
+            except StorageUnreachable:
+                raise
+            except (FileNotFoundError, StorageError):
+                return [self.list(path) for path in paths]
+            found: dict[str, list[FileEntry]] = {path: [] for path in wanted}
+            for entry in entries:
+                found.setdefault(normal(entry.path.rpartition("/")[0]), []).append(entry)
+            # a path of a file gives an entry of a directory that nobody has asked for, or may have
+            of_files = any(normal(entry.path) in wanted and not entry.is_directory for entry in entries)
+            if found.keys() == wanted.keys() and not of_files:
+                return [found[normal(path)] for path in paths]
+        return [self.list(path) for path in paths]
+
+    def _of_many(self, system: Any, paths: Sequence[str]) -> builtins.list[FileEntry]:
+        # an array is filled at a round trip for each item, and a text is cut into one by Java at none
+        texts = self.jvm.java.java.util.regex.Pattern.compile("\0").split("\0".join(paths))
+        where = self.jvm.java.org.apache.hadoop.util.StringUtils.stringToPath(texts)
+        return self._entries(system.listStatus(where))
 
     def glob(self, pattern: str) -> builtins.list[FileEntry]:
         return self._invoke(
@@ -246,6 +294,12 @@ class HadoopFileSystem(FileSystem):
             )
 
         self._invoke("copy", source, run)
+
+
+def _root_of(path: str) -> str:
+    """The part of a URI that tells its file system."""
+    scheme, found, rest = path.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if found else path.partition(":")[0]
 
 
 def _until(delimiter: bytes, read: Callable[[], bytes]) -> bytes:
