@@ -114,6 +114,10 @@ conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs the
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
 
+.PHONY: bench-commit
+bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions
+	@$(PY) benchmarks/commit.py --java
+
 .PHONY: bench-history
 bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
 	@$(PY) benchmarks/history.py

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
@@ -82,6 +82,10 @@ class Checker:
                 f"{name}: version {version} ({txn}) follows on {before.version} ({before.manifest.txn}), "
                 f"and its manifest on {manifest.parent}"
             )
+        if manifest.delta is not None and before is not None:
+            kept = before.manifest.partitions.items()
+            states = {name: state for name, state in kept if name not in manifest.removed}
+            manifest = replace(manifest, partitions={**states, **manifest.partitions})
         rows = rows_of(self.files, [layout.absolute(one.location) for one in manifest.partitions.values()])
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)

@@ -8,10 +8,11 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from unittest import mock
 
 from kernel.support import assert_nothing_orphaned, assert_whole
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName
+from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, manifests
 from lakemerge.testing import World
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of
 from simulation.faults import Faults
@@ -254,10 +255,13 @@ def simulate(seed: int, prepare: Callable[[Run], None] = Run.start) -> Result:
     """
     run = Run(seed)
     result = run.result
+    # every other world keeps its few partitions as if they were many
+    few, longest = (1, 3) if seed % 2 else (manifests.FEW_PARTITIONS, manifests.LONGEST_CHAIN)
     try:
-        prepare(run)
-        run.scheduler.run()
-        run.check()
+        with mock.patch.multiple(manifests, FEW_PARTITIONS=few, LONGEST_CHAIN=longest):
+            prepare(run)
+            run.scheduler.run()
+            run.check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the seed has found it
         result.error = f"{type(error).__name__}: {error}"
     result.faults, result.steps = run.faults.drawn, run.scheduler.steps

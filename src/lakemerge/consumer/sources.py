@@ -10,9 +10,10 @@ from lakemerge.kernel import Kernel, Manifest, TableName
 from lakemerge.kernel.definition import file_format_of
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
+from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import partition_name
-from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.state import TableState, state_of
 
 
 def look(kernel: Kernel, name: TableName, position: Position | None, source_id: str | None) -> Sight:

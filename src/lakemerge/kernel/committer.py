@@ -25,10 +25,11 @@ from lakemerge.kernel.definition import (
     without_spark_schema,
 )
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.manifests import read_commit, write_manifest
 from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
-from lakemerge.kernel.state import TableState, look_at, read_manifest
+from lakemerge.kernel.state import TableState, look_at
 from lakemerge.kernel.system import timestamp
 from lakemerge.kernel.table_commit import TableCommit
 from lakemerge.kernel.tables import Tables
@@ -159,7 +160,7 @@ class Committer:
             writer=self._tables.writer,
             lease_seconds=self._tables.settings.lease_seconds,
         )
-        self._files.write_text(commit.layout.manifest_of(commit.txn), manifest.to_json())
+        manifest = write_manifest(self._files, commit.layout, manifest, parent)
         self._tables.step("manifest written")
         return manifest
 
@@ -238,7 +239,7 @@ class Committer:
         while txn and txn != table.base.txn:
             if txn == table.txn:
                 return True
-            txn = read_manifest(self._files, state.layout, txn).parent
+            txn = read_commit(self._files, state.layout, txn).parent
         return False
 
 

@@ -19,11 +19,12 @@ from lakemerge.kernel.filesystem import Fingerprint
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.manifests import read_manifest, write_manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import partition_name
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.settings import Policy
-from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.state import TableState
 from lakemerge.kernel.system import new_transaction_id, timestamp
 from lakemerge.kernel.versions import Versions
 
@@ -96,7 +97,7 @@ class Foreign:
             committed_at=timestamp(self._clock),
             writer=self._writer,
         )
-        self._files.write_text(layout.manifest_of(manifest.txn), manifest.to_json())
+        write_manifest(self._files, layout, manifest, None)
         # Spark's own description of the table would hide what the metastore says from now on
         parameters = {
             key: value
@@ -182,7 +183,7 @@ class Foreign:
         )
         self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
         try:
-            self._files.write_text(state.layout.manifest_of(manifest.txn), manifest.to_json())
+            write_manifest(self._files, state.layout, manifest, parent)
             done = self._versions.advance(
                 name, state.version_value, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
             )

@@ -3,6 +3,7 @@
 ::
 
     <root>/_lakemerge/commits/<txn>.json     manifests
+    <root>/_lakemerge/commits/<txn>.state.json   the state of the oldest version left by vacuum
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
     <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
@@ -86,6 +87,10 @@ class Layout:
 
     def manifest_of(self, txn: str) -> str:
         return f"{self.commits}/{txn}.json"
+
+    def state_of(self, txn: str) -> str:
+        """The whole state of the oldest version that vacuum has left, where its manifest does not hold it."""
+        return f"{self.commits}/{txn}.state.json"
 
     def seen_of(self, txn: str) -> str:
         return f"{self.seen}/{txn}"

@@ -1,4 +1,4 @@
-"""The manifest: the JSON file that describes one commit and the whole state that it leaves."""
+"""The manifest: what describes one commit and the whole state that it leaves, and its JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from lakemerge.kernel.definition import same_keys
 from lakemerge.kernel.metastore import HiveColumn
 
 FORMAT = 1
+#: The feature of a manifest that does not hold the whole state.
+PARTITION_DELTAS = "partition_deltas"
 #: What this program knows of the features that a manifest may name; see docs/table-format.md.
-READER_FEATURES: frozenset[str] = frozenset()
+READER_FEATURES: frozenset[str] = frozenset({PARTITION_DELTAS})
 WRITER_FEATURES: frozenset[str] = frozenset()
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
@@ -35,6 +37,21 @@ class PartitionState:
     files: int
     bytes: int
     digest: str
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How a manifest that holds changes alone stands to the newest whole one.
+
+    Attributes:
+        whole: the transaction of that one.
+        steps: how many manifests there are since, this one included.
+        states: how many states of partitions they hold together.
+    """
+
+    whole: str
+    steps: int
+    states: int
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,7 @@ class Manifest:
         reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
+        delta: of a manifest whose file holds only the partitions that changed; ``None`` where it holds all.
     """
 
     txn: str
@@ -85,6 +103,7 @@ class Manifest:
     writer: Mapping[str, str] = field(default_factory=dict)
     lease_seconds: int = 30
     group: str | None = None
+    delta: Delta | None = None
 
     def to_json(self) -> str:
         """The manifest's text, one member a line at the top level's depth."""
@@ -113,7 +132,7 @@ class Manifest:
         try:
             body["columns"] = tuple(HiveColumn(**column) for column in body["columns"])
             body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
-            body["partitions"] = {name: PartitionState(**state) for name, state in body["partitions"].items()}
+            body["partitions"] = states_of(body["partitions"])
             if "rewritten" not in body and body["operation"] == "compact":
                 body["rewritten"] = [*body["written"], *body["removed"]]  # before manifests told so
             for name in ("written", "removed", "rewritten", "reader_features", "writer_features"):
@@ -123,6 +142,8 @@ class Manifest:
                 kind: None if names is None else tuple(names)
                 for kind, names in body.get("side_data_touched", {}).items()
             }
+            if body.get("delta") is not None:
+                body["delta"] = Delta(**body["delta"])
             known = {field.name for field in dataclasses.fields(cls)}
             # a member that must not be passed over comes with a feature
             manifest = cls(**{name: value for name, value in body.items() if name in known})
@@ -160,6 +181,11 @@ class Manifest:
     @property
     def total_files(self) -> int:
         return sum(state.files for state in self.partitions.values())
+
+
+def states_of(body: Mapping[str, Mapping[str, Any]]) -> dict[str, PartitionState]:
+    """Partitions' states as JSON has them. Raises TypeError for what is none."""
+    return {name: PartitionState(**state) for name, state in body.items()}
 
 
 def _require_features(source: str, wanted: tuple[str, ...], known: frozenset[str], done: str) -> None:

@@ -13,9 +13,10 @@ from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.manifests import keep_state, read_manifest
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.pins import oldest_pinned
-from lakemerge.kernel.state import TableState, read_manifest, state_of
+from lakemerge.kernel.state import TableState, state_of
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -99,6 +100,7 @@ def vacuum(
     expired = [manifest for manifest in expired if manifest not in kept]
     garbage = list(_garbage(kernel, state, idle, kept, expired, oldest))
     if not dry_run:
+        _keep_states(kernel, state.layout, kept)
         for item in garbage:
             kernel.files.delete(item.path)
         _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
@@ -110,6 +112,15 @@ def _referenced(kernel: Kernel, state: TableState, kept: list[Manifest]) -> list
     named = dict.fromkeys(kernel.manifest(state).references.values())
     known = {manifest.txn for manifest in kept}
     return [kernel.manifest(state, txn) for txn in named if txn not in known]
+
+
+def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
+    """Have versions stand by themselves, before the manifests that they are the difference to go."""
+    there = {manifest.txn for manifest in kept}
+    for manifest in kept:
+        alone = manifest.delta is not None and manifest.parent not in there
+        if alone and not kernel.files.exists(layout.state_of(manifest.txn)):
+            keep_state(kernel.files, layout, manifest)
 
 
 def _mark_seen(kernel: Kernel, state: TableState) -> None:

@@ -27,13 +27,14 @@ from lakemerge.kernel.definition import (
 )
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuilds
 from lakemerge.kernel.staging import only_adds
-from lakemerge.kernel.state import TableState, look_at, read_manifest
+from lakemerge.kernel.state import TableState, look_at
 from lakemerge.kernel.versions import Versions
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ from lakemerge.kernel.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTI
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HiveTable, Metastore
 from lakemerge.kernel.names import TableName
 
@@ -148,20 +149,3 @@ def _require_version(sight: TableSight) -> None:
             found=f"{VERSION}={state.version_value!r}",
             action="Another program has set one of the two; set it back.",
         )
-
-
-def read_manifest(files: FileSystem, layout: Layout, txn: str) -> Manifest:
-    """The manifest of a transaction.
-
-    Raises:
-        CorruptTable: there is none, or it cannot be read.
-    """
-    path = layout.manifest_of(txn)
-    try:
-        return Manifest.from_json(files.read_text(path), path)
-    except FileNotFoundError as error:
-        raise CorruptTable(
-            expected=f"the manifest {path}",
-            found="no such file",
-            action="Restore it from a backup, or remove the lakemerge.* table parameters to adopt the table afresh.",
-        ) from error

@@ -13,11 +13,12 @@ from lakemerge.kernel.draft import Draft, ReplacedMeanwhile
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.manifests import read_commit
 from lakemerge.kernel.metastore import HiveColumn
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.properties import united_properties
 from lakemerge.kernel.reads import Reads
-from lakemerge.kernel.state import TableState, read_manifest
+from lakemerge.kernel.state import TableState
 from lakemerge.kernel.updates import ReplaceAll, SetParameters, SetSchema, Update, WritePartitions, in_order
 
 #: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
@@ -120,7 +121,7 @@ class TableCommit:
             if step.parent == self.base.txn:
                 return
             try:
-                step = read_manifest(files, state.layout, step.parent)
+                step = read_commit(files, state.layout, step.parent)
             except CorruptTable as error:
                 raise self.conflict("that versions since then are vacuumed") from error
 

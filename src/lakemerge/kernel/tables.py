@@ -12,13 +12,14 @@ from lakemerge.kernel.foreign import Foreign
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import RollForward
 from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.state import TableState, look_at, read_manifest
+from lakemerge.kernel.state import TableState, look_at
 from lakemerge.kernel.versions import Versions
 
 T = TypeVar("T")
