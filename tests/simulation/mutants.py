@@ -155,6 +155,18 @@ MUTANTS = {
         "        draft = Draft(parent, self.base, present)\n",
         "        draft = Draft(self.base or parent, self.base, present)\n",
     ),
+    "state-not-kept": Mutant(
+        "vacuum deletes manifests that a version which it keeps is the difference to",
+        "kernel.operations",
+        "        _keep_states(kernel, state.layout, kept)\n",
+        "",
+    ),
+    "removed-comes-back": Mutant(
+        "a partition that a commit has removed is there again for who reads differences",
+        "kernel.manifests",
+        "                states.pop(name, None)\n",
+        "                pass\n",
+    ),
 }
 
 
