@@ -24,6 +24,7 @@ class Draft:
         written, removed: the partitions that are touched.
         rewritten: those of them whose rows stay what they are, and only lie elsewhere.
         side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
+        fenced: transactions that must not commit any more.
         kept: the version of which something stays; ``None`` where nothing does.
     """
 
@@ -44,6 +45,7 @@ class Draft:
         self.rewritten: set[str] = set()
         self.side_data_touched: dict[str, tuple[str, ...] | None] = {}
         self.references = dict(parent.references) if parent else {}
+        self.fenced: set[str] = set()
 
     def clear(self) -> None:
         """Let nothing of the version before stay."""

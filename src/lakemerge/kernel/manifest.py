@@ -74,6 +74,7 @@ class Manifest:
         side_data_touched: kinds of side data that this commit changed, each with the partitions that the change
             concerns; ``None`` where it may concern any.
         references: transactions of versions that have a name, by name; vacuum keeps what they need.
+        fenced: transactions that were taken for dead and must not commit on this version or a later one.
         reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
@@ -98,6 +99,7 @@ class Manifest:
     sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     side_data_touched: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
     references: Mapping[str, str] = field(default_factory=dict)
+    fenced: tuple[str, ...] = ()
     reader_features: tuple[str, ...] = ()
     writer_features: tuple[str, ...] = ()
     writer: Mapping[str, str] = field(default_factory=dict)
@@ -135,7 +137,7 @@ class Manifest:
             body["partitions"] = states_of(body["partitions"])
             if "rewritten" not in body and body["operation"] == "compact":
                 body["rewritten"] = [*body["written"], *body["removed"]]  # before manifests told so
-            for name in ("written", "removed", "rewritten", "reader_features", "writer_features"):
+            for name in ("written", "removed", "rewritten", "fenced", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
             body["side_data_touched"] = {

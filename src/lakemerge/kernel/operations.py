@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lakemerge.errors import CorruptTable
+from lakemerge.errors import CommitConflict, CorruptTable
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.layout import SIDECARS, Layout, normal
@@ -21,6 +21,9 @@ from lakemerge.kernel.state import TableState, state_of
 _LOG = logging.getLogger("lakemerge")
 
 DEFAULT_RETENTION = datetime.timedelta(days=7)
+
+#: The operation of vacuum's own commits, which change nothing; see :meth:`Transaction.fence`.
+FENCE = "vacuum"
 
 #: The operation of a commit that changes columns and leaves the rows' other values as they are.
 ALTERATION = "alter"
@@ -87,9 +90,11 @@ def vacuum(
     idle = _idle(kernel, kernel.open(name).layout)
     state = kernel.open(name)
     if not dry_run:
+        if not _fence_off_the_dead(kernel, state, idle, retention):
+            return []
+        state = kernel.open(name)
         _mark_seen(kernel, state)
-    now = kernel.files.now(state.layout.commits)
-    oldest = now - int(retention.total_seconds() * 1000)
+    now, oldest = _now_and_oldest(kernel, state, retention)
     kept: list[Manifest] = []
     expired: list[Manifest] = []
     pinned = oldest_pinned(kernel.files, state.layout, kernel.clock.now())
@@ -121,6 +126,58 @@ def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
         alone = manifest.delta is not None and manifest.parent not in there
         if alone and not kernel.files.exists(layout.state_of(manifest.txn)):
             keep_state(kernel.files, layout, manifest)
+
+
+def _fence_off_the_dead(
+    kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], retention: datetime.timedelta
+) -> bool:
+    """Make a version that names the transactions which never committed, and whose files are about to go.
+
+    None of them that wakes up now can claim after it; one that was faster is in the lineage by then.
+
+    Returns:
+        Whether all of them are fenced off; false where the table has got other columns in this moment.
+    """
+    layout = state.layout
+    _, oldest = _now_and_oldest(kernel, state, retention)
+    manifests = list(lineage(kernel, state))
+    known = {manifest.txn for manifest in manifests}
+    known |= {_transaction_of(layout, place) for manifest in manifests for place in _places(layout, manifest)}
+    entries = [entry for folder in _content(layout) for entry in idle[folder]]
+    dead = {
+        entry.name
+        for entry in entries
+        if entry.is_directory and entry.modified <= oldest and entry.name not in known
+    }
+    if dead:
+        fence = kernel.begin(state.table.name, FENCE)
+        fence.fence(dead)
+        try:
+            fence.commit()
+        except CommitConflict:
+            return False
+    return True
+
+
+def _now_and_oldest(kernel: Kernel, state: TableState, retention: datetime.timedelta) -> tuple[int, int]:
+    """The file system's time, and the time before which what nothing refers to may go, in milliseconds."""
+    now = kernel.files.now(state.layout.commits)
+    return now, now - int(retention.total_seconds() * 1000)
+
+
+def _places(layout: Layout, manifest: Manifest) -> Iterator[str]:
+    """Where all lies that a version consists of."""
+    yield from (normal(layout.absolute(entry.location)) for entry in manifest.partitions.values())
+    yield from (normal(layout.absolute(path)) for paths in manifest.sidecars.values() for path in paths)
+
+
+def _transaction_of(layout: Layout, place: str) -> str:
+    """The transaction in whose directory something lies, such as ``…/data/<txn>/p=1``; empty where it is nobody's."""
+    for folder in _content(layout):
+        _, below, rest = place.partition(f"{normal(folder)}/")
+        if below:
+            return rest.partition("/")[0]
+    return ""
 
 
 def _mark_seen(kernel: Kernel, state: TableState) -> None:
@@ -160,15 +217,7 @@ def _garbage(
         oldest: the time, in the file system's milliseconds, before which what nothing refers to may go.
     """
     layout = state.layout
-    live = {
-        normal(layout.absolute(entry.location)) for manifest in kept for entry in manifest.partitions.values()
-    }
-    live |= {
-        normal(layout.absolute(path))
-        for manifest in kept
-        for paths in manifest.sidecars.values()
-        for path in paths
-    }
+    live = {place for manifest in kept for place in _places(layout, manifest)}
     committed = {manifest.txn for manifest in kept}
     recorded = {
         normal(layout.absolute(entry.location)): entry.digest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,14 +111,35 @@ class TableCommit:
             return
         if parent.table_id != self.base.table_id:
             raise self.conflict("that the table was dropped and made again")
-        if self.replaces_all and not self.reads:
-            return
-        step = parent
-        while True:
-            if self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None:
+        hangs_on = bool(self.reads) or not self.replaces_all
+        for step in self._steps_since_base(files, state, parent):
+            self._check_fence(step)
+            if hangs_on and (self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None):
                 author = step.writer.get("node", step.txn)
                 raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
-            if step.parent == self.base.txn:
+
+    def check_not_fenced(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
+        """Make sure that no vacuum since its base has taken it for dead, and its files for garbage.
+
+        Raises:
+            CommitConflict: one has.
+        """
+        for step in self._steps_since_base(files, state, parent):
+            self._check_fence(step)
+
+    def _check_fence(self, step: Manifest) -> None:
+        if self.txn in step.fenced:
+            raise self.conflict(
+                f"that it was silent for longer than its lease and version {step.version} has taken it for dead"
+            )
+
+    def _steps_since_base(self, files: FileSystem, state: TableState, parent: Manifest) -> Iterator[Manifest]:
+        """The commits that other writers have made since its base, the newest first."""
+        assert self.base is not None
+        step = parent
+        while step.txn != self.base.txn:
+            yield step
+            if step.parent is None or step.parent == self.base.txn:
                 return
             try:
                 step = read_commit(files, state.layout, step.parent)
@@ -191,6 +212,7 @@ class TableCommit:
             sidecars=draft.sidecars,
             side_data_touched=draft.side_data_touched,
             references=draft.references,
+            fenced=tuple(sorted(draft.fenced)),
             writer=writer,
             lease_seconds=lease_seconds,
         )

@@ -23,6 +23,7 @@ from lakemerge.kernel.table_commit import TableCommit
 from lakemerge.kernel.tables import Tables
 from lakemerge.kernel.updates import (
     ChangeSideData,
+    Fence,
     RemovePartitions,
     ReplaceAll,
     SetParameters,
@@ -125,6 +126,8 @@ class Transaction:
         if state.txn != self.base.txn:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
+            if self._beating:  # what it has staged may be gone, and the new base would hide that
+                self._commit.check_not_fenced(self._tables.files, state, self._tables.manifest(state))
             self._table, self._commit.base = state, self._tables.manifest(state)
             self.properties = dict(self.base.properties)
         self._commit.reads.add_partitions(self.base, wanted)
@@ -260,6 +263,11 @@ class Transaction:
         if self._table is not None and txn not in (None, self.txn):
             self._tables.manifest(self._table, txn)
         self._commit.updates.append(SetReference(name, txn))
+
+    def fence(self, transactions: Iterable[str]) -> None:
+        """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""
+        self._require_open()
+        self._commit.updates.append(Fence(frozenset(transactions)))
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.

@@ -130,6 +130,18 @@ class SetReference(Update):
 
 
 @dataclass(frozen=True)
+class Fence(Update):
+    """Let transactions that are taken for dead not commit any more."""
+
+    rank: ClassVar[int] = 6
+
+    transactions: frozenset[str]
+
+    def apply(self, draft: Draft) -> None:
+        draft.fenced |= self.transactions
+
+
+@dataclass(frozen=True)
 class SetParameters(Update):
     """Set parameters of the metastore's row, such as ``comment``."""
 

@@ -122,3 +122,46 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
     vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
     assert not kernel.files.exists(txn.layout.manifest_of(txn.txn))
     assert not kernel.files.exists(txn.layout.data_of(txn.txn))
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_writer_that_vacuum_has_taken_for_dead_cannot_claim(
+    world: World, kernel: Kernel, table: TableName, *, replaces: bool
+) -> None:
+    silent = stage(kernel, kernel.begin(table, "append"), "p=3")
+    if replaces:
+        silent.replace_all()
+    world.timeline.pass_by(3600)
+    other = Kernel(world.process())
+    version = other.open(table).version
+    garbage = vacuum(other, table, retention=datetime.timedelta(0), dry_run=False)
+    assert any(item.reason == "left by a transaction that never committed" for item in garbage)
+    state, manifest = other.settled(table)
+    assert (state.version, manifest.operation, manifest.fenced) == (version + 1, "vacuum", (silent.txn,))
+    with pytest.raises(CommitConflict, match=f"version {version + 1} has taken it for dead"):
+        silent.commit()
+    assert sorted(other.settled(table)[1].partitions) == ["p=1", "p=2"]
+
+
+def test_vacuum_makes_a_version_only_to_fence(kernel: Kernel, table: TableName) -> None:
+    for _ in range(2):
+        stage(kernel, kernel.begin(table, "merge"), "p=1").commit()
+        version = kernel.open(table).version
+        assert vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+        assert kernel.open(table).version == version
+
+
+def test_vacuum_leaves_what_a_transaction_claims_before_the_fence(
+    world: World, kernel: Kernel, table: TableName
+) -> None:
+    silent = stage(kernel, kernel.begin(table, "append"), "p=3")
+    world.timeline.pass_by(3600)
+
+    def wake_up(step: str) -> None:
+        if step == "staged" and silent.state == "open":
+            silent.commit()
+
+    vacuum(Kernel(world.process(), step=wake_up), table, retention=datetime.timedelta(0), dry_run=False)
+    assert silent.state == "committed"
+    entry = kernel.settled(table)[1].partitions["p=3"]
+    assert kernel.files.fingerprint(silent.layout.absolute(entry.location)).files == 1
