@@ -11,7 +11,7 @@ from typing import Protocol
 from lakemerge.consumer.choice import Spent
 from lakemerge.consumer.items import Item, Sight
 from lakemerge.consumer.progress import Key, Progress, read_progress, write_progress
-from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, WorkingSet, now
+from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, WorkingSet
 from lakemerge.errors import ConsumerFenced, LakemergeError, SourceChanged
 from lakemerge.kernel import Kernel, Manifest, TableName, Transaction
 
@@ -69,6 +69,9 @@ class Taker(Protocol):
     @property
     def max_retries(self) -> int:
         """How many failures more than one a partition may have before it is discarded."""
+
+    def now(self) -> str:
+        """This moment as rows keep it, ISO 8601 in UTC."""
 
     def pin(self, progress: Progress) -> None:
         """Keep vacuum from what the consumer has still to read."""
@@ -192,7 +195,8 @@ class Batch:
     def succeed(self) -> None:
         """Say that the output is committed. If this fails, the next run finds it out by itself."""
         try:
-            self._end(lambda row: replace(row, state=PROCESSED, reason="", changed_at=now()))
+            at = self.consumer.now()
+            self._end(lambda row: replace(row, state=PROCESSED, reason="", changed_at=at))
             self.consumer.pin(self.progress_after)
         except LakemergeError as error:
             _LOG.warning("The working set of %s was not brought up to date: %s", self.consumer.output, error)
@@ -205,12 +209,12 @@ class Batch:
             blame: whether it may be due to the partitions, so that it counts as a failure of theirs.
         """
         retries = self.consumer.max_retries
-        free = replace
+        at = self.consumer.now()
         self._end(
             lambda row: (
-                row.failed(reason, retries)
+                row.failed(reason, retries, at)
                 if blame
-                else free(row, state=AVAILABLE, reason=reason, changed_at=now())
+                else replace(row, state=AVAILABLE, reason=reason, changed_at=at)
             )
         )
 

@@ -23,13 +23,12 @@ from lakemerge.consumer.working_set import (
     Rows,
     WorkingSet,
     begun_key,
-    now,
 )
 from lakemerge.errors import ConsumerExpired, SourceRewritten
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.operations import history
 from lakemerge.kernel.pins import Pin, remove_pin, set_pin
-from lakemerge.kernel.system import new_transaction_id
+from lakemerge.kernel.system import new_transaction_id, timestamp
 
 Policy = Literal["reprocess", "append_only", "ignore"]
 # So many processed partitions are still shown.
@@ -127,7 +126,12 @@ class Consumer:
 
     def holds(self, row: Row) -> bool:
         """Whether a run has this partition in progress and may go on."""
-        return row.state == IN_PROGRESS and row.age <= self.options.timeout and self._lives(row)
+        young = row.state == IN_PROGRESS and row.age(self.kernel.clock.now()) <= self.options.timeout
+        return young and self._lives(row)
+
+    def now(self) -> str:
+        """This moment as rows keep it, ISO 8601 in UTC."""
+        return timestamp(self.kernel.clock)
 
     def _lives(self, row: Row) -> bool:
         if row.run not in self._alive:
@@ -227,7 +231,7 @@ class Consumer:
         left = _left(rows, candidates, len(available), chosen)
         for item in chosen:
             rows[item.partition] = replace(
-                rows[item.partition], state=IN_PROGRESS, run=run, together=len(chosen), changed_at=now()
+                rows[item.partition], state=IN_PROGRESS, run=run, together=len(chosen), changed_at=self.now()
             )
         done = {item.partition: self._done(item, progress) for item in chosen}
         open_rows = {name for name, row in rows.items() if row.state != PROCESSED and name not in done}
@@ -252,9 +256,11 @@ class Consumer:
             return row
         options = self.options
         if not self._lives(row):  # even if that is long ago
-            return row.died(f"run {row.run} died", options.max_retries)
+            return row.died(f"run {row.run} died", options.max_retries, self.now())
         return row.failed(
-            f"run {row.run} took longer than the timeout of {options.timeout}", options.max_retries
+            f"run {row.run} took longer than the timeout of {options.timeout}",
+            options.max_retries,
+            self.now(),
         )
 
     def _not_processed(self, progress: Progress, sight: Sight, items: Sequence[Item]) -> list[Item]:
@@ -300,7 +306,7 @@ class Consumer:
                 row = before or self._row_of(item, None)
                 done = row.state == PROCESSED and row.content == item.mark
                 shown[item.partition] = (
-                    row if done else replace(row, state=PROCESSED, changed_at=now(), reason="")
+                    row if done else replace(row, state=PROCESSED, changed_at=self.now(), reason="")
                 )
         return shown
 
@@ -312,7 +318,7 @@ class Consumer:
             return known  # it waits until the run that reads the former content is over
         source, consumer = self.key
         return Row(
-            source, consumer, item.partition, item.version, item.mark, item.bytes, AVAILABLE, changed_at=now()
+            source, consumer, item.partition, item.version, item.mark, item.bytes, AVAILABLE, changed_at=self.now()
         )
 
     # -- operations ----------------------------------------------------------------------------
@@ -344,7 +350,7 @@ class Consumer:
             ]
             for name in names:
                 rows[name] = replace(
-                    rows[name], state=AVAILABLE, failures=0, deaths=0, together=0, changed_at=now()
+                    rows[name], state=AVAILABLE, failures=0, deaths=0, together=0, changed_at=self.now()
                 )
             return contents.with_rows(self.key, rows)
 

@@ -66,10 +66,9 @@ class Row:
     def key(self) -> Key:
         return self.source, self.consumer
 
-    @property
-    def age(self) -> datetime.timedelta:
-        """Since the state changed, by this machine's clock."""
-        return datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(self.changed_at)
+    def age(self, now: datetime.datetime) -> datetime.timedelta:
+        """Since the state changed, by the clocks of those who look and who changed it."""
+        return now - datetime.datetime.fromisoformat(self.changed_at)
 
     @property
     def suspicion(self) -> int:
@@ -80,19 +79,19 @@ class Row:
         """
         return self.failures + max(0, self.deaths - 1)
 
-    def failed(self, reason: str, max_retries: int) -> Row:
+    def failed(self, reason: str, max_retries: int, at: str) -> Row:
         """After a run that failed with it."""
-        return replace(self, failures=self.failures + 1)._free(reason, max_retries)
+        return replace(self, failures=self.failures + 1)._free(reason, max_retries, at)
 
-    def died(self, reason: str, max_retries: int) -> Row:
+    def died(self, reason: str, max_retries: int, at: str) -> Row:
         """After a run that died with it."""
-        return replace(self, deaths=self.deaths + 1)._free(reason, max_retries)
+        return replace(self, deaths=self.deaths + 1)._free(reason, max_retries, at)
 
-    def _free(self, reason: str, max_retries: int) -> Row:
+    def _free(self, reason: str, max_retries: int, at: str) -> Row:
         """Available again, or discarded if too much speaks against it, and it was alone at last."""
         # of several partitions one may be to blame: they are tried in smaller groups first
         state = DISCARDED if self.suspicion > max_retries and self.together <= 1 else AVAILABLE
-        return replace(self, state=state, reason=reason, changed_at=now())
+        return replace(self, state=state, reason=reason, changed_at=at)
 
 
 COLUMNS = tuple(HiveColumn(field.name, _TYPES.get(field.name, "string")) for field in fields(Row))
@@ -219,11 +218,6 @@ class WorkingSet:
     def drop(self) -> None:
         """Drop the table."""
         drop(self._kernel, self.name)
-
-
-def now() -> str:
-    """This moment, ISO 8601 in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
 _NULL, _FIELD = "\\N", "\x01"

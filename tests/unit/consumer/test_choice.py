@@ -103,7 +103,7 @@ def _run(rows: dict[int, Row], bad: set[int], *, dies: bool, max_retries: int) -
         if bad & {item.order for item in taken}:
             for item in taken:
                 row = rows[item.order]
-                rows[item.order] = row.died("", max_retries) if dies else row.failed("", max_retries)
+                rows[item.order] = row.died("", max_retries, "") if dies else row.failed("", max_retries, "")
             return True
         for item in taken:
             del rows[item.order]
