@@ -127,6 +127,24 @@ def test_a_foreign_write_after_reading_is_a_conflict(
     assert_whole(kernel, name)
 
 
+@pytest.mark.parametrize("shape", ["partitioned", "whole"])
+def test_files_that_come_after_the_last_look_are_taken_in(
+    shape: str, kernel: Kernel, jvm: Jvm, name: TableName, caplog: pytest.LogCaptureFixture
+) -> None:
+    write, _ = prepare(kernel, name, shape, "insert")
+
+    def step(done: str) -> None:
+        if done == "manifest written" and settled(kernel, name).version == 1:
+            write(kernel, name)
+
+    part = "p=1" if shape == "partitioned" else ""
+    assert merge(Kernel(ports_of(jvm), step=step), name, {part: ["mine"]}) == 2
+    assert rows_of(kernel, name)[part] == ["foreign", "mine"]
+    assert [commit.operation for commit in history(kernel, name)] == ["foreign", "merge", "create"]
+    assert "after a commit had superseded it; they are taken in" in caplog.text
+    assert_nothing_orphaned(kernel, name)
+
+
 def test_a_partition_made_by_hand_after_it_was_read_as_absent(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, ROWS)
     txn = kernel.begin(name, "merge")

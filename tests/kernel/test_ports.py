@@ -240,6 +240,35 @@ class TestFiles:
         assert ports.files.first_line(f"{root}/a") == b"first"
         assert ports.files.last_bytes(f"{root}/a", 13, 3) == b"nd\n"
 
+    def test_moving(self, ports: Ports, root: str) -> None:
+        ports.files.write_text(f"{root}/a", "x")
+        (before,) = ports.files.list(root)
+        with pytest.raises(StorageError):
+            ports.files.move(f"{root}/a", f"{root}/none/b")
+        ports.files.make_directory(f"{root}/c")
+        ports.files.move(f"{root}/a", f"{root}/c/b")
+        (after,) = ports.files.list(f"{root}/c")
+        assert (after.name, after.size, after.modified) == ("b", 1, before.modified)
+        assert not ports.files.exists(f"{root}/a")
+        with pytest.raises(StorageError):
+            ports.files.move(f"{root}/a", f"{root}/c/d")
+        assert [entry.name for entry in ports.files.list(f"{root}/c")] == ["b"]
+
+    def test_which_files_were_added_to_a_directory(self, ports: Ports, root: str) -> None:
+        ports.files.write_text(f"{root}/a/old", "old")
+        ports.files.write_text(f"{root}/b", "b")
+        before = ports.files.fingerprint(root)
+        assert ports.files.added_since(root, before) == []
+        ports.files.write_text(f"{root}/a/new", "new")
+        ports.files.write_text(f"{root}/_temporary/half", "half")
+        added = ports.files.added_since(root, before)
+        assert added is not None
+        assert [entry.path for entry in added] == [f"{root}/a/new"]
+        ports.files.delete(f"{root}/b")
+        assert ports.files.added_since(root, before) is None
+        ports.files.write_text(f"{root}/c", "another")
+        assert ports.files.added_since(root, before) is None
+
     def test_the_clock_of_the_file_system_goes_forward(self, ports: Ports, root: str) -> None:
         ports.files.write_text(f"{root}/a", "x")
         (entry,) = ports.files.list(root)

@@ -318,7 +318,14 @@ class Consumer:
             return known  # it waits until the run that reads the former content is over
         source, consumer = self.key
         return Row(
-            source, consumer, item.partition, item.version, item.mark, item.bytes, AVAILABLE, changed_at=self.now()
+            source,
+            consumer,
+            item.partition,
+            item.version,
+            item.mark,
+            item.bytes,
+            AVAILABLE,
+            changed_at=self.now(),
         )
 
     # -- operations ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import hashlib
+import itertools
 import logging
 import uuid
 from abc import ABC, abstractmethod
@@ -38,6 +39,10 @@ class Fingerprint:
     files: int
     bytes: int
     digest: str
+
+
+# So many sets of files are tried where it is to be found out which of a directory's files are new.
+_MOST_CHOICES = 10_000
 
 
 class FileSystem(ABC):
@@ -99,12 +104,37 @@ class FileSystem(ABC):
         """A directory's fingerprint and the very files that it is of."""
         return self.snapshots([path])[0]
 
+    def added_since(self, path: str, before: Fingerprint) -> builtins.list[FileEntry] | None:
+        """The files that a directory has got since it had a fingerprint.
+
+        Returns:
+            None where that is not all that happened to it: files are gone, or are others.
+        """
+        pairs = sorted(self._visible([path])[0], key=lambda pair: pair[0])
+        more = len(pairs) - before.files
+        if more < 0:
+            return None
+        size = sum(entry.size for _, entry in pairs) - before.bytes
+        # most likely the newest; a file that was renamed into the directory may be older than it looks
+        newest = sorted(range(len(pairs)), key=lambda index: -pairs[index][1].modified)
+        for chosen in itertools.islice(itertools.combinations(newest, more), _MOST_CHOICES):
+            added = set(chosen)
+            if sum(pairs[index][1].size for index in added) == size:
+                rest = [pair for index, pair in enumerate(pairs) if index not in added]
+                if _snapshot_of(rest)[0] == before:
+                    return [pairs[index][1] for index in sorted(added)]
+        return None
+
     def fingerprints(self, paths: Sequence[str]) -> builtins.list[Fingerprint]:
         """As :meth:`fingerprint` of each directory, with one listing of each and of each folder in it."""
         return [mark for mark, _ in self.snapshots(paths)]
 
     def snapshots(self, paths: Sequence[str]) -> builtins.list[tuple[Fingerprint, builtins.list[FileEntry]]]:
         """As :meth:`snapshot` of each directory. All that are equally deep are listed together."""
+        return [_snapshot_of(pairs) for pairs in self._visible(paths)]
+
+    def _visible(self, paths: Sequence[str]) -> builtins.list[builtins.list[tuple[str, FileEntry]]]:
+        """The files below each directory that readers see, with their paths relative to it."""
         found: list[builtins.list[tuple[str, FileEntry]]] = [[] for _ in paths]
         level = [(number, path, "") for number, path in enumerate(paths)]
         while level:
@@ -123,7 +153,7 @@ class FileSystem(ABC):
                 for number, prefix, entry in visible
                 if entry.is_directory
             ]
-        return [_snapshot_of(entries) for entries in found]
+        return found
 
     def now(self, folder: str) -> int:
         """This moment by the clock of a folder's file system, in milliseconds since 1970: of a file written now."""
@@ -162,6 +192,13 @@ class FileSystem(ABC):
     @abstractmethod
     def copy(self, source: str, target: str) -> None:
         """Copy one file."""
+
+    @abstractmethod
+    def move(self, source: str, target: str) -> None:
+        """Give one file another path of the same file system, in one step where that can do so.
+
+        Raises StorageError, and moves nothing, where there is no such file, or no such folder to move it to.
+        """
 
 
 def loudness(error: StorageError) -> int:

@@ -30,6 +30,9 @@ from lakemerge.kernel.versions import Versions
 
 _LOG = logging.getLogger("lakemerge")
 
+#: The operation of a commit that takes in what other programs did.
+OPERATION = "foreign"
+
 
 @dataclass(frozen=True)
 class Found:
@@ -169,7 +172,7 @@ class Foreign:
             txn=new_transaction_id(self._clock, self._host),
             version=state.version + 1,
             parent=parent.txn,
-            operation="foreign",
+            operation=OPERATION,
             columns=state.table.columns,
             partitions=partitions,
             written=tuple(part for part in changed if part in found.present),
@@ -180,6 +183,7 @@ class Foreign:
             # what is known of the rows is no longer so
             properties={},
             writer=self._writer,
+            unread=None,
         )
         self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
         try:

@@ -70,6 +70,9 @@ class Kernel(Tables):
         after, changed = self.take_in_foreign(name, None)
         if changed:
             done.append(f"took in {len(changed)} partitions changed by another program ({found})")
+        late = self.late.take_in(name, self.late.lately(name))
+        if late:
+            done.append(f"took in what another program wrote late into {len(late)} partitions")
         done.extend(self._forget_dead(after))
         return done
 

@@ -79,6 +79,7 @@ class Manifest:
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
         delta: of a manifest whose file holds only the partitions that changed; ``None`` where it holds all.
+        unread: the partitions that this commit changed without having read them; ``None`` for all.
     """
 
     txn: str
@@ -106,6 +107,7 @@ class Manifest:
     lease_seconds: int = 30
     group: str | None = None
     delta: Delta | None = None
+    unread: tuple[str, ...] | None = None
 
     def to_json(self) -> str:
         """The manifest's text, one member a line at the top level's depth."""
@@ -140,6 +142,8 @@ class Manifest:
             for name in ("written", "removed", "rewritten", "fenced", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
+            if body.get("unread") is not None:
+                body["unread"] = tuple(body["unread"])
             body["side_data_touched"] = {
                 kind: None if names is None else tuple(names)
                 for kind, names in body.get("side_data_touched", {}).items()

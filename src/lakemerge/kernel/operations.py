@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import logging
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lakemerge.errors import CommitConflict, CorruptTable
 from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.late import Superseded, superseded, written_at
 from lakemerge.kernel.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.manifests import keep_state, read_manifest
@@ -77,7 +78,7 @@ def vacuum(
     time, which must outlive the longest query, every one that a consumer has not got past yet, and every one that a
     reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
     superseded directory that another program has written into since: an INSERT that was planned before a commit may end
-    after it, and nobody but its author can say where its rows belong.
+    after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
 
     Args:
         dry_run: only tell what would be deleted.
@@ -103,12 +104,14 @@ def vacuum(
         (kept if needed else expired).append(manifest)
     kept += _referenced(kernel, state, kept)
     expired = [manifest for manifest in expired if manifest not in kept]
-    garbage = list(_garbage(kernel, state, idle, kept, expired, oldest))
+    late: list[Superseded] = []
+    garbage = list(_garbage(kernel, state, idle, kept, expired, oldest, late))
     if not dry_run:
         _keep_states(kernel, state.layout, kept)
         for item in garbage:
             kernel.files.delete(item.path)
         _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
+        kernel.late.take_in(name, late)
     return garbage
 
 
@@ -211,19 +214,24 @@ def _garbage(
     kept: list[Manifest],
     expired: list[Manifest],
     oldest: int,
+    late: list[Superseded],
 ) -> Iterator[Garbage]:
     """
     Args:
         oldest: the time, in the file system's milliseconds, before which what nothing refers to may go.
+        late: gets the directories that have to stay because another program has written into them.
     """
     layout = state.layout
     live = {place for manifest in kept for place in _places(layout, manifest)}
     committed = {manifest.txn for manifest in kept}
-    recorded = {
-        normal(layout.absolute(entry.location)): entry.digest
-        for manifest in (*kept, *expired)
-        for entry in manifest.partitions.values()
+    chain = sorted((*kept, *expired), key=lambda manifest: -manifest.version)
+    places = {
+        normal(place.location): place
+        for place in superseded(layout, chain)
+        if place.by.parent
+        == place.before.txn  # of a version that a reference names, those beside it may be gone
     }
+    written = written_at(kernel.files, layout)
     if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
         yield from _superseded_originals(kernel, layout, live, expired)
     in_chain = committed | {manifest.txn for manifest in expired}
@@ -233,7 +241,9 @@ def _garbage(
             continue
         reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
         for item in _dead_parts(kernel, entry.path, live, reason):
-            if not _written_late(kernel, normal(item.path), recorded):
+            foul = [place for place in _below(item.path, places) if kernel.late.look(place, written) != []]
+            late += foul
+            if not foul:
                 yield item
     yield from _small_files(kernel, state, idle, committed, oldest)
 
@@ -307,19 +317,12 @@ def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Itera
             yield from _dead_parts(kernel, entry.path, live, reason)
 
 
-def _written_late(kernel: Kernel, path: str, recorded: dict[str, str]) -> bool:
-    """Whether another program has written into a directory after a commit had superseded it."""
-    for location, digest in recorded.items():
-        if location == path or location.startswith(f"{path}/"):
-            found = kernel.files.fingerprint(location)
-            if found.files and found.digest != digest:
-                _LOG.warning(
-                    "%s: another program wrote into this directory after a commit had superseded it, so its rows "
-                    "are not in the table. It is kept: insert them again from there, then delete it",
-                    location,
-                )
-                return True
-    return False
+def _below(path: str, places: Mapping[str, Superseded]) -> Iterator[Superseded]:
+    """The places in a directory, itself among them."""
+    here = normal(path)
+    for location, place in places.items():
+        if location == here or location.startswith(f"{here}/"):
+            yield place
 
 
 def _superseded_originals(

@@ -52,6 +52,12 @@ class Reads:
         before = self.side_data.get(kind, frozenset())
         self.side_data[kind] = None if names is None or before is None else before | frozenset(names)
 
+    def lacks(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """Those of these partitions that were not read; ``None`` where none was."""
+        if not self.has_partitions:
+            return None
+        return () if self.everything else tuple(sorted(set(names) - self.partitions))
+
     def meets(self, later: Manifest) -> bool:
         """Whether a later commit has changed any of it."""
         if self.directly or later.touched & self.partitions or (self.everything and later.touched):

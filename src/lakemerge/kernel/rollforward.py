@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from lakemerge.errors import TableNotFound
@@ -196,21 +197,33 @@ class RollForward:
         The metastore cannot compare before it moves partitions, so between the fence and the move a pause
         longer than the lease remains; the newest manifest says where each partition belongs.
         """
+        while (state := self._moved_on(name, manifest)) is not None:
+            newest = read_manifest(self._files, state.layout, state.txn)
+            touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
+            self.repair(state, touched, restore=removed)
+            self.publisher.publish(
+                name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
+            )
+            table = self._metastore.get_table(name)
+            # a repair may come too late as well; what it did counts only if nothing has changed since
+            if table is None or table.parameters.get(VERSION) == state.version_value:
+                return
+
+    def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
+        """The state of a table that has settled later commits than this one; ``None`` where it has none such.
+
+        One that is claimed is waited for, for a lease: its swap may come before a repair or after it.
+        """
         deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
             sight = look_at(self._metastore, self._files, name)
-            if sight is None or sight.state is None or sight.manifest is None:
-                return
-            state, newest = sight.state, sight.manifest
-            if state.table_id != manifest.table_id or state.txn == manifest.txn:
-                return
-            if state.claim is None or self._clock.monotonic() > deadline:
-                break
-            # its swap may come before the repair or after it: wait until it is settled
+            if sight is None or sight.state is None or sight.state.table_id != manifest.table_id:
+                return None
+            if sight.state.txn == manifest.txn:
+                return None
+            if sight.state.claim is None or self._clock.monotonic() > deadline:
+                return sight.state
             self._clock.sleep(0.1)
-        touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
-        self.repair(state, touched, restore=removed)
-        self.publisher.publish(name, state.layout, newest, newest, lambda: self._is_settled_at(name, newest))
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
@@ -266,9 +279,9 @@ class RollForward:
         table = self._metastore.get_table(name)
         return table is not None and self._holds_claim(table, manifest)
 
-    def _is_settled_at(self, name: TableName, manifest: Manifest) -> bool:
+    def _is_settled_at(self, name: TableName, txn: str) -> bool:
         table = self._metastore.get_table(name)
-        return table is not None and table.parameters.get(TRANSACTION) == manifest.txn
+        return table is not None and table.parameters.get(TRANSACTION) == txn
 
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:

@@ -215,6 +215,7 @@ class TableCommit:
             fenced=tuple(sorted(draft.fenced)),
             writer=writer,
             lease_seconds=lease_seconds,
+            unread=self.reads.lacks(draft.written | draft.removed),
         )
 
     def _draft(self, parent: Manifest | None, present: Iterable[str], version: int) -> Draft:

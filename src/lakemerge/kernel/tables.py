@@ -9,6 +9,7 @@ from typing import TypeVar
 from lakemerge.errors import ClaimHeld, TableNotFound
 from lakemerge.kernel.definition import check_supported, same_keys
 from lakemerge.kernel.foreign import Foreign
+from lakemerge.kernel.late import LateFiles
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
 from lakemerge.kernel.manifest import Manifest
@@ -51,6 +52,7 @@ class Tables:
         self.writer = {"host": owner.host, "pid": str(owner.pid), **self.settings.writer}
         self.foreign = Foreign(ports, self.versions, self.heartbeats, self.writer)
         self.roll_forward = RollForward(ports, self.versions, step)
+        self.late = LateFiles(self)
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -140,8 +142,10 @@ class Tables:
             raise _held(name, rebuild.txn)
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
-        self.roll_forward.run(name, layout, read_manifest(self.files, layout, rebuild.txn))
+        manifest = read_manifest(self.files, layout, rebuild.txn)
+        self.roll_forward.run(name, layout, manifest)
         self.files.delete(layout.heartbeat_of(rebuild.txn))
+        self._look_after(name, layout, manifest)
 
     def default_root(self, name: TableName) -> str:
         """The directory of a table that names none: in the database's."""
@@ -161,6 +165,12 @@ class Tables:
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
+        self._look_after(name, state.layout, manifest)
+
+    def _look_after(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        """See what other programs wrote while a commit was made that had to be finished for its writer."""
+        if manifest.parent is not None:
+            self.late.after(name, read_manifest(self.files, layout, manifest.parent), manifest)
 
     # -- what other programs did ---------------------------------------------------------------
 

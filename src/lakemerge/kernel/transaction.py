@@ -310,6 +310,8 @@ class Transaction:
             committer.settle(commit)
         finally:
             self._close()
+        if self.base is not None:
+            self._tables.late.after(self.name, self.base, commit.manifests[0])
         return commit.manifests[0].version
 
     def abort(self) -> None:

@@ -85,6 +85,20 @@ class MemoryFiles(FileSystem):
     def copy(self, source: str, target: str) -> None:
         self._write(self.qualify(target), self._content(source))
 
+    def move(self, source: str, target: str) -> None:
+        source, target = self.qualify(source), self.qualify(target)
+        folder, _, name = target.rpartition("/")
+        file = self._file(source)
+        if file is None or folder not in self._folders:
+            raise StorageError(
+                expected=f"to rename {source} to {target}",
+                found="no such folder" if file else "no such file",
+                action="Check the paths.",
+            )
+        home, _, former = source.rpartition("/")
+        del self._folders[home][former]
+        self._folders[folder][name] = file
+
     # -- the tree ------------------------------------------------------------------------------
 
     def _file(self, path: str) -> _File | None:

@@ -274,11 +274,7 @@ class HadoopFileSystem(FileSystem):
             options[0] = rename.OVERWRITE
             system.rename(source, target, options)
         elif not system.rename(source, target):
-            raise StorageError(
-                expected=f"to rename {source} to {target}",
-                found="that the file system refused",
-                action="Check the path, its permissions and the space left, and run again.",
-            )
+            raise _no_rename(source, target)
 
     def make_directory(self, path: str) -> None:
         self._invoke("make", path, lambda system, where: system.mkdirs(where))
@@ -294,6 +290,20 @@ class HadoopFileSystem(FileSystem):
             )
 
         self._invoke("copy", source, run)
+
+    def move(self, source: str, target: str) -> None:
+        def run(system: Any, where: Any) -> None:
+            target_path = self.jvm.java.org.apache.hadoop.fs.Path(target)
+            # some file systems make the folder, or take its place
+            if not system.getFileStatus(target_path.getParent()).isDirectory():
+                raise _no_rename(source, target)
+            if not system.rename(where, target_path):
+                raise _no_rename(source, target)
+
+        try:
+            self._invoke("rename", source, run)
+        except FileNotFoundError as error:
+            raise _no_rename(source, target) from error
 
 
 def _root_of(path: str) -> str:
@@ -317,4 +327,12 @@ def _entry(status: Any) -> FileEntry:
         size=int(status.getLen()),
         modified=int(status.getModificationTime()),
         is_directory=bool(status.isDirectory()),
+    )
+
+
+def _no_rename(source: Any, target: Any) -> StorageError:
+    return StorageError(
+        expected=f"to rename {source} to {target}",
+        found="that the file system refused",
+        action="Check the path, its permissions and the space left, and run again.",
     )

@@ -1,0 +1,327 @@
+"""What another program writes after a commit's last look, into a directory that the commit supersedes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernel.support import (
+    NO_RETENTION,
+    Rows,
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    locations,
+    make_plain,
+    merge,
+    rows_of,
+    settled,
+    stage,
+)
+from lakemerge.kernel import Kernel, Ports, Settings, TableName
+from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.operations import history, vacuum
+from lakemerge.testing import World
+
+NAME = TableName("s", "t")
+SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
+
+
+class Died(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def kernel(world: World) -> Kernel:
+    return Kernel(world.process())
+
+
+def late_writer(world: World, write: Callable[[str], None], *, at: str = "manifest written") -> Kernel:
+    """A kernel beside which another program writes, between a commit's last look and the swap, where rows were."""
+    done: list[str] = []
+
+    def step(name: str) -> None:
+        if name == at and not done:
+            done.append(name)
+            plain = Kernel(world.process())
+            where = locations(plain, NAME)
+            world.timeline.pass_by(1)
+            write(where.get("p=1") or where[""])
+            world.timeline.pass_by(1)
+
+    return Kernel(world.process(), step=step)
+
+
+def adds(world: World, name: str = "foreign.orc") -> Callable[[str], None]:
+    return lambda location: world.files.write_text(f"{location}/{name}", "foreign")
+
+
+def first(rows: Rows) -> str:
+    return next(iter(rows))
+
+
+@pytest.mark.parametrize("adopted", [False, True], ids=["made", "adopted"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_files_that_come_between_the_last_look_and_the_swap_become_a_version(
+    shape: str, adopted: bool, world: World, kernel: Kernel, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = SHAPES[shape]
+    (make_plain if adopted else create)(kernel, NAME, rows)
+    version = merge(late_writer(world, adds(world)), NAME, {first(rows): ["new"]})
+    assert rows_of(kernel, NAME) == {**rows, first(rows): ["foreign", "new"]}
+    newest, merged = history(kernel, NAME, 2)
+    assert (newest.operation, newest.written, newest.version) == ("foreign", (first(rows),), version + 1)
+    assert (merged.operation, merged.version) == ("merge", version)
+    assert "after a commit had superseded it; they are taken in" in caplog.text
+    assert kernel.recover(NAME) == []
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_files_for_a_partition_that_the_commit_removes_make_it_again(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    txn = late_writer(world, adds(world)).begin(NAME, "merge")
+    txn.read(["p=1"])
+    txn.remove(["p=1"])
+    txn.commit()
+    assert rows_of(kernel, NAME) == {"p=1": ["foreign"], "p=2": ["old"]}
+    assert_whole(kernel, NAME)
+    merge(kernel, NAME, {"p=1": ["newest"]})
+    assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("name", ["_temporary/0/part.orc", ".foreign.orc.tmp", "foreign.orc._COPYING_"])
+def test_files_that_are_still_being_written_are_no_data(name: str, world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    merge(late_writer(world, adds(world, name)), NAME, {"p=1": ["new"]})
+    assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
+    assert settled(kernel, NAME).version == 2
+
+
+def test_a_directory_that_was_overwritten_late_is_named_and_kept(
+    world: World, kernel: Kernel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its author wanted to replace rows that a commit has changed since: neither to add nor to replace is right."""
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+
+    def overwrite(location: str) -> None:
+        world.files.delete(f"{location}/part-0.orc")
+        world.files.write_text(f"{location}/foreign.orc", "foreign")
+
+    merge(late_writer(world, overwrite), NAME, {"p=1": ["new"]})
+    assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
+    assert f"{where}: another program wrote into this directory" in caplog.text
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    assert world.files.read_text(f"{where}/foreign.orc") == "foreign"
+
+
+def test_the_policy_fail_takes_nothing_in_and_keeps_the_files(
+    world: World, kernel: Kernel, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+    writer = late_writer(world, adds(world))
+    strict = Kernel(world.process(), Settings(on_foreign_write="fail"), step=writer.step)
+    assert merge(strict, NAME, {"p=1": ["new"]}) == 2
+    assert "on_foreign_write is fail" in caplog.text
+    vacuum(strict, NAME, retention=NO_RETENTION, dry_run=False)
+    assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
+    assert world.files.exists(f"{where}/foreign.orc")
+
+
+@pytest.mark.parametrize("how", ["recover", "vacuum", "commit"])
+def test_files_that_come_after_the_commit_has_looked_are_found_later(
+    how: str, world: World, kernel: Kernel
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    merge(kernel, NAME, {"p=1": ["newer"], "p=2": ["newer"]})
+    world.timeline.pass_by(60)
+    adds(world)(where)
+    if how == "recover":
+        assert kernel.recover(NAME) == ["took in what another program wrote late into 1 partitions"]
+    elif how == "vacuum":
+        assert vacuum(kernel, NAME, retention=NO_RETENTION) != []
+        assert rows_of(kernel, NAME)["p=1"] == ["newer"], "a dry run changes nothing"
+        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    else:
+        merge(kernel, NAME, {"p=1": ["newest"]})
+        assert kernel.recover(NAME) != []
+    assert rows_of(kernel, NAME)["p=1"] == ["foreign", "newest" if how == "commit" else "newer"]
+    assert kernel.recover(NAME) == []
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def overwrite_all(kernel: Kernel) -> None:
+    """Replace everything, unread."""
+    txn = kernel.begin(NAME, "replace")
+    txn.replace_all()
+    stage(kernel, txn, {"p=1": ["replaced"]})
+    txn.commit()
+
+
+def test_what_a_replacement_found_is_replaced_and_what_came_after_it_is_taken_in(
+    world: World, kernel: Kernel
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    first_place = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    world.timeline.pass_by(1)
+    adds(world, "replaced with the rest.orc")(locations(kernel, NAME)["p=1"])
+    adds(world, "and so is what came late.orc")(first_place)
+    world.timeline.pass_by(1)
+    second_place = locations(kernel, NAME)["p=1"]
+    overwrite_all(kernel)
+    assert kernel.recover(NAME) == []
+    assert rows_of(kernel, NAME) == {"p=1": ["replaced"]}
+    world.timeline.pass_by(1)
+    adds(world, "later.orc")(second_place)
+    assert len(kernel.recover(NAME)) == 1
+    assert rows_of(kernel, NAME) == {"p=1": ["foreign", "replaced"]}
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_files_of_other_columns_are_not_taken_in(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    from kernel.support import OTHER_KEYS
+
+    txn = kernel.begin(NAME, "replace")
+    txn.read()
+    txn.replace_all()
+    txn.set_schema(txn.base.columns if txn.base else (), OTHER_KEYS)
+    stage(kernel, txn, {"q=1/r=a": ["other"]})
+    txn.commit()
+    world.timeline.pass_by(1)
+    adds(world)(where)
+    assert kernel.recover(NAME) == []
+    assert rows_of(kernel, NAME) == {"q=1/r=a": ["other"]}
+    assert world.files.exists(f"{where}/foreign.orc")
+
+
+class Dying:
+    """Ends a process at its n-th call of a port, before it or after it."""
+
+    def __init__(self, inner: Any, count: list[int], *, after: bool) -> None:
+        self._inner, self._count, self._after = inner, count, after
+        self.compares = None
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not callable(found) or name in ("qualify", "is_compressed"):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._count[0] -= 1
+            if self._count[0] == 0 and not self._after:
+                raise Died
+            result = found(*args, **kwargs)
+            if self._count[0] == 0:
+                raise Died
+            return result
+
+        return call
+
+
+def mortal(world: World, calls: int, *, after: bool) -> Kernel:
+    real, count = world.process(), [calls]
+    files: Any = Dying(real.files, count, after=after)
+    metastore: Any = Dying(real.metastore, count, after=after)
+    ports = Ports(
+        metastore=metastore, files=files, row_files=real.row_files, clock=real.clock, host=real.host
+    )
+    return Kernel(ports)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("removed", [False, True], ids=["there", "removed"])
+def test_a_process_that_dies_anywhere_while_it_takes_files_in_doubles_and_loses_no_row(
+    removed: bool, after: bool
+) -> None:
+    for calls in range(1, 500):
+        world = World()
+        kernel = Kernel(world.process())
+        create(kernel, NAME, SHAPES["partitioned"])
+        where = locations(kernel, NAME)["p=1"]
+        if removed:
+            txn = kernel.begin(NAME, "merge")
+            txn.read(["p=1"])
+            txn.remove(["p=1"])
+            txn.commit()
+        else:
+            merge(kernel, NAME, {"p=1": ["new"]})
+        for number in range(2):
+            adds(world, f"foreign-{number}.orc")(where)
+        died = False
+        try:
+            mortal(world, calls, after=after).recover(NAME)
+        except Died:
+            died = True
+        world.timeline.pass_by(1000)
+        Kernel(world.process()).recover(NAME)
+        expected = ["foreign", "foreign"] if removed else ["foreign", "foreign", "new"]
+        assert rows_of(kernel, NAME) == {"p=1": expected, "p=2": ["old"]}, calls
+        assert_whole(kernel, NAME)
+        if not died:
+            assert calls > 20
+            return
+    raise AssertionError("it never ends")
+
+
+def test_a_writer_of_a_whole_table_that_dies_after_its_claim_leaves_the_look_to_recover(world: World) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, SHAPES["whole"])
+    steps = late_writer(world, adds(world))
+
+    def die(name: str) -> None:
+        steps.step(name)
+        if name == "claimed":
+            raise Died
+
+    with pytest.raises(Died):
+        merge(Kernel(world.process(), step=die), NAME, {"": ["new"]})
+    assert rows_of(kernel, NAME) == {"": ["new"]}
+    world.timeline.pass_by(1000)
+    assert "took in what another program wrote late into 1 partitions" in kernel.recover(NAME)
+    assert rows_of(kernel, NAME) == {"": ["foreign", "new"]}
+    assert_whole(kernel, NAME)
+
+
+def test_a_commit_reads_its_own_layout_once_more_and_nothing_else(world: World) -> None:
+    """The look costs a listing for each directory that the commit has read and superseded."""
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {f"p={number}": ["old"] for number in range(50)})
+    listed: list[str] = []
+
+    class Counting(Dying):
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(self._inner, name)
+            if name != "snapshot":
+                return found
+
+            def snapshot(path: str) -> Any:
+                listed.append(path)
+                return found(path)
+
+            return snapshot
+
+    real = world.process()
+    files: Any = Counting(real.files, [0], after=False)
+    old = locations(kernel, NAME)["p=7"]
+    ports = Ports(real.metastore, files, real.row_files, real.clock, real.host)
+    txn = Kernel(ports).begin(NAME, "merge")
+    txn.read(["p=7"])
+    stage(Kernel(real), txn, {"p=7": ["new"]})
+    listed.clear()
+    txn.commit()
+    assert listed == [old]
+    assert Layout(kernel.default_root(NAME)).owns(old)
