@@ -177,6 +177,7 @@ class Foreign:
             partitions=partitions,
             written=tuple(part for part in changed if part in found.present),
             removed=found.absent,
+            rewritten=(),
             committed_at=timestamp(self._clock),
             metrics={},
             side_data_touched={},
