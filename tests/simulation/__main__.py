@@ -29,7 +29,7 @@ def main() -> int:
     began, cpu = time.monotonic(), time.process_time()
     for seed in range(args.first, args.first + args.seeds):
         result = simulate(seed)
-        faults.update(result.faults)
+        faults.update(kind for _, kind in result.faults)
         operations += len(result.operations)
         commits += result.commits
         steps += result.steps

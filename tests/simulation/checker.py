@@ -7,13 +7,13 @@ reader finds after each; no process tells it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
-from lakemerge.kernel.filesystem import FileSystem
+from lakemerge.kernel.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.layout import Layout
 from lakemerge.testing import MemoryMetastore, Timeline
 
@@ -86,10 +86,23 @@ class Checker:
             kept = before.manifest.partitions.items()
             states = {name: state for name, state in kept if name not in manifest.removed}
             manifest = replace(manifest, partitions={**states, **manifest.partitions})
-        rows = rows_of(self.files, [layout.absolute(one.location) for one in manifest.partitions.values()])
+        rows = self._rows_of_version(layout, manifest)
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)
         self.newest[table_id] = commit
+
+    def _rows_of_version(self, layout: Layout, manifest: Manifest) -> Rows:
+        """What its directories held when they were committed, without what other programs have added since."""
+        facts: Rows = []
+        for state in manifest.partitions.values():
+            location = layout.absolute(state.location)
+            added = self.files.added_since(location, Fingerprint(state.files, state.bytes, state.digest))
+            facts += rows_of(self.files, [location], without={entry.path for entry in added or ()})
+        return sorted(facts)
+
+    def of(self, name: TableName) -> list[Commit]:
+        """The commits of a table."""
+        return [commit for commit in self.commits if commit.table == name]
 
 
 class WatchedMetastore(MemoryMetastore):
@@ -142,12 +155,16 @@ class WatchedMetastore(MemoryMetastore):
         return any(one not in known and not one.startswith(layout.empty) for one in found)
 
 
-def rows_of(files: FileSystem, locations: Sequence[str]) -> Rows:
-    """The facts in the data files of directories. Each file is a JSON array of them."""
+def rows_of(files: FileSystem, locations: Sequence[str], without: Set[str] = frozenset()) -> Rows:
+    """The facts in the data files of directories. Each file is a JSON array of them.
+
+    Args:
+        without: paths of files that are passed over.
+    """
     facts: list[Any] = []
     for location in locations:
         for entry in files.list(location):
-            if not entry.is_directory and entry.name[:1] not in "_.":
+            if not entry.is_directory and entry.name[:1] not in "_." and entry.path not in without:
                 text = files.read_text(entry.path)
                 # what streams write is a line a row
                 facts += json.loads(text) if text.startswith("[") else text.splitlines()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 #: Faults that a call may meet, each with how often it is drawn.
 KINDS = {
@@ -23,7 +24,7 @@ _DECISIVE = ("alter_table", "create_table", "drop_table", "alter_partitions", "a
 
 @dataclass
 class Faults:
-    """Draws faults for calls until a budget is used up.
+    """Draws faults for calls until a budget is used up, or has those of a list.
 
     Attributes:
         left: how many more.
@@ -32,40 +33,56 @@ class Faults:
         kinds: which faults there are, each with how often it is drawn.
         down_until: until then no metastore answers, in simulated seconds.
         lease: seconds; a stop may outlast it.
-        drawn: what was drawn, in order.
+        drawn: what was drawn, in order, each with the number of its call.
+        listed: the only faults, by the number of the call; ``None`` to draw them.
+        calls: how many there have been.
+        calm: whether nothing goes wrong.
     """
 
     dice: random.Random
     left: int
     rate: float
     lease: float
-    drawn: list[str]
     focus: str
     kinds: dict[str, int]
+    listed: dict[int, str] | None = None
     down_until: float = 0.0
+    drawn: list[tuple[int, str]] = field(default_factory=list)
+    calls: int = 0
+    calm: bool = False
 
     @classmethod
-    def of(cls, dice: random.Random, lease: float) -> Faults:
+    def of(cls, dice: random.Random, lease: float, listed: Iterable[tuple[int, str]] | None) -> Faults:
         focus = dice.choice(("", *_DECISIVE)) if dice.random() < 0.5 else ""
         rate = dice.choice((0.05, 0.2, 0.5)) if focus else dice.choice((0.005, 0.02, 0.08))
         kinds = dict(KINDS)
         if dice.random() < 0.3:
             one = dice.choice(list(KINDS))
             kinds = {one: 1}
-        return cls(dice, dice.choice((0, 1, 1, 2, 3, 5)), rate, lease, [], focus, kinds)
+        left = dice.choice((0, 1, 1, 2, 3, 5))
+        return cls(dice, left, rate, lease, focus, kinds, None if listed is None else dict(listed))
 
     def draw(self, call: str, *, writes: bool) -> str:
         """A fault for one call; empty for none."""
-        if not self.left or (self.focus and call != self.focus) or self.dice.random() >= self.rate:
+        if self.calm:
             return ""
-        kind: str = self.dice.choices(list(self.kinds), list(self.kinds.values()))[0]
+        self.calls += 1
+        kind = self._drawn(call) if self.listed is None else self.listed.get(self.calls, "")
         if kind in ("lose reply", "restart") and not writes:
             return ""
-        self.left -= 1
+        if kind:
+            self.left -= 1
+            self.drawn.append((self.calls, kind))
         return kind
 
+    def _drawn(self, call: str) -> str:
+        if not self.left or (self.focus and call != self.focus) or self.dice.random() >= self.rate:
+            return ""
+        return str(self.dice.choices(list(self.kinds), list(self.kinds.values()))[0])
+
     def seconds(self, kind: str) -> float:
-        """How long a stop or a slow call takes."""
+        """How long a stop or a slow call takes; of a call always the same."""
+        dice = random.Random(f"{self.calls} {kind}")
         if kind == "slow":
-            return self.dice.random() * self.lease / 2
-        return self.dice.choice((0.5, 1.5, 4.0)) * self.lease
+            return dice.random() * self.lease / 2
+        return dice.choice((0.5, 1.5, 4.0)) * self.lease

@@ -62,9 +62,10 @@ class Caller:
         if port == "metastore" and self.process.now < self.faults.down_until:
             raise MetastoreUnreachable(expected="a metastore", found="that it restarts", action="Wait.")
         fault = self.faults.draw(name, writes=writes)
-        self.log.append(f"{self.process.name}: {port}.{name} {about}{f'  << {fault}' if fault else ''}")
-        if fault:
-            self.faults.drawn.append(fault)
+        number = self.faults.calls
+        self.log.append(
+            f"{self.process.name}: {port}.{name} {about}{f'  << {number} {fault}' if fault else ''}"
+        )
         if fault == "die before":
             self.process.die()
         if fault == "refuse":
@@ -180,21 +181,21 @@ class ScheduledClock(SimulatedClock):
 
 
 def ports_of_process(
-    world: World, process: Process, faults: Faults, log: list[str], *, machine: str, tears: bool
+    world: World, process: Process, faults: Faults, log: list[str], *, machine: str, skew: int, tears: bool
 ) -> Ports:
     """The world as a process sees it that others run beside.
 
     Args:
         machine: where it runs; processes of one machine can look whether others live.
+        skew: days that its clock is ahead.
         tears: whether its metastore shows changes half.
     """
     caller = Caller(process, faults, log)
     files = SimulatedFiles(world.files, caller)
-    skew = datetime.timedelta(days=faults.dice.choice((0, 0, 0, -9, 9)))
     return Ports(
         metastore=(TearingMetastore if tears else SimulatedMetastore)(world.metastore, caller),
         files=files,
         row_files=MemoryRowFiles(files),
-        clock=ScheduledClock(world, process, skew),
+        clock=ScheduledClock(world, process, datetime.timedelta(days=skew)),
         host=SimulatedHost(process.pid, world.running, world.dice, machine),
     )

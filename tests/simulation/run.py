@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest import mock
 
-from kernel.support import assert_nothing_orphaned, assert_whole
+from kernel.support import assert_nothing_orphaned, assert_whole, make_plain
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, manifests
-from lakemerge.kernel.operations import FENCE
+from lakemerge.kernel import Kernel, Settings, manifests
+from lakemerge.kernel.foreign import OPERATION as FOREIGN
+from lakemerge.kernel.operations import FENCE, vacuum
 from lakemerge.testing import World
+from simulation import consumers
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of
+from simulation.consumers import OUTPUT, Consume
 from simulation.faults import Faults
-from simulation.operations import (
-    COLUMNS,
-    COMMIT_COLUMN,
-    COMMIT_KEYS,
-    KEYS,
-    Append,
-    Batches,
-    Create,
-    Merge,
-    Model,
-    Operation,
-    Replace,
-    Rewrite,
-    Upkeep,
-)
+from simulation.operations import Batches, Model, Operation
+from simulation.plan import RETENTION, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import ports_of_process
 from simulation.scheduler import Process, Scheduler
+from simulation.strangers import Meddling, Stranger
 
 LEASE = 30
-RETENTION = datetime.timedelta(seconds=600)
-TABLE = TableName("s", "t")
-
-DEFINITIONS = {
-    "partitioned": TableDefinition(TABLE, COLUMNS, KEYS),
-    "whole": TableDefinition(TABLE, COLUMNS, ()),
-    "append": TableDefinition(TABLE, COLUMNS, COMMIT_KEYS, commit_column=COMMIT_COLUMN),
-}
+_WHOLE = Cut()
 
 
 @dataclass
@@ -51,8 +33,11 @@ class Result:
     """What a run did: for the figures, and to show a failing one."""
 
     seed: int
+    cut: Cut
+    plan: Plan
     operations: list[Operation] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    acts: int = 0
+    faults: list[tuple[int, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     steps: int = 0
     commits: int = 0
@@ -64,90 +49,82 @@ class Result:
 class Run:
     """See :func:`simulate`."""
 
-    def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
-        self.result = Result(seed)
+    def __init__(self, seed: int, cut: Cut = _WHOLE) -> None:
+        self.plan = Planner(seed).plan().without(cut.without)
+        self.result = Result(seed, cut, self.plan)
+        self.dice = random.Random(f"{seed} order {cut.reseed}")
         self.world = World(seed)
         self.metastore = WatchedMetastore(self.world.timeline)
+        self.metastore.honours_expectations = self.plan.compares
+        self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
-        self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE}))
+        self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE, OUTPUT}))
         self.scheduler = Scheduler(self.dice, self.world.timeline)
-        self.faults = Faults.of(self.dice, LEASE)
-        self.kind = self.dice.choice(("partitioned", "partitioned", "whole", "append"))
-        self.tears = self.dice.random() < 0.3
+        self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults)
         self.processes: list[Process] = []
         self.streams: set[str] = set()  # the pids of processes with named streams
+        self.done = Meddling()
 
     # -- who does what -------------------------------------------------------------------------
 
-    def process(self, name: str) -> tuple[Process, Kernel]:
+    def process(self, actor: Actor) -> tuple[Process, Kernel]:
         """A new process with its kernel."""
         pid = self.world.new_pid()
-        process = Process(self.scheduler, name, pid, self.world.running)
-        machine = self.dice.choice(("one", "one", f"machine {pid}"))
+        process = Process(self.scheduler, actor.name, pid, self.world.running)
         ports = ports_of_process(
-            self.world, process, self.faults, self.result.log, machine=machine, tears=self.tears
+            self.world,
+            process,
+            self.faults,
+            self.result.log,
+            machine=actor.machine or f"machine {pid}",
+            skew=actor.skew,
+            tears=self.plan.tears,
         )
         settings = Settings(lease_seconds=LEASE, claim_timeout=20 * LEASE)
         self.processes.append(process)
         return process, Kernel(ports, settings)
 
     def start(self) -> None:
-        """The table, then writers, upkeep and readers beside each other."""
-        first = Create(TABLE, "first", definition=DEFINITIONS[self.kind])
-        self._begin("maker", [first])
-        calm, self.faults.left = self.faults.left, 0
+        """The table, then all processes beside each other."""
+        self.faults.calm = True
+        self._make()
         self.scheduler.run()
-        self.faults.left = calm
-        if self.kind == "append" and self.dice.random() < 0.5:
-            for writer in ("one", "two"):
-                process = self._begin(f"stream {writer}", [Batches(TABLE, writer, writer=writer)])
-                self.streams.add(str(process.pid))
-        for number in range(self.dice.choice((2, 2, 3))):
-            count = self.dice.choice((1, 2, 3))
-            self._begin(f"writer {number}", [self._work(f"{number}.{one}") for one in range(count)])
-        if self.dice.random() < 0.4:
-            self._begin("upkeep", [self._upkeep()])
-        for number in range(self.dice.choice((0, 1, 2))):
-            self._read(f"reader {number}")
+        self.faults.calm = False
+        for actor in self.plan.actors:
+            if actor.name.startswith("reader"):
+                self._read(actor)
+            else:
+                self._begin(actor)
 
-    def _begin(self, name: str, work: list[Operation]) -> Process:
-        process, kernel = self.process(name)
-        self.result.operations += work
+    def _make(self) -> None:
+        if self.plan.adopts:
+            part = "" if self.plan.kind == "whole" else "p=0"
+            rows = json.dumps([["k0", 0, "plain"]])
+            make_plain(Kernel(self.world.process()), TABLE, {part: [rows]})
+        else:
+            self._begin(Actor("maker", work=(first_commit(self.plan.kind),)))
+
+    def _begin(self, actor: Actor) -> None:
+        process, kernel = self.process(actor)
+        if actor.name.startswith("stream"):
+            self.streams.add(str(process.pid))
+        self.result.operations += actor.work
+        self.result.acts += len(actor.acts)
+        keyed = self.plan.kind != "append"
+        stranger = Stranger(process, self.world, TABLE, self.dice, self.done, self.result.log, keyed)
 
         def run() -> None:
-            for operation in work:
+            for operation in actor.work:
                 operation.run(kernel)
                 process.go_on(self.dice.choice((0.0, 0.0, 5.0)))
+            for action, label in actor.acts:
+                process.go_on(self.dice.choice((0.0, 0.1, 1.0, 20.0)))
+                stranger.run(action, label, len(self.checker.of(TABLE)))
 
-        process.start(run, self.dice.choice((0.0, 0.0, 0.1, 3.0)))
-        return process
+        process.start(run, actor.delay)
 
-    def _work(self, label: str) -> Operation:
-        if self.kind == "append":
-            return Append(TABLE, label)
-        draw = self.dice.random()
-        if draw < 0.12 and self.kind == "partitioned":
-            return Rewrite(TABLE, label)
-        if draw < 0.2:
-            return Replace(TABLE, label)
-        if draw < 0.26 and self.kind == "partitioned":
-            return Upkeep(TABLE, label, action="recover")
-        changes = tuple(self._change(label) for _ in range(self.dice.choice((1, 1, 2, 4))))
-        truncate = self.dice.randrange(1, 30) if self.dice.random() < 0.1 else -1
-        return Merge(TABLE, label, changes=changes, truncate=truncate)
-
-    def _change(self, label: str) -> tuple[str, int, str | None]:
-        key, sequence = f"k{self.dice.randrange(5)}", self.dice.randrange(1, 40)
-        # of a key and a sequence there is one value
-        return key, sequence, None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
-
-    def _upkeep(self) -> Operation:
-        action = self.dice.choice(("vacuum", "vacuum", "recover"))
-        return Upkeep(TABLE, "upkeep", action=action, retention=RETENTION)
-
-    def _read(self, name: str) -> None:
-        process, _ = self.process(name)
+    def _read(self, actor: Actor) -> None:
+        process, _ = self.process(actor)
 
         def run() -> None:
             for _ in range(2):
@@ -158,21 +135,28 @@ class Run:
 
     def _read_once(self, process: Process) -> None:
         """As an engine reads: ask where the files are, plan, and open them later."""
-        since = len(self.checker.commits)
+        since = len(self.checker.of(TABLE))
         locations = self.metastore.locations(TABLE)
         if locations is None:
             self.result.unread += 1
             return
-        self.result.reads += 1
         process.go_on(self.dice.choice((0.0, 1.0, RETENTION.total_seconds() / 2)))
         empty = [one for one in locations if not self.world.files.list(one)]
-        rows = rows_of(self.world.files, locations)
-        known = [commit.rows for commit in self.checker.commits[max(0, since - 2) :]]
+        rows = self._without_strangers(rows_of(self.world.files, locations))
+        if self.done.partitions or not since:
+            self.result.unread += 1
+            return  # what others dropped or moved is theirs
+        self.result.reads += 1
+        commits = self.checker.of(TABLE)[max(0, since - 2) :]
+        known = [self._without_strangers(commit.rows) for commit in commits]
         if rows not in known and not (not rows and since <= 1):
             raise Violation(
                 f"{process.name} read {rows}, which no version from {since - 1} on holds"
                 f"{f'; these are empty: {empty}' if empty else ''}"
             )
+
+    def _without_strangers(self, rows: list[str]) -> list[str]:
+        return [row for row in rows if row not in self.done.rows]
 
     # -- what must hold ------------------------------------------------------------------------
 
@@ -181,20 +165,40 @@ class Run:
         for process in self.processes:
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
-        self.faults.left = 0
+        self.faults.calm = True
         self.world.timeline.pass_by(1000 * LEASE)
-        process, kernel = self.process("last")
+        process, kernel = self.process(Actor("last"))
         process.start(lambda: self._finish(kernel))
         self.scheduler.run()
         if process.error is not None:
             raise process.error
         self._check_operations()
-        self._check_rows()
+        model = self._check_rows()
+        if self._consumed:
+            facts = Counter(json.loads(row) for row in model.rows())
+            consumers.check(self.checker.of(OUTPUT), facts)
+
+    @property
+    def _consumed(self) -> bool:
+        return any(isinstance(one, Consume) for one in self.result.operations)
 
     def _finish(self, kernel: Kernel) -> None:
+        kernel.open(TABLE)
         kernel.recover(TABLE)
         assert_whole(kernel, TABLE)
-        assert_nothing_orphaned(kernel, TABLE)
+        if self._consumed:
+            consumers.drain(kernel, TABLE)
+            if kernel.exists(OUTPUT):
+                kernel.recover(OUTPUT)
+                assert_whole(kernel, OUTPUT)
+        if self.done.rows or self.done.partitions:
+            # what strangers leave is theirs; and what came late may be taken in
+            for _ in range(2):
+                vacuum(kernel, TABLE, retention=RETENTION, dry_run=False)
+            kernel.recover(TABLE)
+            assert_whole(kernel, TABLE)
+        elif not self._consumed:
+            assert_nothing_orphaned(kernel, TABLE)
         kernel.recover(TABLE)
         self.result.commits = len(self.checker.commits)
 
@@ -205,6 +209,24 @@ class Run:
             if fact in model.facts:
                 raise Violation(f"version {commit.version} has the batch {fact} once more")
             model.facts.append(fact)
+
+    def _take_foreign(self, model: Model, commit: Commit) -> None:
+        """What strangers have inserted, each once; and in the partitions that they dropped or moved, anything."""
+        before, after = Counter(model.rows()), Counter(commit.rows)
+        for row in (after - before).elements():
+            if not self.done.concerns(row) and (row not in self.done.rows or before[row]):
+                raise Violation(f"version {commit.version} takes in {row}")
+            fact = json.loads(row)
+            if isinstance(fact, list):
+                model.keyed[fact[0]] = (fact[1], fact[2])
+            else:
+                model.facts.append(fact)
+        for row in (before - after).elements():
+            if not self.done.concerns(row):
+                raise Violation(f"version {commit.version} has lost {row}, which no other program removed")
+            fact = json.loads(row)
+            if isinstance(fact, list) and model.keyed.get(fact[0]) == (fact[1], fact[2]):
+                del model.keyed[fact[0]]
 
     def _check_operations(self) -> None:
         made: dict[str, int] = {}
@@ -217,19 +239,25 @@ class Run:
             acknowledged = operation.outcome == "acknowledged" and operation.version is not None
             if acknowledged and versions != [operation.version]:
                 raise Violation(f"{operation} was acknowledged, and committed as {versions}")
-            if operation.outcome == "unfinished" and not versions:
+            if operation.outcome == "unfinished" and operation.txns and not versions:
                 raise Violation(f"{operation} is said to stand, and does not")
             if operation.outcome == "failed" and versions:
                 raise Violation(f"{operation} is said to have failed, and is version {versions[0]}")
 
-    def _check_rows(self) -> None:
+    def _check_rows(self) -> Model:
         """Every version is what its operation makes of the version before: a serial execution."""
         by_txn = {txn: operation for operation in self.result.operations for txn in operation.txns}
         model = Model()
-        for commit in self.checker.commits:
+        for commit in self.checker.of(TABLE):
             operation = by_txn.get(commit.manifest.txn)
             if operation is not None:
                 operation.apply(model)
+            elif commit.manifest.operation == FOREIGN and (self.done.rows or self.done.partitions):
+                self._take_foreign(model, commit)
+            elif commit.manifest.operation == "adopt" and self.plan.adopts:
+                model.keyed["k0"] = (0, "plain")
+                if self.done.rows or self.done.partitions:
+                    self._take_foreign(model, commit)
             elif commit.manifest.writer.get("pid") in self.streams:
                 self._take_batch(model, commit)
             elif commit.manifest.operation != FENCE:  # which leaves the rows as they are
@@ -238,6 +266,10 @@ class Run:
                 raise Violation(
                     f"version {commit.version} by {operation} holds {commit.rows}; expected {model.rows()}"
                 )
+        self._check_end(model)
+        return model
+
+    def _check_end(self, model: Model) -> None:
         for operation in self.result.operations:
             if isinstance(operation, Batches) and operation.outcome == "acknowledged":
                 missing = set(operation.facts()) - set(model.facts)
@@ -246,21 +278,35 @@ class Run:
         shown = rows_of(self.world.files, self.metastore.locations(TABLE) or [])
         if shown != model.rows():
             raise Violation(f"the table shows {shown}; expected {model.rows()}")
+        self._check_strangers(set(model.rows()))
+
+    def _check_strangers(self, rows: set[str]) -> None:
+        """What other programs inserted is there, unless a commit or a program replaced what was in its place."""
+        by_txn = {txn: operation for operation in self.result.operations for txn in operation.txns}
+        for row, (value, since) in self.done.rows.items():
+            # what was claimed when it was planned may not have been swapped
+            commits = self.checker.of(TABLE)[max(0, since - 1) :]
+            later = [by_txn.get(commit.manifest.txn) for commit in commits]
+            replaced = any(type(one).__name__ in ("Replace", "Rewrite", "Overwrite") for one in later)
+            if row not in rows and not replaced and value not in self.done.partitions:
+                written = any(f"inserts {row}" in line for line in self.result.log)
+                if written or value == "9":
+                    raise Violation(f"{row} of another program is not in the table")
 
 
-def simulate(seed: int, prepare: Callable[[Run], None] = Run.start) -> Result:
+def simulate(seed: int, cut: Cut = _WHOLE) -> Result:
     """Run a seed to its end.
 
     Returns:
         What it did; ``error`` says which invariant did not hold, if one did not.
     """
-    run = Run(seed)
+    run = Run(seed, cut)
     result = run.result
     # every other world keeps its few partitions as if they were many
     few, longest = (1, 3) if seed % 2 else (manifests.FEW_PARTITIONS, manifests.LONGEST_CHAIN)
     try:
         with mock.patch.multiple(manifests, FEW_PARTITIONS=few, LONGEST_CHAIN=longest):
-            prepare(run)
+            run.start()
             run.scheduler.run()
             run.check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the seed has found it

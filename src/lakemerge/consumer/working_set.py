@@ -10,6 +10,7 @@ import datetime
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 from lakemerge.consumer.progress import Key
@@ -139,9 +140,11 @@ class WorkingSet:
         self.name = TableName(output.schema, f"{output.name}__consumers")
         self._kernel = kernel
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
-        """Where the table keeps its files, and runs their heartbeats."""
+        """Where the table keeps its files, and runs their heartbeats; asked for once, for a run must end its own
+        heartbeat when no metastore answers any more.
+        """
         return Layout(self._kernel.default_root(self.name))
 
     def read(self) -> Contents:

@@ -35,16 +35,18 @@ class MemoryMetastore(Metastore):
 
     Attributes:
         honours_expectations: whether it compares and swaps (HIVE-26882), or ignores what is expected.
+        lock_seconds: after which a lock is given up by itself, as after ``hive.txn.timeout``.
     """
 
     def __init__(self, timeline: Timeline, *, warehouse: str = "memory:/warehouse") -> None:
         self.compares = None
         self.honours_expectations = True
+        self.lock_seconds = 300.0
         self._timeline = timeline
         self._warehouse = warehouse
         self._entries: dict[TableName, _Entry] = {}
         self._lock_ids = itertools.count(1)
-        self._locks: dict[int, tuple[TableName, str]] = {}
+        self._locks: dict[int, tuple[TableName, float]] = {}
 
     # -- tables --------------------------------------------------------------------------------
 
@@ -152,14 +154,22 @@ class MemoryMetastore(Metastore):
 
     def lock(self, name: TableName, *, user: str, host: str) -> int:
         lock_id = next(self._lock_ids)
-        self._locks[lock_id] = (name, user)
+        self._locks[lock_id] = (name, self._timeline.seconds)
         return lock_id
 
+    def _forget_locks(self) -> None:
+        oldest = self._timeline.seconds - self.lock_seconds
+        self._locks = {one: lock for one, lock in self._locks.items() if lock[1] >= oldest}
+
     def lock_acquired(self, lock_id: int) -> bool:
+        self._forget_locks()
+        if lock_id not in self._locks:
+            raise Refused("checkLock", "NoSuchLockException", f"No such lock lockid:{lock_id}")
         name = self._locks[lock_id][0]
         return lock_id == min(other for other, (locked, _) in self._locks.items() if locked == name)
 
     def unlock(self, lock_id: int) -> None:
+        self._forget_locks()
         if self._locks.pop(lock_id, None) is None:
             raise Refused("unlock", "NoSuchLockException", f"No such lock lockid:{lock_id}")
 

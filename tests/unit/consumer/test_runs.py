@@ -1,13 +1,17 @@
-"""How long a run may have partitions, by the clock that the kernel is given."""
+"""Runs of consumers in memory: how long they may have partitions, and how they end."""
 
 from __future__ import annotations
 
 import datetime
+from typing import Any
+
+import pytest
 
 from kernel.consuming import consumer_of
 from kernel.support import create_appendable
 from lakemerge.consumer import Options
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS
+from lakemerge.errors import MetastoreUnreachable
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.testing import World
 
@@ -26,3 +30,23 @@ def test_a_run_that_takes_longer_than_the_timeout_loses_its_partitions() -> None
     (row,) = consumer.refresh()
     assert (row.state, row.failures) == (AVAILABLE, 1)
     assert row.changed_at.startswith("2024-01-01T13:")
+
+
+def test_a_run_that_ends_while_no_metastore_answers_holds_its_partitions_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    kernel = Kernel(world.process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT).claim()
+
+    def down(*_: Any, **__: Any) -> Any:
+        raise MetastoreUnreachable(expected="a metastore", found="none", action="Wait.")
+
+    with monkeypatch.context() as patch:
+        for call in ("get_table", "database_location"):
+            patch.setattr(world.metastore, call, down)
+        with pytest.raises(MetastoreUnreachable):
+            batch.fail("the metastore is down")
+    other = consumer_of(Kernel(world.process()), SOURCE, OUTPUT)
+    assert [row.state for row in other.refresh()] == [AVAILABLE]

@@ -1,0 +1,91 @@
+"""Consumers of a simulated table, and what must hold of their output."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel.consuming import consume
+from lakemerge.consumer import Batch, Options
+from lakemerge.errors import CommitUnfinished, LakemergeError
+from lakemerge.kernel import Kernel, TableName
+from simulation.checker import Commit, Violation
+from simulation.operations import Model, Operation
+
+OUTPUT = TableName("s", "copy")
+
+
+class BadRecord(Exception):
+    """A run's own failure."""
+
+
+@dataclass
+class Consume(Operation):
+    """Some runs of a consumer, each of which takes what is new; some fail on the way.
+
+    Attributes:
+        limits: of partitions, one a run; ``None`` for none.
+        failing: how likely a run is to fail.
+    """
+
+    limits: tuple[int | None, ...] = (None,)
+    failing: float = 0.0
+    dice: random.Random = field(default_factory=random.Random)
+
+    def apply(self, model: Model) -> None:
+        raise AssertionError("it makes versions of another table")
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        for limit in self.limits:
+            try:
+                consume(kernel, self.table, OUTPUT, options(limit), work=self._work)
+            except (BadRecord, CommitUnfinished):
+                continue
+            except LakemergeError:
+                kernel.clock.sleep(kernel.host.chance() * 10)
+        return None
+
+    def _work(self, batch: Batch) -> None:
+        if self.dice.random() < self.failing:
+            raise BadRecord
+        batch.consumer.kernel.clock.sleep(self.dice.choice((0.0, 0.0, 5.0, 100.0)))
+
+
+def options(limit: int | None = None) -> Options:
+    """With enough retries that nothing is given up."""
+    return Options(limit=limit, timeout=datetime.timedelta(seconds=60), max_retries=1000)
+
+
+def drain(kernel: Kernel, source: TableName) -> None:
+    """Run until nothing is left."""
+    while consume(kernel, source, OUTPUT, options()):
+        pass
+
+
+def check(commits: list[Commit], facts: Counter[str]) -> None:
+    """Each fact of the source is in the output once at the end, and never twice in between.
+
+    Args:
+        facts: the source's rows.
+    """
+    seen: Counter[str] = Counter()
+    for commit in commits:
+        now = Counter(_fact(json.loads(row)) for row in commit.rows)
+        if twice := [fact for fact, count in now.items() if count > facts.get(fact, 1)]:
+            raise Violation(f"version {commit.version} of the output has {twice} twice")
+        if gone := seen - now:
+            raise Violation(f"version {commit.version} of the output has lost {sorted(gone)}")
+        seen = now
+    if seen != facts:
+        raise Violation(f"the output holds {sorted(seen)}; the source {sorted(facts)}")
+
+
+def _fact(line: Any) -> str:
+    """The source's row in a line of the output, which begins with the partition's name."""
+    text = str(line).partition(" ")[2]
+    (fact,) = json.loads(text)
+    return str(fact)

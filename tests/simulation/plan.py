@@ -1,0 +1,204 @@
+"""Who does what in a run, by its seed, as data: so that parts of it can be left out."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from lakemerge.kernel import TableDefinition, TableName
+from simulation.consumers import Consume
+from simulation.operations import (
+    COLUMNS,
+    COMMIT_COLUMN,
+    COMMIT_KEYS,
+    KEYS,
+    Append,
+    Batches,
+    Compact,
+    Create,
+    Merge,
+    Operation,
+    Overwrite,
+    Replace,
+    Rewrite,
+    Upkeep,
+)
+
+TABLE = TableName("s", "t")
+RETENTION = datetime.timedelta(seconds=600)
+
+DEFINITIONS = {
+    "partitioned": TableDefinition(TABLE, COLUMNS, KEYS),
+    "whole": TableDefinition(TABLE, COLUMNS, ()),
+    "append": TableDefinition(TABLE, COLUMNS, COMMIT_KEYS, commit_column=COMMIT_COLUMN),
+}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is left out of a seed's run, to find what is needed for its failure.
+
+    Attributes:
+        without: names of processes and labels of operations.
+        faults: the only faults that happen, by the number of the call; ``None`` for those that the seed draws.
+        reseed: another order of the same processes.
+    """
+
+    without: frozenset[str] = frozenset()
+    faults: tuple[tuple[int, str], ...] | None = None
+    reseed: int = 0
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A process to be.
+
+    Attributes:
+        machine: a name, or empty for one of its own.
+        skew: days that its clock is ahead.
+        delay: seconds until it begins.
+        acts: what a stranger does, with labels.
+    """
+
+    name: str
+    machine: str = "one"
+    skew: int = 0
+    delay: float = 0.0
+    work: tuple[Operation, ...] = ()
+    acts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run to be.
+
+    Attributes:
+        kind: of table.
+        tears: whether the metastore shows changes half.
+        compares: whether it compares.
+        adopts: whether the table is made by another program first.
+    """
+
+    kind: str
+    tears: bool
+    compares: bool
+    adopts: bool
+    actors: tuple[Actor, ...] = field(default=())
+
+    def without(self, names: frozenset[str]) -> Plan:
+        """The same with some processes and operations left out."""
+        actors = [
+            replace(
+                actor,
+                work=tuple(one for one in actor.work if one.label not in names),
+                acts=tuple(one for one in actor.acts if one[1] not in names),
+            )
+            for actor in self.actors
+            if actor.name not in names
+        ]
+        return replace(self, actors=tuple(actors))
+
+    def parts(self) -> Iterator[str]:
+        """What can be left out, the larger parts first."""
+        yield from (actor.name for actor in self.actors)
+        for actor in self.actors:
+            if len(actor.work) + len(actor.acts) > 1:
+                yield from (one.label for one in actor.work)
+                yield from (label for _, label in actor.acts)
+
+
+class Planner:
+    """Draws a plan."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(f"{seed} plan")
+        self._kind = self._dice.choice(("partitioned", "partitioned", "whole", "append", "append"))
+        self._consumed = self._kind == "append" and self._dice.random() < 0.5
+
+    def plan(self) -> Plan:
+        dice = self._dice
+        tears = dice.random() < 0.3
+        compares = dice.random() < 0.9
+        adopts = self._kind != "append" and dice.random() < 0.2
+        actors = list(self._writers())
+        if dice.random() < 0.4:
+            work = [self._upkeep(f"upkeep {one}") for one in range(dice.choice((1, 1, 2)))]
+            actors.append(self._actor("upkeep", work))
+        if self._consumed:
+            actors += [self._consumer(number) for number in range(dice.choice((1, 2)))]
+        if dice.random() < 0.3 and not self._consumed:
+            actors.append(self._stranger())
+        actors += [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
+        return Plan(self._kind, tears, compares, adopts, tuple(actors))
+
+    def _actor(self, name: str, work: list[Operation], acts: tuple[tuple[str, str], ...] = ()) -> Actor:
+        return Actor(
+            name,
+            self._dice.choice(("one", "one", "")),
+            self._dice.choice((0, 0, 0, -9, 9)),
+            self._dice.choice((0.0, 0.0, 0.1, 3.0)),
+            tuple(work),
+            acts,
+        )
+
+    def _writers(self) -> Iterator[Actor]:
+        dice = self._dice
+        if self._kind == "append" and not self._consumed and dice.random() < 0.5:
+            for writer in ("one", "two"):
+                yield self._actor(f"stream {writer}", [Batches(TABLE, writer, writer=writer)])
+        for number in range(dice.choice((2, 2, 3))):
+            count = dice.choice((1, 2, 3))
+            yield self._actor(f"writer {number}", [self._work(f"{number}.{one}") for one in range(count)])
+
+    def _consumer(self, number: int) -> Actor:
+        dice = self._dice
+        limits = tuple(dice.choice((None, 1, 2)) for _ in range(dice.choice((1, 2, 4))))
+        failing = dice.choice((0.0, 0.0, 0.5))
+        work = Consume(
+            TABLE,
+            f"consumer {number}",
+            limits=limits,
+            failing=failing,
+            dice=random.Random(dice.getrandbits(64)),
+        )
+        return self._actor(f"consumer {number}", [work])
+
+    def _stranger(self) -> Actor:
+        dice = self._dice
+        actions = ["insert"] * 6 + (["drop", "add", "move"] if self._kind == "partitioned" else [])
+        if dice.random() < 0.6:
+            actions = ["insert"]
+        acts = tuple((dice.choice(actions), f"s{one}") for one in range(dice.choice((1, 2, 3))))
+        return self._actor("stranger", [], acts)
+
+    def _work(self, label: str) -> Operation:
+        draw = self._dice.random()
+        if self._kind == "append":
+            return Compact(TABLE, label) if draw < 0.2 else Append(TABLE, label)
+        if draw < 0.12 and self._kind == "partitioned":
+            return Rewrite(TABLE, label)
+        if draw < 0.2:
+            return Replace(TABLE, label)
+        if draw < 0.26 and self._kind == "partitioned":
+            return Upkeep(TABLE, label, action="recover")
+        if draw < 0.32:
+            return Overwrite(TABLE, label, number=self._dice.randrange(3))
+        changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
+        truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
+        return Merge(TABLE, label, changes=changes, truncate=truncate)
+
+    def _change(self) -> tuple[str, int, str | None]:
+        key, sequence = f"k{self._dice.randrange(5)}", self._dice.randrange(1, 40)
+        # of a key and a sequence there is one value
+        return key, sequence, None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
+
+    def _upkeep(self, label: str) -> Operation:
+        action = self._dice.choice(("vacuum", "vacuum", "recover"))
+        return Upkeep(TABLE, label, action=action, retention=RETENTION)
+
+
+def first_commit(kind: str) -> Create:
+    """The table, with a row."""
+    return Create(TABLE, "first", definition=DEFINITIONS[kind])

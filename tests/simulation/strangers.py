@@ -1,0 +1,151 @@
+"""Programs that know nothing of lakemerge: they insert files into partitions, and add, drop and move partitions."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.errors import MetastoreError, StorageError
+from lakemerge.kernel import HivePartition, HiveTable, TableName
+from lakemerge.kernel.definition import ROOT, moved, new_partition
+from lakemerge.kernel.names import partition_name
+from lakemerge.testing import World
+from simulation.scheduler import Process
+
+#: Above every sequence that a merge truncates at.
+_SEQUENCE = 50
+_BY_HAND = "9"
+
+
+@dataclass
+class Meddling:
+    """What strangers have done.
+
+    Attributes:
+        rows: what they have inserted, as JSON, each with its partition and the number of commits when it was planned.
+        partitions: the values of partitions that they have dropped or moved, with all that was in them.
+    """
+
+    rows: dict[str, tuple[str, int]] = field(default_factory=dict)
+    partitions: set[str] = field(default_factory=set)
+
+    def concerns(self, row: str) -> bool:
+        """Whether a row is in a partition that a stranger dropped or moved."""
+        fact = json.loads(row)
+        key = fact[0] if isinstance(fact, list) else ""
+        value = str(int(key[1:]) % 3) if key else ""
+        return value in self.partitions or (row in self.rows and self.rows[row][0] in self.partitions)
+
+
+@dataclass
+class Stranger:
+    """A program that reads the metastore, takes its time, and acts on what it has read.
+
+    Attributes:
+        keyed: whether the table's rows have keys.
+    """
+
+    process: Process
+    world: World
+    table: TableName
+    dice: random.Random
+    done: Meddling
+    log: list[str]
+    keyed: bool
+
+    def run(self, action: str, label: str, commits: int) -> None:
+        """Do something; what fails is given up."""
+        try:
+            getattr(self, action)(label, commits)
+        except (MetastoreError, StorageError) as error:
+            self._note(f"{action} fails: {error}")
+
+    def _note(self, text: str) -> None:
+        self.log.append(f"{self.process.name}: {text}")
+
+    def _wait(self) -> None:
+        self.process.go_on(self.dice.choice((0.0, 0.0, 0.1, 1.0, 20.0)))
+
+    def _row(self, label: str, value: str) -> Any:
+        if not self.keyed:
+            return f"foreign {label}"
+        # a key of its own, which belongs to that partition
+        number = int(value) if value.isdigit() else 0
+        return [f"k{3 * (100 + len(self.done.rows)) + number % 3}", _SEQUENCE, f"foreign {label}"]
+
+    def _pick(self) -> tuple[HiveTable, HivePartition | None] | None:
+        table = self.world.metastore.get_table(self.table)
+        if table is None:
+            return None
+        if not table.partitioned:
+            return table, None
+        names = self.world.metastore.partition_names(self.table)
+        rows = self.world.metastore.partitions(self.table, names)
+        return (table, self.dice.choice(rows)) if rows else None
+
+    def insert(self, label: str, commits: int) -> None:
+        """As Spark and Hive do: the place is planned, the file is written under a hidden name, then renamed."""
+        found = self._pick()
+        if found is None:
+            return
+        table, partition = found
+        value = partition.values[0] if partition else ""
+        location = partition.location if partition else table.location
+        if f"{table.parameters.get(ROOT)}/_lakemerge/empty/" in location:
+            return  # a partition on its way: nobody has planned with it for long
+        row = self._row(label, value)
+        text = json.dumps(row)
+        self.done.rows[text] = (value, commits)
+        self._wait()
+        hidden = f"{location}/_temporary/{label}"
+        self.world.files.write_text(hidden, json.dumps([row]))
+        self._wait()
+        self.world.files.move(hidden, f"{location}/foreign-{label}.orc")
+        self._note(f"inserts {text} at {location}")
+
+    def drop(self, label: str, commits: int) -> None:
+        """``ALTER TABLE … DROP PARTITION`` of an external table: the files stay."""
+        found = self._pick()
+        if found is None or found[1] is None:
+            return
+        self._wait()
+        values = found[1].values
+        self.done.partitions.add(values[0])
+        self.world.metastore.drop_partition(self.table, values)
+        self._note(f"drops {values}")
+
+    def add(self, label: str, commits: int) -> None:
+        """``ALTER TABLE … ADD PARTITION … LOCATION``."""
+        table = self.world.metastore.get_table(self.table)
+        if table is None or len(table.partition_columns) != 1:
+            return
+        self._wait()
+        location = f"memory:/by-hand/{label}"
+        row = self._row(label, "0")
+        name = partition_name([table.partition_columns[0].name], [_BY_HAND])
+        if name in self.world.metastore.partition_names(self.table):
+            return
+        self.world.files.write_text(f"{location}/foreign.orc", json.dumps([row]))
+        self.done.rows[json.dumps(row)] = (_BY_HAND, commits)
+        made = self.world.metastore.add_partitions(self.table, [new_partition(table, [_BY_HAND], location)])
+        if not made:
+            del self.done.rows[json.dumps(row)]
+        self._note(f"adds {name} at {location}: {made}")
+
+    def move(self, label: str, commits: int) -> None:
+        """``ALTER TABLE … PARTITION … SET LOCATION``, to a copy that it has made."""
+        found = self._pick()
+        if found is None or found[1] is None:
+            return
+        partition = found[1]
+        location = f"memory:/moved/{label}"
+        self.done.partitions.add(partition.values[0])
+        self.world.files.make_directory(location)
+        for entry in self.world.files.list(partition.location):
+            if not entry.is_directory and entry.name[:1] not in "_.":
+                self.world.files.copy(entry.path, f"{location}/{entry.name}")
+        self._wait()
+        self.world.metastore.alter_partitions(self.table, [moved(partition, location)])
+        self._note(f"moves {partition.values} to {location}")
