@@ -87,6 +87,9 @@ class Checker:
             states = {name: state for name, state in kept if name not in manifest.removed}
             manifest = replace(manifest, partitions={**states, **manifest.partitions})
         rows = self._rows_of_version(layout, manifest)
+        counted = manifest.properties.get("rows")
+        if counted is not None and counted != len(rows):
+            raise Violation(f"{name}: version {version} says that it has {counted} rows, and has {len(rows)}")
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)
         self.newest[table_id] = commit

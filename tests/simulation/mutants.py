@@ -167,6 +167,68 @@ MUTANTS = {
         "                states.pop(name, None)\n",
         "                pass\n",
     ),
+    # of consumers
+    "progress-apart": Mutant(
+        "what a consumer has processed is not part of its output's commit",
+        "consumer.progress",
+        "        write_progress(kernel, transaction, {batch.key: batch.progress_after for batch in taken})\n",
+        "        pass\n",
+    ),
+    "consumer-unchecked": Mutant(
+        "a run commits partitions that another run has taken meanwhile",
+        "consumer.progress",
+        "        transaction.require(batch.check)\n",
+        "        pass\n",
+    ),
+    "compaction-is-news": Mutant(
+        "a consumer takes rows that a compaction has moved for new ones",
+        "consumer.sources",
+        "        if manifest.only_moves_rows:\n",
+        "        if False:\n",
+    ),
+    "heartbeat-for-ever": Mutant(
+        "a run that ends while no metastore answers keeps its heartbeat, and so its partitions",
+        "consumer.working_set",
+        "    @cached_property\n    def layout",
+        "    @property\n    def layout",
+    ),
+    # of other programs, and of metastores that do not compare
+    "late-unlooked": Mutant(
+        "nobody looks into superseded directories for what other programs have written there meanwhile",
+        "kernel.late",
+        "                found.append((place, whole))\n",
+        "                pass\n",
+    ),
+    "late-copied": Mutant(
+        "files that came late are copied to where the partition is now, not moved",
+        "kernel.late",
+        "                self._files.move(entry.path,",
+        "                self._files.copy(entry.path,",
+    ),
+    "foreign-unseen": Mutant(
+        "partitions that another program has moved are not taken in",
+        "kernel.foreign",
+        "if manifest.partitions.get(name) != state}",
+        "if name not in manifest.partitions}",
+    ),
+    "adopted-blindly": Mutant(
+        "a plain table is adopted without a comparison, by two writers at once",
+        "kernel.versions",
+        "            self._alter(name, changed, (clock, before))\n",
+        "            self._metastore.alter_table(name, changed)\n",
+    ),
+    "lockless": Mutant(
+        "a metastore that does not compare is written without its lock",
+        "kernel.versions",
+        "        with self._table_lock(name):\n",
+        "        if True:\n",
+    ),
+    "repaired-once": Mutant(
+        "a repair that comes too late itself is not looked at again",
+        "kernel.rollforward",
+        "            if table is None or table.parameters.get(VERSION) == state.version_value:\n",
+        "            if True:\n",
+    ),
 }
 
 
@@ -201,7 +263,7 @@ def install(name: str) -> None:
 
 def seeds_needed(name: str, most: int) -> tuple[int | None, str]:
     """How many seeds it takes to find a mutant, and what is seen; ``None`` if so many do not."""
-    command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most)]
+    command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most), "--shrink", "0"]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCES.parent / "tests")}
     output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
     for line in output.splitlines():

@@ -175,6 +175,7 @@ class Merge(Operation):
         transaction.remove({name for name in changed if not after[name] and name != WHOLE_TABLE})
         if remembers:
             _remember(kernel, transaction, model, concerns)
+        _count(transaction, sum(len(after[name]) - len(before.get(name, [])) for name in changed))
         return transaction.commit()
 
 
@@ -212,6 +213,7 @@ class Append(Operation):
         try:
             rows = {f"p={len(self.label) % 2}/c={DEFAULT_PARTITION}": [self.label]}
             _stage(kernel, transaction, rows, transaction.base)
+            _count(transaction, 1)
             return transaction.commit()
         finally:
             transaction.abort()
@@ -284,6 +286,7 @@ class Rewrite(Operation):
             for row in rows:
                 parts.setdefault(_partition_of(row[0], keys), []).append(row)
             _stage(kernel, transaction, parts, None, keys)
+            transaction.properties = {"rows": len(rows)}
             return transaction.commit()
         finally:
             transaction.abort()
@@ -303,6 +306,7 @@ class Replace(Operation):
             transaction.replace_all()
             rows = {_partition_of("k0", keys): [["k0", 0, self.label]]}
             _stage(kernel, transaction, rows, None, keys)
+            transaction.properties = {"rows": 1}
             return transaction.commit()
         finally:
             transaction.abort()
@@ -328,6 +332,8 @@ class Overwrite(Operation):
             self.whole = not base.partition_columns
             name = _partition_of(f"k{self.number}", base.partition_columns)
             _stage(kernel, transaction, {name: [[f"k{self.number}", 0, self.label]]}, base)
+            # how many rows were in a partition's place is not known
+            transaction.properties = {"rows": 1} if self.whole else {}
             return transaction.commit()
         finally:
             transaction.abort()
@@ -396,6 +402,7 @@ class Create(Operation):
             if self.definition.commit_column:
                 rows = {}
             _stage(kernel, transaction, rows, None, keys)
+            transaction.properties = {"rows": len(rows)}
             return transaction.commit()
         finally:
             transaction.abort()
@@ -422,6 +429,13 @@ class Upkeep(Operation):
         except TableNotFound:
             return None
         return None
+
+
+def _count(transaction: Transaction, added: int) -> None:
+    """Let a commit say how many rows there are, if the version that it was made on does."""
+    assert transaction.base is not None
+    before = transaction.base.properties.get("rows")
+    transaction.properties = {} if before is None else {"rows": before + added}
 
 
 def _partition_of(key: str, keys: Iterable[HiveColumn]) -> str:

@@ -100,7 +100,8 @@ def _delegate(cls: type, port: str, names: set[str], *, writes: bool) -> None:
     for name in names:
 
         def method(self: Any, *args: Any, _name: str = name, **kwargs: Any) -> Any:
-            about = " ".join(str(arg) for arg in args if isinstance(arg, (str, TableName)))[:120]
+            shown = (str(arg).partition("\n")[0] for arg in args if isinstance(arg, (str, TableName)))
+            about = " ".join(shown)[:200]
             run = functools.partial(getattr(self.inner, _name), *args, **kwargs)
             return self.caller.call(port, _name, about, run, writes=writes)
 

@@ -279,6 +279,10 @@ class Run:
         if shown != model.rows():
             raise Violation(f"the table shows {shown}; expected {model.rows()}")
         self._check_strangers(set(model.rows()))
+        table = self.metastore.get_table(TABLE)
+        counted = table.parameters.get("spark.sql.statistics.numRows") if table else None
+        if counted is not None and int(counted) != len(shown):
+            raise Violation(f"numRows is {counted}, and the table shows {len(shown)} rows")
 
     def _check_strangers(self, rows: set[str]) -> None:
         """What other programs inserted is there, unless a commit or a program replaced what was in its place."""

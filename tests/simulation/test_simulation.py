@@ -6,6 +6,7 @@ In processes of their own: a run replays only where Python's hashes of texts, an
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,11 +41,29 @@ def test_a_seed_replays() -> None:
     assert schedule == again
 
 
+def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
+    """Two runs of a consumer, one partition to take: nothing else is needed to take it twice."""
+    mutant = ("--mutant", "consumer-unchecked")
+    failed = run(*mutant, "--seeds", "200")
+    assert failed.returncode == 1
+    (command,) = [line for line in failed.stdout.splitlines() if line.startswith("replay: ")]
+    (error,) = [line for line in failed.stdout.splitlines() if line.startswith("shrunk: ")]
+    first, cut = re.fullmatch(r"replay: make simulate FIRST=(\d+) SEEDS=1 CUT='(.*)'", command).groups()  # type: ignore[union-attr]
+    replayed = run(*mutant, "--first", first, "--seeds", "1", "--cut", cut)
+    assert error in replayed.stdout
+    actors = re.findall(r"^  (\w+ ?\d*): ", replayed.stdout, re.MULTILINE)
+    assert {actor.partition(" ")[0] for actor in actors} <= {"consumer", "writer"}
+    assert run("--first", first, "--seeds", "1").returncode == 0, "without the mutant"
+
+
 @pytest.mark.parametrize(
     "mutant",
     [
         pytest.param(
-            name, marks=() if name in ("claim-without-compare", "ledger-unread") else pytest.mark.slow
+            name,
+            marks=()
+            if name in ("claim-without-compare", "ledger-unread", "progress-apart")
+            else pytest.mark.slow,
         )
         for name in MUTANTS
     ],

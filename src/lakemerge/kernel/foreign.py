@@ -14,6 +14,7 @@ from lakemerge.kernel.definition import (
     VERSION,
     check_supported,
     file_format_of,
+    with_statistics,
 )
 from lakemerge.kernel.filesystem import Fingerprint
 from lakemerge.kernel.layout import Layout
@@ -190,7 +191,13 @@ class Foreign:
         try:
             write_manifest(self._files, state.layout, manifest, parent)
             done = self._versions.advance(
-                name, state.version_value, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+                name,
+                state.version_value,
+                {VERSION: str(manifest.version), TRANSACTION: manifest.txn},
+                # the number of rows that the version before had is not that of this one
+                lambda table: with_statistics(
+                    table, files=manifest.total_files, size=manifest.total_bytes, with_spark=True
+                ),
             )
         finally:
             self._heartbeats.stop(state.layout, manifest.txn)
