@@ -170,13 +170,13 @@ MUTANTS = {
     # of consumers
     "progress-apart": Mutant(
         "what a consumer has processed is not part of its output's commit",
-        "consumer.progress",
+        "consumer.batch",
         "        write_progress(kernel, transaction, {batch.key: batch.progress_after for batch in taken})\n",
         "        pass\n",
     ),
     "consumer-unchecked": Mutant(
         "a run commits partitions that another run has taken meanwhile",
-        "consumer.progress",
+        "consumer.batch",
         "        transaction.require(batch.check)\n",
         "        pass\n",
     ),
@@ -222,12 +222,6 @@ MUTANTS = {
         "kernel.versions",
         "        with self._table_lock(name):\n",
         "        if True:\n",
-    ),
-    "repaired-once": Mutant(
-        "a repair that comes too late itself is not looked at again",
-        "kernel.rollforward",
-        "            if table is None or table.parameters.get(VERSION) == state.version_value:\n",
-        "            if True:\n",
     ),
 }
 
