@@ -15,7 +15,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from lakemerge.errors import CorruptTable, LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.definition import new_partition, same_keys
@@ -24,12 +24,11 @@ from lakemerge.kernel.foreign import OPERATION as FOREIGN
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.manifests import read_manifest
+from lakemerge.kernel.metastore import Metastore
 from lakemerge.kernel.names import TableName, partition_values
+from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.state import TableState
-from lakemerge.kernel.system import new_transaction_id
-
-if TYPE_CHECKING:
-    from lakemerge.kernel.tables import Tables
+from lakemerge.kernel.system import Clock, Host, new_transaction_id
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -83,10 +82,28 @@ def superseded(layout: Layout, chain: Iterable[Manifest]) -> Iterator[Superseded
         by = before
 
 
+class SettledTables(Protocol):
+    """Where tables are found settled, and other programs' work is taken in."""
+
+    metastore: Metastore
+    files: FileSystem
+    clock: Clock
+    host: Host
+    settings: Settings
+
+    def settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        """The settled state of a table, and the manifest of its version."""
+
+    def take_in_foreign(
+        self, name: TableName, names: Iterable[str] | None
+    ) -> tuple[TableState, frozenset[str]]:
+        """Commit what other programs did to partitions."""
+
+
 class LateFiles:
     """Looks at superseded directories, and takes in what has come into them."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: SettledTables) -> None:
         self._tables = tables
         self._files = tables.files
 
@@ -144,7 +161,7 @@ class LateFiles:
         Args:
             written: when manifests were, as of :func:`written_at`.
         """
-        known = Fingerprint(place.state.files, place.state.bytes, place.state.digest)
+        known = _known(place)
         found, entries = self._files.snapshot(place.location)
         if found == known:
             return []
@@ -192,9 +209,16 @@ class LateFiles:
     ) -> list[tuple[Superseded, list[FileEntry]]]:
         live = {normal(state.layout.absolute(one.location)) for one in newest.partitions.values()}
         written = written_at(self._files, state.layout)
+        dead = [
+            place
+            for place in places
+            if normal(place.location) not in live and place.by.table_id == newest.table_id
+        ]
+        # most are what they were, and all are listed at once
+        marks = self._files.fingerprints([place.location for place in dead])
         found = []
-        for place in places:
-            if normal(place.location) in live or place.by.table_id != newest.table_id:
+        for place, mark in zip(dead, marks, strict=True):
+            if mark == _known(place):
                 continue
             entries = self.look(place, written)
             whole = [entry for entry in entries or () if not entry.name.endswith(_HALF)]
@@ -280,3 +304,8 @@ def _refuse(place: Superseded) -> None:
         "Its rows are not in the table. Vacuum keeps the directory: insert them again from there, then delete it",
         place.location,
     )
+
+
+def _known(place: Superseded) -> Fingerprint:
+    """What a directory held when its commit was made."""
+    return Fingerprint(place.state.files, place.state.bytes, place.state.digest)

@@ -21,7 +21,6 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
-from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.operations import history, vacuum
 from lakemerge.testing import World
 
@@ -294,34 +293,3 @@ def test_a_writer_of_a_whole_table_that_dies_after_its_claim_leaves_the_look_to_
     assert "took in what another program wrote late into 1 partitions" in kernel.recover(NAME)
     assert rows_of(kernel, NAME) == {"": ["foreign", "new"]}
     assert_whole(kernel, NAME)
-
-
-def test_a_commit_reads_its_own_layout_once_more_and_nothing_else(world: World) -> None:
-    """The look costs a listing for each directory that the commit has read and superseded."""
-    kernel = Kernel(world.process())
-    create(kernel, NAME, {f"p={number}": ["old"] for number in range(50)})
-    listed: list[str] = []
-
-    class Counting(Dying):
-        def __getattr__(self, name: str) -> Any:
-            found = getattr(self._inner, name)
-            if name != "snapshot":
-                return found
-
-            def snapshot(path: str) -> Any:
-                listed.append(path)
-                return found(path)
-
-            return snapshot
-
-    real = world.process()
-    files: Any = Counting(real.files, [0], after=False)
-    old = locations(kernel, NAME)["p=7"]
-    ports = Ports(real.metastore, files, real.row_files, real.clock, real.host)
-    txn = Kernel(ports).begin(NAME, "merge")
-    txn.read(["p=7"])
-    stage(Kernel(real), txn, {"p=7": ["new"]})
-    listed.clear()
-    txn.commit()
-    assert listed == [old]
-    assert Layout(kernel.default_root(NAME)).owns(old)
