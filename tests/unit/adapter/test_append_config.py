@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.consume_config import ConsumeConfig
+from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.partition_frames import as_uri
 from dbt.adapters.lakemerge.write_config import WriteConfig
+from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig
 
@@ -85,3 +87,15 @@ def test_all_that_is_wrong_is_named() -> None:
 )
 def test_paths_as_spark_shows_them(path: str, uri: str) -> None:
     assert as_uri(path) == uri
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("ingest", "Let an incremental model consume its table."), ("table", "Change `materialized`.")],
+)
+def test_consume_is_refused_where_nothing_would_take_what_it_asks_for(kind: str, told: str) -> None:
+    model = {"resource_type": "model", "unique_id": "model.shop.raw", "config": {"materialized": kind}}
+    adapter: Any = None
+    with pytest.raises(CompilationError) as raised:
+        ConsumingMethods.consume(adapter, adapter, model, {}, "run")
+    assert str(raised.value).endswith(f"found {kind} model.shop.raw. {told}")

@@ -63,6 +63,9 @@ def test_every_end_says_what_stands_and_what_to_do(tmp_path: Path) -> None:
         text = ended(tmp_path, script)
         assert text.startswith("Expected the Java process that runs Spark to stay alive; found that it ")
         assert "What was committed stands. Run again" in text
+        assert "its rows would be there twice" in text, (
+            "an append that had been claimed is not the same twice"
+        )
 
 
 def test_a_living_process_has_no_death(tmp_path: Path) -> None:

@@ -36,13 +36,14 @@ class ConsumingMethods(PublishingMethods):
         Returns:
             The view that the model's query reads them by.
         """
-        if model.get("resource_type") != "model" or model["config"].get("materialized") not in (
-            "incremental",
-            "ingest",
-        ):
+        kind = model["config"].get("materialized")
+        if model.get("resource_type") != "model" or kind != "incremental":
+            told = (
+                "Let an incremental model consume its table" if kind == "ingest" else "Change `materialized`"
+            )
             raise CompilationError(
-                "Expected consume() in an incremental or an ingest model, for what is consumed is committed with its "
-                f"rows; found {model['config'].get('materialized')} {model.get('unique_id')}. Change `materialized`."
+                "Expected consume() in an incremental model, for what is consumed is committed with its rows; "
+                f"found {kind} {model.get('unique_id')}. {told}."
             )
         source = _name(relation)
         try:

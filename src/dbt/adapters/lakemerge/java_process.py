@@ -33,7 +33,11 @@ _ASKED_TO_END = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
-_RUN_AGAIN = "What was committed stands. Run again: that finishes a commit which was under way, and does the rest anew."
+_RUN_AGAIN = (
+    "What was committed stands. Run again: that finishes a commit which was under way, and does the rest anew. "
+    "Look at `lakemerge_history` before you run an `append` again that consumes nothing: if its commit was under way, "
+    "its rows would be there twice."
+)
 
 
 @dataclass(frozen=True)
