@@ -12,6 +12,7 @@ from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.ingest_options import IngestOptions
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.ledger import LedgerPurpose, Part
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField, ValueType
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -109,6 +110,9 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
         predicates=("dbt_internal_dest.category <> 'shoes'",),
         syncs=False,
         partition_known=False,
+        ledger=LedgerPurpose(
+            (Part("product_id", "bigint"), Part("category", "string")), (Part("changed_at", "bigint"),)
+        ),
     )
     return replace(plan, **changes)
 

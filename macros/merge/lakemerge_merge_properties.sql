@@ -6,7 +6,11 @@
     {%- set properties = {'rows': rows} -%}
     {%- set highest = merge.highest_sequence(feed.get('max_sequence')) -%}
     {%- if highest -%}
-        {%- do properties.update({'max_sequence': [highest], 'sequence_by': merge.sequence}) -%}
+        {%- do properties.update({
+            'max_sequence': [highest],
+            'sequence_by': merge.sequence,
+            'sequence_order': merge.sequence_order,
+        }) -%}
     {%- endif -%}
     {{- return(properties) -}}
 {%- endmacro -%}

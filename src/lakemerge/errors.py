@@ -166,6 +166,10 @@ class SchemaChanged(IncompatibleColumn):
     """The columns differ and ``on_schema_change`` is ``fail``."""
 
 
+class LedgerMismatch(LakemergeError):
+    """What a merge remembers of a table's keys was recorded for another key or another sequence than the model's."""
+
+
 class ConstraintViolated(LakemergeError):
     """Rows that were about to be published break an enforced constraint."""
 

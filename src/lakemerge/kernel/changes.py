@@ -10,7 +10,7 @@ from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.operations import ALTERATION, FENCE, lineage
+from lakemerge.kernel.operations import ALTERATION, FENCE, LEDGER_RESET, lineage
 from lakemerge.kernel.state import TableState, look_at
 
 # Commits that record what others did, some time after they did it.
@@ -52,7 +52,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
 
 def _keeps_rows(manifest: Manifest) -> bool:
     """Whether a commit brings no row, takes none away and changes none but by its columns."""
-    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE)
+    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE, LEDGER_RESET)
 
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from lakemerge.kernel.manifest import Manifest, PartitionState
 
@@ -25,6 +25,7 @@ class Draft:
         rewritten: those of them whose rows stay what they are, and only lie elsewhere.
         side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
         fenced: transactions that must not commit any more.
+        side_data_for: by kind, what it is made for.
         kept: the version of which something stays; ``None`` where nothing does.
     """
 
@@ -43,6 +44,7 @@ class Draft:
         self.written: set[str] = set()
         self.removed: set[str] = set()
         self.rewritten: set[str] = set()
+        self.side_data_for = dict(parent.side_data_for) if parent else {}
         self.side_data_touched: dict[str, tuple[str, ...] | None] = {}
         self.references = dict(parent.references) if parent else {}
         self.fenced: set[str] = set()
@@ -52,6 +54,7 @@ class Draft:
         self.remove([*self.partitions, *self._present], data_change=True)
         self.side_data_touched.update(dict.fromkeys(self.sidecars))
         self.sidecars = {}
+        self.side_data_for = {}
         self.kept = None
 
     def remove(self, names: Iterable[str], *, data_change: bool) -> None:
@@ -109,3 +112,16 @@ class Draft:
             self.references.pop(name, None)
         else:
             self.references[name] = txn
+
+    def describe_side_data(self, kind: str, purpose: Mapping[str, Any] | None) -> None:
+        """Say what side data is made for; ``None`` lets that be unknown.
+
+        Raises:
+            ReplacedMeanwhile: another commit has made it for something else since the work was done.
+        """
+        known = self._base.side_data_for.get(kind) if self._base else None
+        if self.kept and self.kept.side_data_for.get(kind) not in (known, purpose):
+            raise ReplacedMeanwhile(kind)
+        self.side_data_for.pop(kind, None)
+        if purpose is not None:
+            self.side_data_for[kind] = purpose

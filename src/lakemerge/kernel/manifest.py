@@ -75,6 +75,7 @@ class Manifest:
             concerns; ``None`` where it may concern any.
         references: transactions of versions that have a name, by name; vacuum keeps what they need.
         fenced: transactions that were taken for dead and must not commit on this version or a later one.
+        side_data_for: by kind of side data, what it was made for; see :meth:`Transaction.describe_side_data`.
         reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
         group: the id of a transaction over several tables.
@@ -101,6 +102,7 @@ class Manifest:
     side_data_touched: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
     references: Mapping[str, str] = field(default_factory=dict)
     fenced: tuple[str, ...] = ()
+    side_data_for: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reader_features: tuple[str, ...] = ()
     writer_features: tuple[str, ...] = ()
     writer: Mapping[str, str] = field(default_factory=dict)

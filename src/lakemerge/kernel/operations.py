@@ -28,6 +28,8 @@ FENCE = "vacuum"
 
 #: The operation of a commit that changes columns and leaves the rows' other values as they are.
 ALTERATION = "alter"
+#: The operation of a commit that changes nothing but what a merge remembers beside the table.
+LEDGER_RESET = "reset_ledger"
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,7 @@ class TableCommit:
             side_data_touched=draft.side_data_touched,
             references=draft.references,
             fenced=tuple(sorted(draft.fenced)),
+            side_data_for=draft.side_data_for,
             writer=writer,
             lease_seconds=lease_seconds,
             unread=self.reads.lacks(draft.written | draft.removed),

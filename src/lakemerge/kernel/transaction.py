@@ -23,6 +23,7 @@ from lakemerge.kernel.table_commit import TableCommit
 from lakemerge.kernel.tables import Tables
 from lakemerge.kernel.updates import (
     ChangeSideData,
+    DescribeSideData,
     Fence,
     RemovePartitions,
     ReplaceAll,
@@ -268,6 +269,18 @@ class Transaction:
         """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""
         self._require_open()
         self._commit.updates.append(Fence(frozenset(transactions)))
+
+    def describe_side_data(self, kind: str, purpose: Mapping[str, Any] | None) -> None:
+        """Record what the side data of a kind is made for, from this commit on, as :attr:`Manifest.side_data_for`.
+
+        It stays as long as the side data, whoever commits. A commit that has recorded something else meanwhile is a
+        conflict.
+
+        Args:
+            purpose: an object for JSON; ``None`` to record nothing.
+        """
+        self._require_open()
+        self._commit.updates.append(DescribeSideData(kind, purpose))
 
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from lakemerge.kernel.draft import Draft, SideDataMode
 from lakemerge.kernel.manifest import PartitionState
@@ -139,6 +139,23 @@ class Fence(Update):
 
     def apply(self, draft: Draft) -> None:
         draft.fenced |= self.transactions
+
+
+@dataclass(frozen=True)
+class DescribeSideData(Update):
+    """Say what side data is made for, which stays with it whoever commits.
+
+    Attributes:
+        purpose: an object for JSON; ``None`` to let it be unknown.
+    """
+
+    rank: ClassVar[int] = 4
+
+    kind: str
+    purpose: Mapping[str, Any] | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.describe_side_data(self.kind, self.purpose)
 
 
 @dataclass(frozen=True)

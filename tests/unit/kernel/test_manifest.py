@@ -31,6 +31,7 @@ MANIFEST = Manifest(
     metrics={"inserted": 5},
     properties={"rows": 7, "sequence": ["2026", 1]},
     sidecars={"ledger": ("_lakemerge/ledger/x",)},
+    side_data_for={"ledger": {"key": [{"expression": "id", "type": "bigint"}]}},
     writer={"host": "here"},
     lease_seconds=30,
 )

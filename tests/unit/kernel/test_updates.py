@@ -13,6 +13,7 @@ from lakemerge.kernel import HiveColumn, Manifest, PartitionState
 from lakemerge.kernel.draft import Draft, ReplacedMeanwhile, SideDataMode
 from lakemerge.kernel.updates import (
     ChangeSideData,
+    DescribeSideData,
     RemovePartitions,
     ReplaceAll,
     SetReference,
@@ -162,3 +163,42 @@ class TestReferences:
             after(SetReference("audited", "t3"), parent=moved, base=base)
         other = after(SetReference("mine", "t3"), parent=moved, base=base)
         assert other.references == {"audited": "t2", "mine": "t3"}
+
+
+class TestWhatSideDataIsFor:
+    @staticmethod
+    def made_for(purpose: str | None) -> Manifest:
+        return replace(manifest("a"), side_data_for={"kind": {"key": purpose}} if purpose else {})
+
+    @staticmethod
+    def described(purpose: str | None) -> DescribeSideData:
+        return DescribeSideData("kind", {"key": purpose} if purpose else None)
+
+    @pytest.mark.parametrize(
+        ("base", "parent", "mine", "contested"),
+        [
+            ("x", "x", "y", False),
+            ("x", "y", "y", False),
+            (None, "y", "y", False),
+            (None, "x", "y", True),
+            ("x", "z", "y", True),
+            ("x", None, "y", True),
+            ("x", "y", None, True),
+        ],
+    )
+    def test_one_commit_decides(
+        self, base: str | None, parent: str | None, mine: str | None, contested: bool
+    ) -> None:
+        before, now, update = self.made_for(base), self.made_for(parent), self.described(mine)
+        if contested:
+            with pytest.raises(ReplacedMeanwhile, match="kind"):
+                after(update, parent=now, base=before)
+        else:
+            assert after(update, parent=now, base=before).side_data_for == {"kind": {"key": mine}}
+
+    def test_it_stays_until_a_commit_says_otherwise_or_replaces_all(self) -> None:
+        parent = self.made_for("x")
+        assert after(side_data("add"), parent=parent).side_data_for == {"kind": {"key": "x"}}
+        assert after(self.described(None), parent=parent).side_data_for == {}
+        assert after(ReplaceAll(), parent=parent).side_data_for == {}
+        assert after(ReplaceAll(), self.described("y"), parent=parent).side_data_for == {"kind": {"key": "y"}}

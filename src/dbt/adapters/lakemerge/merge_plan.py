@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from dbt.adapters.lakemerge.sequences import order_of, sequence_metrics
+from dbt.adapters.lakemerge.ledger import LEDGER, LedgerPurpose, Part, key_order
+from dbt.adapters.lakemerge.sequences import (
+    order_of,
+    sequence_metrics,
+    sequence_order,
+    types_of_sequence,
+)
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
@@ -63,15 +69,17 @@ class MergePlan:
     """Everything that the merge's macros need to know.
 
     Attributes:
-        keys: the key's columns.
+        keys: the key's columns, in the order in which the ledger has them.
         sequence: SQL over the typed feed; empty for none.
         null_sequence: SQL that is true where a part of the sequence is null.
         stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
         mixes_sequences: whether a stored row may give another sequence than its newest change, for that change
             left out a column of it.
+        ledger: what the merge's ledger is for; ``None`` without a sequence.
         partition_known: whether a key's partition follows from the change.
         sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
             for sequences that have no exact text.
+        sequence_order: how texts of sequences are ordered; empty for sequences that have none.
         known_sequences: texts of sequences of which one is the highest that the table has met; empty for a table
             that has met none, ``None`` where it is not known.
     """
@@ -91,8 +99,16 @@ class MergePlan:
     syncs: bool
     partition_known: bool
     sequence_metrics: Mapping[str, str] = field(default_factory=dict)
+    sequence_order: str = ""
     known_sequences: tuple[str, ...] | None = None
     mixes_sequences: bool = False
+    ledger: LedgerPurpose | None = None
+
+    @property
+    def ledger_type(self) -> str:
+        """The schema of the ledger: see the page on the table format."""
+        assert self.ledger is not None
+        return f"{self.ledger.columns}, __kind string, __recorded_at timestamp"
 
     @property
     def partial(self) -> bool:
@@ -123,10 +139,11 @@ class MergePlan:
         columns = tuple(_merge_column(config, column) for column in plan.columns)
         by_name = {column.name: column for column in columns}
         _require(by_name, config)
-        keys = tuple(by_name[name] for name in config.unique_key)
+        keys = tuple(by_name[name] for name in _keys(config, base))
         partitions = tuple(column for column in columns if column.plan.is_partition)
         key_names = {key.name for key in keys}
         stored_sequence = _stored_sequence(config, feed, columns)
+        types = types_of_sequence(config, feed)
         return cls(
             table=table,
             exists=base is not None,
@@ -143,11 +160,13 @@ class MergePlan:
             syncs=config.sync == "full",
             partition_known=bool(partitions)
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
-            sequence_metrics=sequence_metrics(config, feed),
-            known_sequences=_known_sequences(config, base),
+            sequence_metrics=sequence_metrics(types),
+            sequence_order=sequence_order(types),
+            known_sequences=_known_sequences(config, base, sequence_order(types)),
             mixes_sequences=bool(stored_sequence)
             and config.ignore_null_updates
             and any(_hides_nulls(feed, part) for part in config.sequence_by),
+            ledger=_ledger(config, keys, types, shown=bool(stored_sequence)),
         )
 
     def is_above_all_known(self, lowest: str | None) -> bool:
@@ -162,6 +181,23 @@ class MergePlan:
             return None
         met = [*self.known_sequences, *([highest] if highest else [])]
         return max(met, key=order_of, default=None)
+
+
+def _keys(config: WriteConfig, base: Manifest | None) -> tuple[str, ...]:
+    return key_order(config.unique_key, base.side_data_for.get(LEDGER) if base else None)
+
+
+def _ledger(
+    config: WriteConfig, keys: tuple[MergeColumn, ...], types: list[str], *, shown: bool
+) -> LedgerPurpose | None:
+    if not types:
+        return None
+    sequence = zip(config.sequence_by, types, strict=True)
+    return LedgerPurpose(
+        tuple(Part.of(key.name, key.plan.type) for key in keys),
+        tuple(Part.of(text, kind) for text, kind in sequence),
+        shown=shown,
+    )
 
 
 def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
@@ -226,9 +262,11 @@ def _hides_nulls(feed: DataFrame, expression: str) -> bool:
     return False
 
 
-def _known_sequences(config: WriteConfig, base: Manifest | None) -> tuple[str, ...] | None:
+def _known_sequences(config: WriteConfig, base: Manifest | None, order: str) -> tuple[str, ...] | None:
     if base is None:
         return ()
-    if base.properties.get("sequence_by") != config.sequence:
+    known = base.properties
+    # earlier versions did not record the order
+    if known.get("sequence_by") != config.sequence or known.get("sequence_order", order) != order:
         return None
-    return tuple(base.properties.get("max_sequence") or ()) or None
+    return tuple(known.get("max_sequence") or ()) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.lakemerge.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.ledger import LEDGER, LedgerPurpose, purpose_met
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.observations import Observed, observe
 from dbt.adapters.lakemerge.partition_filter import partition_filter
@@ -145,16 +147,27 @@ class NodeTransaction:
         return list(self._base.partitions) if self._base else []
 
     def merge_plan(self, feed: DataFrame) -> MergePlan:
-        """How a merge reads this feed into this table."""
-        return MergePlan.make(self._config, self.plan, feed, self._base, self.table)
+        """How a merge reads this feed into this table. Raises LedgerMismatch."""
+        plan = MergePlan.make(self._config, self.plan, feed, self._base, self.table)
+        return dataclasses.replace(plan, ledger=self._met_ledger(plan.ledger))
 
     def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
-        """How a merge reads this feed into this history."""
+        """How a merge reads this feed into this history. Raises LedgerMismatch."""
         base = self._transaction.base
         version = base.version + 1 if base else 1
-        return Scd2Plan.make(
-            self._config, self.plan, feed, base if self.exists else None, self.table, version
-        )
+        plan = Scd2Plan.make(self._config, self.plan, feed, self._base, self.table, version)
+        merge = dataclasses.replace(plan.merge, ledger=self._met_ledger(plan.merge.ledger))
+        return dataclasses.replace(plan, merge=merge)
+
+    def _met_ledger(self, wanted: LedgerPurpose | None) -> LedgerPurpose | None:
+        """Make the commit's ledger one for this purpose, and see that the one which is there is, too."""
+        if wanted is None:
+            return None
+        record = self._base.side_data_for.get(LEDGER) if self._base else None
+        paths = [self._transaction.layout.absolute(folder) for folder in self._folders(LEDGER)]
+        met = purpose_met(wanted, record, paths, self._spark, str(self._transaction.name))
+        self._transaction.describe_side_data(LEDGER, met.record)
+        return met
 
     def partition_filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
         """SQL that is true in the partitions of these names (``None``: in all).
@@ -238,31 +251,30 @@ class NodeTransaction:
         """Say that the work hangs on the ledger of these partitions (``None``: all); see
         :meth:`Transaction.read_side_data`. What is staged for the ledger concerns the same."""
         self._ledger_scope = None if names is None else list(names)
-        self._transaction.read_side_data("ledger", names)
+        self._transaction.read_side_data(LEDGER, names)
 
     @_translated
-    def open_ledger(self, schema: str | None = None) -> bool:
+    def open_ledger(self, schema: str) -> bool:
         """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
 
         Args:
-            schema: the ledger's columns as DDL; those of its files if ``None``.
+            schema: the ledger's columns as DDL.
         """
-        folders = self._folders("ledger")
+        folders = self._folders(LEDGER)
         if not folders:
             return False
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         seconds = int(self._config.tombstone_retention.total_seconds())
-        reader = self._spark.read.schema(schema) if schema else self._spark.read
         past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
         expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
-        frame = reader.orc(paths).selectExpr("*", expired)
+        frame = self._spark.read.schema(schema).orc(paths).selectExpr("*", expired)
         frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
         return True
 
     @property
     def ledger_is_long(self) -> bool:
         """Whether the ledger has so many folders that this commit should write it anew."""
-        return len(self._folders("ledger")) >= 10
+        return len(self._folders(LEDGER)) >= 10
 
     @_translated
     def stage(
@@ -345,13 +357,13 @@ class NodeTransaction:
     @_translated
     def stage_ledger(self, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.sidecar_directory("ledger")
+        directory = self._transaction.sidecar_directory(LEDGER)
         rows = self._spark.sql(sql)
         write_files(rows.hint("rebalance") if replace else rows.coalesce(1), directory, "orc", self._config)
         if replace:
-            self._transaction.set_sidecars("ledger", [directory], concerns=self._ledger_scope)
+            self._transaction.set_sidecars(LEDGER, [directory], concerns=self._ledger_scope)
         else:
-            self._transaction.add_sidecar("ledger", directory, concerns=self._ledger_scope)
+            self._transaction.add_sidecar(LEDGER, directory, concerns=self._ledger_scope)
 
     @_translated
     def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:

@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.casts import require_castable
 from dbt.adapters.lakemerge.commit_times import version_at
 from dbt.adapters.lakemerge.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.kernel_log import show_kernel_log
+from dbt.adapters.lakemerge.ledger import reset_ledger
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.retries import attempts
 from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change, plan_new, plan_same
@@ -239,7 +240,7 @@ class PublishingMethods(FeedMethods):
                         require_castable(self.handle.spark, name, plan, base)
         self.handle.on_release(transaction.abort)
         self._describe(transaction, config, plan, rebuild)
-        self._type_feed(feed, plan)
+        self._type_feed(feed, plan, keep)
         return NodeTransaction(
             self.handle.spark,
             transaction,
@@ -300,9 +301,10 @@ class PublishingMethods(FeedMethods):
         if changed:
             transaction.set_parameters(changed)
 
-    def _type_feed(self, feed: DataFrame, plan: SchemaPlan) -> None:
+    def _type_feed(self, feed: DataFrame, plan: SchemaPlan, keep: list[str]) -> None:
         reach = {column.name for column in plan.columns}
-        others = [f"`{name}`" for name in feed.columns if name.lower() not in reach]
+        # the table may have a column that the model keeps from it, and sequence_by reads
+        others = [f"`{name}`" for name in feed.columns if name.lower() not in reach or name not in keep]
         typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
         feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)
 
@@ -409,6 +411,13 @@ class PublishingMethods(FeedMethods):
         """Finish what a dead writer left; returns what was done, a line each."""
         with self._guarded():
             return self._kernel({}, None).recover(TableName(str(relation.schema), str(relation.identifier)))
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def reset_ledger(self, relation: BaseRelation, keep: bool = False) -> int:
+        """Forget a table's ledger, or (``keep``) only what it is for; returns the version made, 0 for none."""
+        with self._guarded():
+            name = TableName(str(relation.schema), str(relation.identifier))
+            return reset_ledger(self._kernel({}, None), name, keep=keep)
 
     @available.parse_list
     def vacuum_table(

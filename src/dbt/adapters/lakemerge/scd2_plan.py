@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, quote
 from dbt.adapters.lakemerge.write_config import WriteConfig
@@ -63,9 +64,8 @@ class Scd2Plan:
     @property
     def ledger_type(self) -> str:
         """The schema of the ledger: see the page on the table format."""
-        keys = [f"__key_{number} {key.plan.type}" for number, key in enumerate(self.keys, 1)]
-        order = f"__sequence {self.start_at.type}"
-        return ", ".join([*keys, order, "__kind string", f"__row {self.row_type}", "__recorded_at timestamp"])
+        assert self.merge.ledger is not None
+        return f"{self.merge.ledger.columns}, __kind string, __row {self.row_type}, __recorded_at timestamp"
 
     @classmethod
     def make(
@@ -92,10 +92,16 @@ class Scd2Plan:
         own = {*config.scd2.columns, *(column.name for column in layout.columns)}
         of_feed = tuple(column for column in plan.columns if column.name not in own)
         merge = MergePlan.make(config, SchemaPlan(of_feed, plan.rewrites_all), feed, base, table)
+        assert merge.ledger is not None
+        start_at = by_name[config.scd2.start_at]
+        types = sequence_types(start_at.type, len(config.sequence_by))
+        sequence = tuple(map(Part.of, config.sequence_by, types))
+        history = (*config.scd2.columns, *(column.name for column in layout.columns))
+        ledger = dataclasses.replace(merge.ledger, sequence=sequence, history=history, shown=True)
         bitemporal = config.scd2.bitemporal
         return cls(
-            merge=merge,
-            start_at=by_name[config.scd2.start_at],
+            merge=dataclasses.replace(merge, ledger=ledger),
+            start_at=start_at,
             end_at=by_name[config.scd2.end_at],
             tracked=_tracked(config, merge),
             known_from=by_name[config.scd2.known_from] if bitemporal else None,

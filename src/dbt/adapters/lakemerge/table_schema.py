@@ -304,7 +304,7 @@ def plan_change(
             {
                 name: offered[name]
                 for name in other
-                if name not in keys and _is_wider(offered[name], stored[name])
+                if name not in keys and is_wider(offered[name], stored[name])
             }
         )
     refused = [
@@ -370,7 +370,7 @@ def is_wider_text(offered: str, stored: str) -> bool:
     return is_text(stored) and new > old
 
 
-def _is_wider(offered: str, stored: str) -> bool:
+def is_wider(offered: str, stored: str) -> bool:
     """Whether a type (by its Hive name) holds every value of another of its family, and more."""
     if is_text(offered) and is_text(stored):
         return is_wider_text(offered, stored)

@@ -1,0 +1,22 @@
+{#
+    Forget what a table's ledger remembers, when the model merges by another key or sequence from now on: earlier
+    deletes and truncates, and the sequences that the table does not show. No row changes.
+
+        dbt run-operation lakemerge_reset_ledger --args '{table: product_master}'
+
+    Args:
+        table: a name, with or without its schema.
+        keep: keep all of it, and only let the next merge say for which key and sequence it is. For new names of the
+            same columns.
+#}
+{%- macro lakemerge_reset_ledger(table, keep=false) -%}
+    {%- set version = adapter.reset_ledger(lakemerge_relation(table), keep) -%}
+    {%- if not version -%}
+        {%- do log(table ~ ': it has no ledger', info=true) -%}
+    {%- elif keep -%}
+        {%- do log(table ~ ': the next merge says what its ledger is for (version ' ~ version ~ ')', info=true) -%}
+    {%- else -%}
+        {%- do log(table ~ ': its ledger is forgotten (version ' ~ version ~ ')', info=true) -%}
+    {%- endif -%}
+    {{- return(version) -}}
+{%- endmacro -%}
