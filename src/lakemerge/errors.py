@@ -91,6 +91,10 @@ class SparkApplicationMismatch(LakemergeError):
     """This process already runs Spark, on another metastore or without Hive."""
 
 
+class QueryTooDeep(LakemergeError):
+    """Java ran out of stack while Spark read, planned or ran a query."""
+
+
 # -- the state of a table ----------------------------------------------------------------------
 
 

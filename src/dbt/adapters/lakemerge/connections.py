@@ -10,6 +10,7 @@ from dbt.adapters.contracts.connection import AdapterResponse, Connection, Conne
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.configuration import session_settings
+from dbt.adapters.lakemerge.deep_queries import too_deep
 from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt.adapters.lakemerge.session import application, told_if_java_died
 from dbt.adapters.spark.connections import SparkConnectionManager
@@ -140,10 +141,18 @@ def _translation(sql: str) -> Iterator[None]:
         raise as_dbt_error(error) from error
     except PySparkException as error:
         logger.debug(f"Error while running:\n{sql}")
+        _raise_if_too_deep(error)
         raise SparkStatementError(str(error).strip(), error.getCondition()) from error
     except Py4JError as error:
         logger.debug(f"Error while running:\n{sql}\n{error}")
+        _raise_if_too_deep(error)
         raise SparkStatementError(_java_text(error), None) from error
+
+
+def _raise_if_too_deep(error: Exception) -> None:
+    deep = too_deep(error)
+    if deep is not None:
+        raise DbtRuntimeError(f"{type(deep).__name__}: {deep}") from error
 
 
 def _java_text(error: Py4JError) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import Credentials
+from dbt.adapters.lakemerge.deep_queries import too_deep
 from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -117,4 +118,6 @@ def _model_traceback(error: Exception, file_name: str) -> str:
     """The error and the lines of the model it came through, without those of dbt, Spark and lakemerge."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file_name]
     lines = ["Python model failed:", *"".join(traceback.format_list(frames)).splitlines()]
-    return "\n".join([*lines, *"".join(traceback.format_exception_only(error)).splitlines()])
+    lines += "".join(traceback.format_exception_only(error)).splitlines()
+    deep = too_deep(error)
+    return "\n".join([*lines, f"{type(deep).__name__}: {deep}"] if deep else lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.handle import SessionHandle
 from dbt.tests.util import run_dbt
-from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 LEAKS_SQL = """
 {{ config(
@@ -30,6 +31,11 @@ SLOW_QUERY = "select count(*) from range(0, 100000000000, 1, 8) where hash(id) =
 def handle_of(project: Any, name: str) -> Iterator[SessionHandle]:
     with project.adapter.connection_named(name):
         yield project.adapter.handle
+
+
+def deep_frame(frame: Any) -> Any:
+    """A frame with a sum of so many terms that Java's default stack does not do."""
+    return frame.select(functools.reduce(lambda total, _: total + 1, range(20_000), frame["id"]))
 
 
 class TestSession:
@@ -72,6 +78,18 @@ class TestSession:
                 )
             }
         assert list(settings.values()) == ["nonstrict", "true", "false"]
+
+    def test_a_query_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
+        with handle_of(project, "deep"), pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"):
+            project.adapter.rows_of("select " + " + ".join(["1"] * 20_000))
+
+    def test_a_frame_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
+        with (
+            handle_of(project, "deep") as handle,
+            pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"),
+            project.adapter.connections.exception_handler("deep"),
+        ):
+            deep_frame(handle.spark.range(1)).collect()
 
     def test_cancelling_ends_the_queries_of_that_connection_alone(self, project: Any) -> None:
         handles: dict[str, SessionHandle] = {}
