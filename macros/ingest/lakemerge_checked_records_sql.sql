@@ -7,24 +7,22 @@
         group: the files or records that are read alike: a RecordGroup.
 #}
 {%- macro lakemerge_checked_records_sql(plan, group) -%}
+{%- set conditions = [] -%}
+{%- for rule in lakemerge_record_sound_sql(plan, group) -%}
+    {%- do conditions.append(rule[3] | default(rule[0])) -%}
+{%- endfor -%}
+{%- for column in plan.columns -%}
+    {%- set exact = lakemerge_field_exact_sql(plan, group, column) -%}
+    {%- if exact != 'true' -%}
+        {%- do conditions.append(exact) -%}
+    {%- endif -%}
+{%- endfor -%}
+{%- for broken in plan.constraints.values() -%}
+    {%- do conditions.append('not coalesce(' ~ broken ~ ', false)') -%}
+{%- endfor -%}
 select
     *,
-    coalesce(
-        {%- for rule in lakemerge_record_sound_sql(plan, group) %}
-        ({{ rule[3] | default(rule[0]) }}) and
-        {%- endfor %}
-        {%- for column in plan.columns %}
-        {%- set exact = lakemerge_field_exact_sql(plan, group, column) %}
-        {%- if exact != 'true' %}
-        ({{ exact }}) and
-        {%- endif %}
-        {%- endfor %}
-        {%- for broken in plan.constraints.values() %}
-        not coalesce({{ broken }}, false) and
-        {%- endfor %}
-        true,
-        false
-    ) as __ok
+    coalesce({{ adapter.all_of(conditions) | indent(4) }}, false) as __ok
 from (
     select
         {%- for column in plan.columns %}

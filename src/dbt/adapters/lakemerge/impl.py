@@ -21,6 +21,7 @@ from dbt.adapters.lakemerge import comments
 from dbt.adapters.lakemerge.alterations import AlterationMethods
 from dbt.adapters.lakemerge.catalog import catalog_entry, catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.conditions import all_of
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError, as_dbt_error
 from dbt.adapters.lakemerge.consuming import ConsumingMethods
 from dbt.adapters.lakemerge.diagnostics import run_checks
@@ -360,6 +361,12 @@ class LakemergeAdapter(
     def string_literal(self, text: str) -> str:
         """A SQL string of exactly this text."""
         return comments.string_literal(text)
+
+    @available
+    @classmethod
+    def all_of(cls, conditions: Iterable[str]) -> str:
+        """SQL that is true where all conditions are, however many."""
+        return all_of(conditions)
 
     @available
     def short_comment(self, comment: str) -> str:

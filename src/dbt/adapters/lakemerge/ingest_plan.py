@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -63,6 +64,11 @@ class RecordGroup:
         """The number of fields of a record."""
         return len(self.fields)
 
+    @functools.cached_property
+    def _places(self) -> Mapping[str, int]:
+        """The place of each field in the record; of fields of one name, the first one's."""
+        return {name: place for place, name in reversed(list(enumerate(self.fields)))}
+
     def part_sql(self, column: RecordColumn) -> str | None:
         """SQL of a column's field, over the parts of a record, null where the record says null.
 
@@ -71,9 +77,9 @@ class RecordGroup:
         if self.format == "json":
             part = f"__fields[{literal(column.field)}]"
             return f"if(is_variant_null({part}), null, {part})"
-        if self.is_typed or column.field not in self.fields:
+        if self.is_typed or column.field not in self._places:
             return None
-        part = f"get(__tokens, {self.fields.index(column.field)})"
+        part = f"get(__tokens, {self._places[column.field]})"
         said_null = f"nullif({part}, {literal(self.options.null_literal)})"
         if self.format == "delimited" and (self.options.quote or self.options.escape):
             return f"if(__plain, {said_null}, {part})"

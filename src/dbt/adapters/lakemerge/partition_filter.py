@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from dbt.adapters.lakemerge.conditions import any_of
 from dbt.adapters.lakemerge.table_schema import literal
 
 from lakemerge.kernel import HiveColumn
@@ -28,13 +29,10 @@ def partition_filter(
         return "true"
     if len(columns) == 1:
         return _one_of(columns[0], [partition_values(name)[0] for name in wanted])
-    terms = (
-        " and ".join(
-            _one_of(column, [value]) for column, value in zip(columns, partition_values(name), strict=True)
-        )
-        for name in wanted
-    )
-    return "(" + " or ".join(f"({term})" for term in terms) + ")"
+    terms = [
+        " and ".join(map(_one_of, columns, [[value] for value in partition_values(name)])) for name in wanted
+    ]
+    return f"({any_of(terms)})"
 
 
 def _one_of(column: HiveColumn, values: list[str]) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.conditions import any_of
 from dbt.adapters.lakemerge.table_schema import literal, quote, spark_type
 from pyspark.sql import types
 
@@ -82,7 +83,7 @@ def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[
     if not batch.items:
         return table.limit(0)
     if batch.sight.partition_columns:
-        table = table.where(" or ".join(_is(batch.sight, item) for item in batch.items))
+        table = table.where(any_of(_is(batch.sight, item) for item in batch.items))
     # Spark gives encoded paths for files that it reads itself, and plain ones for those that Hive reads
     known = {spelling for path in paths for spelling in (as_uri(path), _normal_text(path))}
     return table.where(_normal(functions.input_file_name()).isin(sorted(known)))
@@ -95,7 +96,7 @@ def _is(sight: Sight, item: Item) -> str:
         else f"{quote(key.name)} = cast({literal(value)} as {key.type})"
         for key, value in zip(sight.partition_columns, _values(item), strict=True)
     ]
-    return f"({' and '.join(terms)})"
+    return " and ".join(terms)
 
 
 def _values(item: Item) -> list[str | None]:

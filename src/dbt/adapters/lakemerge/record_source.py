@@ -38,6 +38,15 @@ _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
 
 
+def suit_planner(spark: SparkSession) -> None:
+    """Set how Spark plans the session's queries of records."""
+    # Java does not compile longer methods; Spark then makes several of them
+    spark.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
+    # what Spark derives from the condition of good records is of no use, and takes minutes for thousands of columns,
+    # for each is tried in the conditions of all others
+    spark.conf.set("spark.sql.constraintPropagation.enabled", "false")
+
+
 class RecordSource:
     """Makes views of what a run reads."""
 
@@ -47,6 +56,7 @@ class RecordSource:
         self._plan = plan
         self._regex = jvm.java.java.util.regex
         self._options = plan.options
+        suit_planner(spark)
         self._now = datetime.datetime.now(datetime.timezone.utc).isoformat()
 
     def open(self, entries: Sequence[FileEntry], *, positions: bool) -> list[RecordGroup]:
@@ -89,8 +99,6 @@ class RecordSource:
         # a file then fills its task's share whatever its size, so that no other is put beside it
         conf.set("spark.sql.files.openCostInBytes", f"{self._split}b")
         conf.unset("spark.sql.files.maxPartitionNum")
-        # Java does not compile longer methods; Spark then makes several of them
-        conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
         splits = sum(-(-entry.size // self._split) for entry in entries)
         self._plan.tasks = max(1, min(splits, max(cores, -(-total // most))))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.table_schema import comparable, literal, quote, stores_losslessly
+from dbt.adapters.lakemerge.table_schema import comparable, literal, quote, spark_type, stores_losslessly
 from dbt.adapters.lakemerge.write_config import COMMIT_COLUMN
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
@@ -105,7 +105,7 @@ class ValueType:
         characters = _CHARACTERS.fullmatch(text.strip())
         if characters:
             return cls("char", "string", length=int(characters[1]))
-        return cls._of(DataType.fromDDL(text))
+        return cls._of(spark_type(text))
 
     @classmethod
     def _of(cls, kind: DataType) -> ValueType:
@@ -152,7 +152,7 @@ class RecordColumn:
         if self.type.kind == "char":
             declared = re.sub(r"\s", "", self.declared.lower())
             return StructField(self.name, spark_types.StringType(), True, {_CHAR_TYPE: declared})
-        return StructField(self.name, DataType.fromDDL(self.type.sql), True)
+        return StructField(self.name, spark_type(self.type.sql), True)
 
 
 def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[RecordColumn, ...]:

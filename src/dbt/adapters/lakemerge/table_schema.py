@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -390,8 +391,9 @@ def _wanted(feed: StructType, keep: Iterable[str] | None) -> list[StructField]:
     return [field for field in feed.fields if kept is None or field.name.lower() in kept]
 
 
+@functools.lru_cache(maxsize=1000)
 def spark_type(text: str) -> DataType:
-    """Spark's type of a Hive type's name."""
+    """Spark's type of a Hive type's name. Java reads it, so it is asked once, not for each of thousands of columns."""
     return DataType.fromDDL(text)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.connectors import connector_missing
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.record_source import suit_planner
 from py4j.java_gateway import JavaClass, is_instance_of
 
 from lakemerge.errors import BrokerError, BrokerUnreachable, TopicNotFound
@@ -170,8 +171,7 @@ class TopicSource:
             "current_timestamp() as __ingested_at",
             "0 as __replays",
         ).createOrReplaceTempView(view)
-        # Java does not compile longer methods; Spark then makes several of them
-        self._spark.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
+        suit_planner(self._spark)
         plan.tasks = max(1, min(len(ranges), self._spark.sparkContext.defaultParallelism))
         options = plan.options
         return [RecordGroup(view, options.format, plan.file_fields, options, plan.columns, has_nulls=True)]

@@ -1,0 +1,29 @@
+"""Many conditions as one, in a form that Spark can read however many there are.
+
+Spark goes down an expression by recursion, and each `and` or `or` in a row of them is a level: some 1,500 of them are
+more than a thread's stack. As a tree they are as deep as the logarithm of their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# So many stand in one row; the usual table's conditions all do.
+_ROW = 16
+
+
+def all_of(conditions: Iterable[str]) -> str:
+    """SQL that is true where all conditions are."""
+    return _tree([f"({condition})" for condition in conditions], "and") or "true"
+
+
+def any_of(conditions: Iterable[str]) -> str:
+    """SQL that is true where one of the conditions is."""
+    return _tree([f"({condition})" for condition in conditions], "or") or "false"
+
+
+def _tree(terms: list[str], word: str) -> str:
+    while len(terms) > _ROW:
+        rows = [terms[first : first + _ROW] for first in range(0, len(terms), _ROW)]
+        terms = [f"({f' {word} '.join(row)})" for row in rows]
+    return f"\n{word} ".join(terms)
