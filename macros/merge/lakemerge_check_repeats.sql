@@ -4,6 +4,7 @@
     only when a feed is delivered again.
 #}
 {%- macro lakemerge_check_repeats(txn, merge, counts) -%}
+    {%- set columns = merge.columns | rejectattr('mode', 'equalto', 'keep') | list -%}
     {%- set sql -%}
         select {{ lakemerge_keys_sql(merge, 'resolved') }}
         from lakemerge_resolved as resolved
@@ -15,12 +16,7 @@
             and resolved.__sequence = stored.__stored_sequence
             and (
                 resolved.__is_delete
-                or not (
-                    {%- for column in merge.columns if column.mode != 'keep' -%}
-                    {%- set is_left = 'resolved.__row.' ~ column.quoted ~ ' is null' %}
-                    ({{ is_left ~ ' or ' if column.mode == 'coalesce' }}{{ column.compared('resolved.__row') }} <=> {{ column.compared('stored') }}){{ ' and' if not loop.last }}
-                    {%- endfor %}
-                )
+                or not {{ lakemerge_compared_row_sql(columns, 'resolved.__row', 'stored') }} <=> {{ lakemerge_compared_row_sql(columns, 'stored') }}
             )
         limit 5
     {%- endset -%}

@@ -59,6 +59,11 @@ class MergeColumn:
         empty_is_null = self.plan.is_partition and self.plan.type.startswith(("string", "varchar"))
         return f"nullif({self.quoted}, '')" if empty_is_null else self.quoted
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its values can be compared as they are."""
+        return self.comparable == "{}"
+
     def compared(self, prefix: str) -> str:
         """The comparable form of ``prefix.column``."""
         return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
