@@ -126,6 +126,10 @@ bench-history: env  ## CPU seconds of a merge into a history, and into one ten t
 bench-snapshot: env  ## CPU seconds of a snapshot of a wide table against dbt's own SQL, and with ten times the history
 	@$(PY) benchmarks/snapshot.py
 
+.PHONY: bench-wide
+bench-wide: env  ## CPU seconds of each capability for 100 to 2,000 columns
+	@$(PY) benchmarks/wide.py
+
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
 	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest
