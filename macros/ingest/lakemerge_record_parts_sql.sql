@@ -17,11 +17,7 @@
     {%- elif group.format == 'regex' -%}
 select
     *,
-    if(__well_formed, array(
-        {%- for number in range(1, group.size + 1) -%}
-            regexp_extract({{ text }}, {{ plan.pattern_sql }}, {{ number }}){{ ', ' if not loop.last }}
-        {%- endfor -%}
-    ), null) as __tokens
+    if(__well_formed, {{ _lakemerge_groups_sql(plan.pattern_sql, group.size, text) }}, null) as __tokens
 from (
     select *, {{ text }} rlike {{ plan.pattern_sql }} as __well_formed from {{ group.view }}
 )
@@ -108,4 +104,18 @@ from (
         {%- endif %}
         else {{ plain }}
     end
+{%- endmacro -%}
+
+{#
+    The texts of a pattern's groups. Matched once for all of them: each is written with a NUL between it and the next,
+    and the whole is split. Only a record that has a NUL of its own is matched anew for each group.
+#}
+{%- macro _lakemerge_groups_sql(pattern, size, text) -%}
+    {%- set groups = [] -%}
+    {%- for number in range(1, size + 1) -%}{%- do groups.append('$' ~ number) -%}{%- endfor -%}
+    if(
+        contains({{ text }}, '\0'),
+        transform(sequence(1, {{ size }}), number -> regexp_extract({{ text }}, {{ pattern }}, number)),
+        split(regexp_replace({{ text }}, {{ pattern }}, '{{ groups | join('\\0') }}'), '\0', -1)
+    )
 {%- endmacro -%}
