@@ -210,6 +210,7 @@ def _ingest(form: str, **changes: Any) -> IngestPlan:
         form,
         fields,
         options,
+        tuple(_RECORD_COLUMNS),
         named=form == "orc",
         typed=typed,
         problems=problems,

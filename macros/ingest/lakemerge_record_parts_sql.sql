@@ -29,12 +29,16 @@ select * from {{ group.view }}
 {#
     A JSON record: `__plain`, whether all of it can be a variant, which an object with a name twice cannot be. Else its
     fields are taken one by one, so that what is wrong in one that nobody asked for does no harm; null are those that
-    cannot be a variant. And `__numbers`, where a number is written in a way that variants do not keep.
+    cannot be a variant. Of many declared fields also `__values`, a struct of them. And `__numbers`, where a number is
+    written in a way that variants do not keep.
 #}
 {%- macro _lakemerge_json_parts_sql(group, text) -%}
 select
     *,
     if(__plain, __objects[0], {{ _lakemerge_json_fields_sql(group, text) }}) as __fields
+    {%- if group.has_many_fields %},
+    get({{ _lakemerge_parsed_sql(text, group.variants_type) }}, 0) as __values
+    {%- endif %}
     {%- if group.numbers_type %},
     if({{ text }} rlike {{ adapter.string_literal(group.odd_number_pattern) }}, {{ _lakemerge_parsed_sql(lakemerge_json_quoted_sql(group, text), group.numbers_type) }}[0], null) as __numbers
     {%- endif %}

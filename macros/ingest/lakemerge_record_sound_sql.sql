@@ -45,7 +45,7 @@
     {%- set readable = '__plain or not arrays_overlap(array(' ~ names ~ '), map_keys(map_filter(__fields, (name, value) -> value is null)))' -%}
     {%- set once = 'size(array_distinct(map_keys(__fields))) = size(__fields)' -%}
     {%- if plan.options.extra_fields == 'drop' -%}
-        {%- set once = once ~ ' or size(filter(map_keys(__fields), name -> array_contains(array(' ~ names ~ '), name))) = size(array_intersect(map_keys(__fields), array(' ~ names ~ ')))' -%}
+        {%- set once = once ~ ' or size(filter(map_keys(__fields), name -> name in (' ~ (names or 'null') ~ '))) = size(array_intersect(map_keys(__fields), array(' ~ names ~ ')))' -%}
     {%- endif -%}
     {%- set rules = [
         ['__fields is not null', 'malformed_json', "if(" ~ plan.text_sql ~ " rlike '[0-9.]{1000}', 'a number in it has a thousand digits', 'it is not one JSON object')"],

@@ -100,7 +100,8 @@ def _widened_group(group: RecordGroup, columns: Sequence[Any]) -> RecordGroup:
     if typed:
         some = next(iter(typed.values()))
         typed = {column.name: some for column in columns}
-    return dataclasses.replace(group, fields=tuple(column.field for column in columns), typed=typed)
+    fields = tuple(column.field for column in columns)
+    return dataclasses.replace(group, fields=fields, columns=tuple(columns), typed=typed)
 
 
 def renderings(name: str, count: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge import ingest_plan
 from dbt.adapters.lakemerge.held_times import HeldTimes
 
 #: Types by column.
@@ -239,7 +240,11 @@ class TestJson:
         for row, (*_, text) in zip(found, bad, strict=True):
             assert text in (None, row.reason_text)
 
-    def test_what_is_dropped_may_hold_a_name_twice(self, ingester: Any) -> None:
+    @pytest.mark.parametrize("many", [0, 100], ids=["many fields", "some fields"])
+    def test_what_is_dropped_may_hold_a_name_twice(
+        self, ingester: Any, monkeypatch: pytest.MonkeyPatch, many: int
+    ) -> None:
+        monkeypatch.setattr(ingest_plan, "_MANY_FIELDS", many)
         table = ingester(
             {"format": "json", "extra_fields": "drop", "missing_fields": "null"},
             {"id": "int", "name": "string", "at": "struct<a:int>"},

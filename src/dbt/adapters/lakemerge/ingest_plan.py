@@ -22,6 +22,8 @@ _ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
 _NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
 # Half of a character in JSON, which keeps a value from being a variant.
 _HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+# So many fields of a JSON record are looked for in a map; of more, a struct is read too.
+_MANY_FIELDS = 100
 # What Java's strings have in the place of bytes that are no UTF-8.
 _NO_TEXT = "\ufffd"
 
@@ -76,6 +78,8 @@ class RecordGroup:
         """
         if self.format == "json":
             part = f"__fields[{literal(column.field)}]"
+            if self.has_many_fields and column.field in self._distinct_fields:
+                part = f"__values.{quote(column.field)}"
             return f"if(is_variant_null({part}), null, {part})"
         if self.is_typed or column.field not in self._places:
             return None
@@ -96,36 +100,45 @@ class RecordGroup:
         """SQL of the numbers in a JSON field as they are written; null where their variants tell as much."""
         if not column.type.has_numbers:
             return "null"
-        known = self._distinct(column for column in self.columns if column.type.has_numbers)
-        if column.field not in known:
+        if column.field not in self._number_fields:
             return f"cast(null as {column.type.numbers_sql})"
         return f"__numbers.{quote(column.field)}"
 
     @property
     def numbers_type(self) -> str:
         """The type of all such numbers of a record, by field; empty where no column holds any."""
-        known = self._distinct(column for column in self.columns if column.type.has_numbers)
-        members = [f"{quote(field)}:{column.type.numbers_sql}" for field, column in known.items()]
+        members = [
+            f"{quote(field)}:{column.type.numbers_sql}" for field, column in self._number_fields.items()
+        ]
         return f"struct<{','.join(members)}>" if members else ""
+
+    @property
+    def has_many_fields(self) -> bool:
+        """Whether a JSON record is read as a struct of its declared fields too, beside the map of all fields.
+
+        A look into a map goes through half of its names, so that looks for all of many take longer than to read twice.
+        """
+        return self.format == "json" and len(self._distinct_fields) > _MANY_FIELDS
 
     @property
     def variants_type(self) -> str:
         """The type of a JSON record's declared fields, each a value of any type."""
-        return f"struct<{','.join(f'{quote(field)}:variant' for field in self._distinct(self.columns))}>"
+        return f"struct<{','.join(f'{quote(field)}:variant' for field in self._distinct_fields)}>"
 
     def variants_sql(self, found: str) -> str:
         """SQL of a value of :attr:`variants_type` as a map by name."""
-        fields = self._distinct(self.columns)
+        fields = self._distinct_fields
         return f"map({', '.join(f'{literal(field)}, {found}.{quote(field)}' for field in fields)})"
 
-    @staticmethod
-    def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:
-        """The columns that records have, by field. Of names that differ by case alone a struct can have one."""
-        fields: dict[str, RecordColumn] = {}
-        for column in columns:
-            if not column.constant and column.field.lower() not in map(str.lower, fields):
-                fields[column.field] = column
-        return fields
+    @functools.cached_property
+    def _distinct_fields(self) -> Mapping[str, RecordColumn]:
+        """The columns that records have, by field, as a struct can have them."""
+        return _distinct(self.columns)
+
+    @functools.cached_property
+    def _number_fields(self) -> Mapping[str, RecordColumn]:
+        """Of them, those that hold numbers which variants do not tell as they are written."""
+        return _distinct(column for column in self.columns if column.type.has_numbers)
 
     @property
     def odd_number_pattern(self) -> str:
@@ -151,6 +164,15 @@ class RecordGroup:
     def fields_sql(self) -> str:
         """The names that the file gives its fields, for a later reading; null where it gives none."""
         return f"array({self.field_names_sql})" if self.named else "cast(null as array<string>)"
+
+
+def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:
+    """The columns that records have, by field. Of names that differ by case alone a struct can have one."""
+    fields: dict[str, RecordColumn] = {}
+    for column in columns:
+        if not column.constant:
+            fields.setdefault(column.field.lower(), column)
+    return {column.field: column for column in fields.values()}
 
 
 @dataclass
