@@ -28,9 +28,16 @@ from (
         __ingested_at as quarantined_at,
         __replays as replays
     from (
-        {{ lakemerge_checked_records_sql(plan, group) | indent(8) }}
+        select
+            *
+            {%- if group.format == 'json' %},
+            from_json({{ lakemerge_json_quoted_sql(group, plan.text_sql, '\\ue000') }}, 'map<string,string>') as __written
+            {%- endif %}
+        from (
+            {{ lakemerge_checked_records_sql(plan, group) | indent(12) }}
+        )
+        where not __ok
     )
-    where not __ok
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 )
