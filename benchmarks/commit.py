@@ -16,8 +16,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lakemerge.kernel import HiveColumn, Jvm, Kernel, TableDefinition, TableName, Transaction, ports_of
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel import (
+    FileEntry,
+    HiveColumn,
+    Jvm,
+    Kernel,
+    TableDefinition,
+    TableName,
+    Transaction,
+    ports_of,
+)
 from lakemerge.testing import MemoryFiles, Timeline, World
 
 NAME = TableName("default", "t")

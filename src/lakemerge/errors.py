@@ -275,12 +275,12 @@ class SourceChanged(LakemergeError):
     retriable = True
 
 
-# -- streams -----------------------------------------------------------------------------------
+# -- writers -----------------------------------------------------------------------------------
 
 
 class InvalidRecord(LakemergeError):
     """A record does not match the table's columns."""
 
 
-class StreamFenced(LakemergeError):
+class WriterFenced(LakemergeError):
     """Another stream was opened by this writer's name, so that this one cannot commit any more."""

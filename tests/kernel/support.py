@@ -12,7 +12,7 @@ from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.operations import vacuum
-from lakemerge.kernel.published import PUBLISHED
+from lakemerge.kernel.side_tables import SIDE_TABLES
 from lakemerge.kernel.state import TableState, state_of
 
 COLUMNS = (HiveColumn("line", "string"),)
@@ -160,7 +160,7 @@ def picture(kernel: Kernel, name: TableName) -> Picture | None:
 
 def rejected(kernel: Kernel, name: TableName) -> tuple[str, ...]:
     """The texts in the table's quarantine, as a reader of that table finds them; none where there is none."""
-    quarantine = PUBLISHED["quarantine"].name_of(name)
+    quarantine = SIDE_TABLES["quarantine"].name_of(name)
     if kernel.metastore.get_table(quarantine) is None:
         return ()
     places = locations(kernel, quarantine).values()
@@ -209,7 +209,7 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     found = {part: normal(location) for part, location in locations(kernel, name).items()}
     assert found == expected
     for part, entry in manifest.partitions.items():
-        assert kernel.foreign.examine(state.layout, expected[part]) == entry, f"files of {part!r}"
+        assert kernel.external.examine(state.layout, expected[part]) == entry, f"files of {part!r}"
     assert state.table.columns == manifest.columns
     assert state.table.partition_columns == manifest.partition_columns
     if state.table.partitioned:
@@ -219,7 +219,7 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     beats = [entry.name for entry in kernel.files.list(state.layout.open) if not entry.name.startswith(".")]
     assert beats == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
-    quarantine = PUBLISHED["quarantine"].name_of(name)
+    quarantine = SIDE_TABLES["quarantine"].name_of(name)
     if kernel.metastore.get_table(quarantine) is not None:
         folders = manifest.sidecars.get("quarantine", ())
         wanted = {normal(state.layout.absolute(folder)) for folder in folders}

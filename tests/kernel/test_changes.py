@@ -79,7 +79,7 @@ def test_of_a_table_with_versions_the_commit_tells_and_what_others_wrote_since(
     touch(kernel, name, "p=2", written, "foreign.orc")
     assert last_change(kernel, name) == at(written)
     # taken in as a version, some time after it was written
-    kernel.take_in_foreign(name, None)
+    kernel.commit_external_changes(name, None)
     assert last_change(kernel, name) == at(written)
     merge(kernel, name, {"p=2": ["d"]})
     assert last_change(kernel, name) == committed(kernel, name)

@@ -120,7 +120,7 @@ def test_a_plain_table_is_consumed_by_partition_and_file(
     add_plain_partition(kernel, source, "p=3", f"{root}/p=3")
     assert sorted(consume(kernel, source, output, options)) == ["p=1", "p=3"]
     assert counted(texts(kernel, output)) == Counter("abcd")
-    assert kernel.peek(source) is None, "consuming a table does not adopt it"
+    assert kernel.current_state(source) is None, "consuming a table does not adopt it"
     kernel.files.write_text(f"{root}/p=2/part-0.orc", "changed")
     with pytest.raises(SourceRewritten):
         consume(kernel, source, output, options)
@@ -346,6 +346,6 @@ def test_dropped_consumers_are_forgotten(kernel: Kernel, source: TableName, outp
     assert consumer.progress() is None
     assert not kernel.exists(WorkingSet(kernel, output).name)
     assert texts(kernel, output) == ["p=1/_commit=1 a"]
-    state = kernel.peek(source)
+    state = kernel.current_state(source)
     assert state is not None
     assert kernel.files.list(state.layout.pins) == []

@@ -269,7 +269,7 @@ def test_a_late_rebuild_changes_nothing(
 
 def heartbeat_of_another_machine(kernel: Kernel, name: TableName) -> None:
     """Let the claim's holder look like a writer on another machine, whose signs of life were just seen."""
-    state = kernel.peek(name)
+    state = kernel.current_state(name)
     assert state is not None
     assert state.claim is not None
     owner = {"host": "elsewhere", "pid": 1, "started": "1", "machine": "another boot"}

@@ -26,7 +26,7 @@ from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.definition import TRANSACTION, VERSION, with_parameters
 from lakemerge.kernel.jvm import HiveMetastore
 from lakemerge.kernel.metastore import HiveTable
-from lakemerge.kernel.state import look_at, state_of
+from lakemerge.kernel.state import current_table, state_of
 
 
 class TearingMetastore(HiveMetastore):
@@ -134,7 +134,7 @@ def test_a_reader_beside_a_writer_sees_whole_commits(kernel: Kernel, name: Table
             state = state_of(table)
             assert state is not None
             torn += kernel.manifest(state).version != state.version and state.claim is None
-            sight = look_at(kernel.metastore, kernel.files, name)
+            sight = current_table(kernel.metastore, kernel.files, name)
             assert sight is not None
             assert sight.state is not None
             assert sight.manifest is not None

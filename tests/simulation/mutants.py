@@ -47,14 +47,14 @@ MUTANTS = {
     ),
     "batch-twice": Mutant(
         "a batch whose reply was lost is committed again",
-        "stream.stream",
+        "writer.writer",
         "            raise _AlreadyCommitted\n",
         "            return\n",
     ),
     "rebuild-unfenced": Mutant(
         "a row that is made anew takes the place of whatever there is by then",
         "kernel.rebuild",
-        "        self._versions.advance(\n            name,\n            claim,\n"
+        "        self._versions.compare_and_swap(\n            name,\n            claim,\n"
         '            {VERSION: f"{claim}:replaced"},\n'
         "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
         "        self._metastore.drop_table(name)\n",
@@ -93,7 +93,7 @@ MUTANTS = {
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.committer",
-        "        advanced = self._tables.versions.advance(table.table, part.expected, parameters, change)\n"
+        "        advanced = self._tables.versions.compare_and_swap(table.table, part.expected, parameters, change)\n"
         "        if not advanced and not self._in_history(table):\n",
         "        try:\n"
         "            row = with_parameters(change(self._metastore.get_table(table.table)), parameters)\n"
@@ -207,7 +207,7 @@ MUTANTS = {
     ),
     "foreign-unseen": Mutant(
         "partitions that another program has moved are not taken in",
-        "kernel.foreign",
+        "kernel.external",
         "if manifest.partitions.get(name) != state}",
         "if name not in manifest.partitions}",
     ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakemerge import stream
+from lakemerge import writer
 from lakemerge.errors import (
     ClaimHeld,
     CommitConflict,
@@ -236,7 +236,7 @@ class Batches(Operation):
     def attempt(self, kernel: Kernel) -> int | None:
         for _ in range(5):
             try:
-                with stream.open(str(self.table), kernel, writer=self.writer, compact_after=0) as batches:
+                with writer.open(str(self.table), kernel, writer=self.writer, compact_after=0) as batches:
                     for number in range(1, self.count + 1):
                         self._write(kernel, batches, number)
                 return None
@@ -244,7 +244,7 @@ class Batches(Operation):
                 kernel.clock.sleep(kernel.host.chance() * 10)
         raise StorageError(expected="the batches to be written", found="too many faults", action="None.")
 
-    def _write(self, kernel: Kernel, batches: stream.Stream, number: int) -> None:
+    def _write(self, kernel: Kernel, batches: writer.Writer, number: int) -> None:
         for left in reversed(range(3)):
             try:
                 batches.write([(f"{self.writer} {number}", "x")])

@@ -11,7 +11,7 @@ from unittest import mock
 from kernel.support import assert_nothing_orphaned, assert_whole, make_plain
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, manifests
-from lakemerge.kernel.foreign import OPERATION as FOREIGN
+from lakemerge.kernel.external import OPERATION as FOREIGN
 from lakemerge.kernel.operations import FENCE, vacuum
 from lakemerge.testing import World
 from simulation import consumers

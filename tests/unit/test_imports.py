@@ -1,4 +1,4 @@
-"""Who imports whom: no circles."""
+"""Who imports whom: no circles, and the kernel by its front doors alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
+#: What the kernel offers, and the outside world that it works on, for who puts another in its place.
+DOORS = ("lakemerge.kernel", "lakemerge.kernel.ports")
 
 
 def module_of(path: Path) -> str:
@@ -35,3 +39,15 @@ def test_modules_do_not_import_each_other_in_circles() -> None:
         module: {name for name in imports_of(path) if name in MODULES} for module, path in MODULES.items()
     }
     graphlib.TopologicalSorter(ours).prepare()
+
+
+@pytest.mark.parametrize("folder", ["src", "benchmarks", "scripts"])
+def test_the_kernel_is_entered_by_its_front_doors(folder: str) -> None:
+    behind = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / folder).rglob("*.py")
+        if SOURCES / "lakemerge" / "kernel" not in path.parents
+        for name in imports_of(path)
+        if name.startswith("lakemerge.kernel.") and name not in DOORS
+    }
+    assert not behind, "import it from lakemerge.kernel, which says what the kernel offers"

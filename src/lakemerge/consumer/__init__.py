@@ -9,8 +9,19 @@ It knows neither dbt nor Spark.
 
 from lakemerge.consumer.batch import Batch, Left, record
 from lakemerge.consumer.consumer import Consumer, Filter, Options
-from lakemerge.consumer.items import Item, Sight
+from lakemerge.consumer.items import Item, SourceSnapshot
 from lakemerge.consumer.run import Run
 from lakemerge.consumer.working_set import WorkingSet
 
-__all__ = ["Batch", "Consumer", "Filter", "Item", "Left", "Options", "Run", "Sight", "WorkingSet", "record"]
+__all__ = [
+    "Batch",
+    "Consumer",
+    "Filter",
+    "Item",
+    "Left",
+    "Options",
+    "Run",
+    "SourceSnapshot",
+    "WorkingSet",
+    "record",
+]

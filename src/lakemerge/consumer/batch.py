@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lakemerge.consumer.choice import Spent
-from lakemerge.consumer.items import Item, Sight
+from lakemerge.consumer.items import Item, SourceSnapshot
 from lakemerge.consumer.progress import Key, Progress, read_progress, write_progress
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED, Contents, Row, WorkingSet
 from lakemerge.errors import ConsumerFenced, LakemergeError, SourceChanged
@@ -83,7 +83,7 @@ class Batch:
 
     Attributes:
         items: those; empty when nothing is to be done.
-        sight: the source as it was when they were taken.
+        snapshot: the source as it was when they were taken.
         progress: the consumer's before this run.
         progress_after: what this run adds to it.
         left: what stays unprocessed.
@@ -93,7 +93,7 @@ class Batch:
     consumer: Taker
     run: str
     items: tuple[Item, ...]
-    sight: Sight
+    snapshot: SourceSnapshot
     progress: Progress
     progress_after: Progress
     rebuild: bool = False
@@ -124,7 +124,7 @@ class Batch:
 
     def _take_in(self, item: Item) -> None:
         """Make what another program wrote into a source of lakemerge's a version, for the next run to take."""
-        self.consumer.kernel.take_in_foreign(self.consumer.source, [item.partition])
+        self.consumer.kernel.commit_external_changes(self.consumer.source, [item.partition])
 
     def _changed(self, item: Item) -> SourceChanged:
         return SourceChanged(

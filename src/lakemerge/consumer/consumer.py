@@ -10,9 +10,9 @@ from typing import Literal
 
 from lakemerge.consumer.batch import Batch, Left
 from lakemerge.consumer.choice import Candidate, Spent, choose, choose_suspects
-from lakemerge.consumer.items import Item, Position, Sight
+from lakemerge.consumer.items import Item, Position, SourceSnapshot
 from lakemerge.consumer.progress import Done, Key, Progress, read_progress, write_progress
-from lakemerge.consumer.sources import look
+from lakemerge.consumer.sources import source_snapshot
 from lakemerge.consumer.working_set import (
     AVAILABLE,
     DISCARDED,
@@ -25,10 +25,16 @@ from lakemerge.consumer.working_set import (
     begun_key,
 )
 from lakemerge.errors import ConsumerExpired, SourceRewritten
-from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.operations import history
-from lakemerge.kernel.pins import Pin, remove_pin, set_pin
-from lakemerge.kernel.system import new_transaction_id, timestamp
+from lakemerge.kernel import (
+    Kernel,
+    Pin,
+    TableName,
+    history,
+    new_transaction_id,
+    remove_pin,
+    set_pin,
+    timestamp,
+)
 
 Policy = Literal["reprocess", "append_only", "ignore"]
 # So many processed partitions are still shown.
@@ -60,10 +66,10 @@ class Options:
 
 
 #: Tells which of these items a run may see: by predicates over the partition columns.
-Filter = Callable[[Sight, Sequence[Item]], Sequence[Item]]
+Filter = Callable[[SourceSnapshot, Sequence[Item]], Sequence[Item]]
 
 
-def _all(_: Sight, items: Sequence[Item]) -> Sequence[Item]:
+def _all(_: SourceSnapshot, items: Sequence[Item]) -> Sequence[Item]:
     return items
 
 
@@ -105,12 +111,12 @@ class Consumer:
 
     def progress(self) -> Progress | None:
         """What the output's commits say; ``None`` where none of them is this consumer's."""
-        if not self.kernel.exists(self.output) or self.kernel.peek(self.output) is None:
+        if not self.kernel.exists(self.output) or self.kernel.current_state(self.output) is None:
             return None
         state, manifest = self.kernel.settled(self.output)
         return read_progress(self.kernel, state.layout, manifest).get(self.key)
 
-    def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, Sight]:
+    def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, SourceSnapshot]:
         """The progress to go on from, and what the source holds since."""
         known = None if rebuild else self.progress()
         if known is None and not rebuild and begun_key(self.key) in contents.begun:
@@ -119,10 +125,10 @@ class Consumer:
             if any(self.holds(row) for row in contents.rows.get(self.key, {}).values()):
                 known = begun
         if known is not None:
-            return known, look(self.kernel, self.source, known.position, known.source_id)
-        sight = look(self.kernel, self.source, None, None)
-        start = sight.positions[0] if sight.positions else None
-        return Progress(self.kernel.host.token(), sight.source_id, start), sight
+            return known, source_snapshot(self.kernel, self.source, known.position, known.source_id)
+        snapshot = source_snapshot(self.kernel, self.source, None, None)
+        start = snapshot.positions[0] if snapshot.positions else None
+        return Progress(self.kernel.host.token(), snapshot.source_id, start), snapshot
 
     def holds(self, row: Row) -> bool:
         """Whether a run has this partition in progress and may go on."""
@@ -166,11 +172,11 @@ class Consumer:
         def change(contents: Contents) -> Contents:
             taken.clear()
             self._alive.clear()
-            progress, sight = self._begin(contents, rebuild)
+            progress, snapshot = self._begin(contents, rebuild)
             known = contents.rows.get(self.key, {})
             if rebuild:  # those of before are not processed any more, and who has them is fenced
                 known = {name: row for name, row in known.items() if row.state == DISCARDED}
-            batch, rows = self._take(known, progress, sight, run, choose_of)
+            batch, rows = self._take(known, progress, snapshot, run, choose_of)
             taken.append(replace(batch, rebuild=rebuild, spent=self._spent(batch, rows, spent)))
             after = contents.with_rows(self.key, rows)
             return self._with_begun(after, progress) if batch.items else after
@@ -195,9 +201,9 @@ class Consumer:
         """What a run would take now; nothing is taken, and the batch cannot be committed."""
         self._alive.clear()
         contents = self.working_set.read()
-        progress, sight = self._begin(contents, False)
+        progress, snapshot = self._begin(contents, False)
         known = contents.rows.get(self.key, {})
-        return self._take(known, progress, sight, "", lambda found: self._choose(found, None, _NOTHING))[0]
+        return self._take(known, progress, snapshot, "", lambda found: self._choose(found, None, _NOTHING))[0]
 
     def _choose(self, candidates: Sequence[Candidate], suspects: bool | None, spent: Spent) -> list[Item]:
         limit, max_bytes = self.options.limit, self.options.max_bytes
@@ -214,14 +220,14 @@ class Consumer:
         self,
         known: Rows,
         progress: Progress,
-        sight: Sight,
+        snapshot: SourceSnapshot,
         run: str,
         choose_of: Callable[[Sequence[Candidate]], list[Item]],
     ) -> tuple[Batch, Rows]:
-        wanted = self._wanted(sight, sight.items)
-        rows, pending = self._rows(known, progress, sight, wanted)
+        wanted = self._wanted(snapshot, snapshot.items)
+        rows, pending = self._rows(known, progress, snapshot, wanted)
         available = [item for item in pending if rows[item.partition].state == AVAILABLE]
-        ready = set(self._ready(sight, available))
+        ready = set(self._ready(snapshot, available))
         candidates = [
             Candidate(item, rows[item.partition].suspicion, rows[item.partition].together)
             for item in available
@@ -236,15 +242,15 @@ class Consumer:
         done = {item.partition: self._done(item, progress) for item in chosen}
         open_rows = {name for name, row in rows.items() if row.state != PROCESSED and name not in done}
         not_done = [item for item in wanted if item.partition in open_rows]
-        after = replace(progress, position=sight.position_before(not_done), done=done)
-        return Batch(self, run, tuple(chosen), sight, progress, after, left=left), rows
+        after = replace(progress, position=snapshot.position_before(not_done), done=done)
+        return Batch(self, run, tuple(chosen), snapshot, progress, after, left=left), rows
 
     def _rows(
-        self, known: Rows, progress: Progress, sight: Sight, wanted: Sequence[Item]
+        self, known: Rows, progress: Progress, snapshot: SourceSnapshot, wanted: Sequence[Item]
     ) -> tuple[dict[str, Row], list[Item]]:
         """The working set's rows as they are now, and the items that are not processed."""
         rows = self._processed_rows(known, progress, wanted)
-        pending = self._not_processed(progress, sight, wanted)
+        pending = self._not_processed(progress, snapshot, wanted)
         for item in pending:
             row = self._row_of(item, known.get(item.partition))
             rows[item.partition] = self._given_back(row)
@@ -263,7 +269,9 @@ class Consumer:
             self.now(),
         )
 
-    def _not_processed(self, progress: Progress, sight: Sight, items: Sequence[Item]) -> list[Item]:
+    def _not_processed(
+        self, progress: Progress, snapshot: SourceSnapshot, items: Sequence[Item]
+    ) -> list[Item]:
         """The items that are not processed, as the policy about changed ones has it."""
         found = []
         for item in items:
@@ -337,9 +345,9 @@ class Consumer:
             if self.progress() is None and begun_key(self.key) not in contents.begun:
                 return contents
             self._alive.clear()
-            progress, sight = self._begin(contents, False)
+            progress, snapshot = self._begin(contents, False)
             known = contents.rows.get(self.key, {})
-            rows, _ = self._rows(known, progress, sight, self._wanted(sight, sight.items))
+            rows, _ = self._rows(known, progress, snapshot, self._wanted(snapshot, snapshot.items))
             return contents.with_rows(self.key, rows)
 
         return list(self.working_set.update(change).rows.get(self.key, {}).values())
@@ -372,11 +380,11 @@ class Consumer:
         Raises:
             ConsumerExpired: the source has no such version any more.
         """
-        sight = look(self.kernel, self.source, None, None)
-        position = sight.positions[0] if sight.positions else None
+        snapshot = source_snapshot(self.kernel, self.source, None, None)
+        position = snapshot.positions[0] if snapshot.positions else None
         if version is not None:
             position = _version_of(self.kernel, self.source, version)
-        progress = Progress(self.kernel.host.token(), sight.source_id, position)
+        progress = Progress(self.kernel.host.token(), snapshot.source_id, position)
         self._commit({self.key: progress}, "reset consumer")
         self.working_set.update(lambda contents: self._with_begun(contents.with_rows(self.key, {}), progress))
         self.pin(progress)
@@ -388,7 +396,7 @@ class Consumer:
         contents = self.working_set.update(lambda contents: contents.without(self.key))
         if not contents.rows:
             self.working_set.drop()
-        state = self.kernel.peek(self.source) if self.kernel.exists(self.source) else None
+        state = self.kernel.current_state(self.source) if self.kernel.exists(self.source) else None
         if state is not None:
             remove_pin(self.kernel.files, state.layout, self._pin_name)
 
@@ -409,7 +417,7 @@ class Consumer:
         """Keep the source's versions since this progress from vacuum, for a time."""
         if progress.position is None:
             return
-        state = self.kernel.peek(self.source)
+        state = self.kernel.current_state(self.source)
         if state is not None:
             expiry = self.kernel.clock.now() + self.options.pin
             pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel import HiveColumn
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Sight:
+class SourceSnapshot:
     """What a source holds for a consumer at one moment.
 
     Attributes:

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from lakemerge.consumer.items import Item, Position
-from lakemerge.kernel import Kernel, Manifest, Transaction
-from lakemerge.kernel.layout import Layout
+from lakemerge.kernel import Kernel, Layout, Manifest, Transaction
 
 KIND = "consumed"
 _FILE = "progress.json"

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from lakemerge.consumer.items import Item, Position, Sight
+from lakemerge.consumer.items import Item, Position, SourceSnapshot
 from lakemerge.errors import ConsumerExpired, CorruptTable, UnsupportedTable
-from lakemerge.kernel import Kernel, Manifest, TableName
-from lakemerge.kernel.definition import file_format_of
-from lakemerge.kernel.layout import Layout
-from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.manifests import read_manifest
-from lakemerge.kernel.metastore import HiveTable
-from lakemerge.kernel.names import partition_name
-from lakemerge.kernel.state import TableState, state_of
+from lakemerge.kernel import (
+    WHOLE_TABLE,
+    HiveTable,
+    Kernel,
+    Layout,
+    Manifest,
+    TableName,
+    TableState,
+    file_format_of,
+    partition_name,
+    read_manifest,
+    state_of,
+)
 
 
-def look(kernel: Kernel, name: TableName, position: Position | None, source_id: str | None) -> Sight:
+def source_snapshot(
+    kernel: Kernel, name: TableName, position: Position | None, source_id: str | None
+) -> SourceSnapshot:
     """What a source holds since a position (``None``: everything there is).
 
     Args:
@@ -47,14 +54,16 @@ def look(kernel: Kernel, name: TableName, position: Position | None, source_id: 
 # -- tables of lakemerge's ---------------------------------------------------------------------
 
 
-def _managed(kernel: Kernel, state: TableState, newest: Manifest, position: Position | None) -> Sight:
+def _managed(
+    kernel: Kernel, state: TableState, newest: Manifest, position: Position | None
+) -> SourceSnapshot:
     if position is None:
         position = Position(newest.version, newest.txn, initial=True)
     chain = _chain(kernel, state.table.name, state.layout, newest, position)
     follower = _Follower(state.layout, chain[0], position.initial, state.commit_column)
     for manifest in chain[1:]:
         follower.follow(manifest)
-    return Sight(
+    return SourceSnapshot(
         source_id=state.table_id,
         items=tuple(sorted(follower.items.values(), key=lambda item: (item.order, item.partition))),
         positions=(position, *(Position(manifest.version, manifest.txn) for manifest in chain[1:])),
@@ -147,7 +156,7 @@ def _others(name: str) -> str:
 # -- other tables ------------------------------------------------------------------------------
 
 
-def _plain(kernel: Kernel, table: HiveTable) -> Sight:
+def _plain(kernel: Kernel, table: HiveTable) -> SourceSnapshot:
     places = {WHOLE_TABLE: _location(table)}
     if table.partitioned:
         columns = [column.name for column in table.partition_columns]
@@ -170,7 +179,7 @@ def _plain(kernel: Kernel, table: HiveTable) -> Sight:
                     files=tuple(f"{entry.path}|{entry.size}|{entry.modified}" for entry in entries),
                 )
             )
-    return Sight(
+    return SourceSnapshot(
         source_id="",
         items=tuple(sorted(items, key=lambda item: (item.order, item.partition))),
         positions=(),

@@ -15,12 +15,19 @@ from typing import Any
 
 from lakemerge.consumer.progress import Key
 from lakemerge.errors import CommitConflict, LakemergeError
-from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.definition import TEXT
-from lakemerge.kernel.layout import Layout
-from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.operations import drop, vacuum
-from lakemerge.kernel.retries import retried
+from lakemerge.kernel import (
+    TEXT,
+    WHOLE_TABLE,
+    HiveColumn,
+    Kernel,
+    Layout,
+    TableDefinition,
+    TableName,
+    Transaction,
+    drop,
+    retried,
+    vacuum,
+)
 
 _LOG = logging.getLogger("lakemerge")
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from lakemerge.errors import LandingNotFound
 from lakemerge.ingest.file_ledger import FileLedger
-from lakemerge.kernel import FileSystem
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel import FileEntry, FileSystem
 
 #: Names that programs give to files that they have not finished.
 UNFINISHED = (

@@ -11,7 +11,7 @@ from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.operations import ALTERATION, FENCE, LEDGER_RESET, lineage
-from lakemerge.kernel.state import TableState, look_at
+from lakemerge.kernel.state import TableState, current_table
 
 # Commits that record what others did, some time after they did it.
 _TAKES_IN = ("adopt", "foreign")
@@ -29,25 +29,25 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
         TableNotFound: there is no such table.
         UnsupportedTable: it is a view, or its rows are not in files.
     """
-    sight = look_at(kernel.metastore, kernel.files, name)
-    table = sight.table if sight else kernel.table(name)
+    current = current_table(kernel.metastore, kernel.files, name)
+    table = current.table if current else kernel.table(name)
     if not table.location or table.kind not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
         raise UnsupportedTable(
             expected=f"{name} to be a table of files, whose times tell when it changed",
             found=f"a {table.kind.lower().replace('_', ' ')} without files",
             action="Tell by its rows instead: give the source a loaded_at_field or a loaded_at_query.",
         )
-    if sight is None or sight.state is None or sight.manifest is None:
+    if current is None or current.state is None or current.manifest is None:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
     commit = next(
-        (manifest for manifest in lineage(kernel, sight.state) if not _keeps_rows(manifest)),
-        sight.manifest,
+        (manifest for manifest in lineage(kernel, current.state) if not _keeps_rows(manifest)),
+        current.manifest,
     )
     # a commit that keeps the rows may have written them to newer files
-    if commit.operation in _TAKES_IN and commit.txn == sight.manifest.txn:
+    if commit.operation in _TAKES_IN and commit.txn == current.manifest.txn:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
     committed = datetime.datetime.fromisoformat(commit.committed_at)
-    return max(committed, _newest(kernel, _changed(kernel, sight.state, sight.manifest)) or committed)
+    return max(committed, _newest(kernel, _changed(kernel, current.state, current.manifest)) or committed)
 
 
 def _keeps_rows(manifest: Manifest) -> bool:
@@ -57,8 +57,8 @@ def _keeps_rows(manifest: Manifest) -> bool:
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:
     """The directories that are not what the last commit left."""
-    found = kernel.foreign.inspect(state, manifest, None)
-    names = kernel.foreign.differs(manifest, found)
+    found = kernel.external.inspect(state, manifest, None)
+    names = kernel.external.differs(manifest, found)
     return [state.layout.absolute(found.present[name].location) for name in names if name in found.present]
 
 

@@ -29,7 +29,7 @@ from lakemerge.kernel.manifests import read_commit, write_manifest
 from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
-from lakemerge.kernel.state import TableState, look_at
+from lakemerge.kernel.state import TableState, current_table
 from lakemerge.kernel.system import timestamp
 from lakemerge.kernel.table_commit import TableCommit
 from lakemerge.kernel.tables import Tables
@@ -141,7 +141,7 @@ class Committer:
         if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:
             return
         wanted = None if commit.reads.everything else commit.reads.partitions
-        commit.check_found(self._tables.foreign.inspect(state, parent, wanted).present)
+        commit.check_found(self._tables.external.inspect(state, parent, wanted).present)
         commit.looked_at = now
 
     def _write_manifest(
@@ -151,7 +151,7 @@ class Committer:
         if commit.replaces_all and state is not None and state.table.partitioned:
             present = self._metastore.partition_names(commit.table)
         if not commit.keys and (parent is None or commit.replaces_all) and not commit.writes_whole_table:
-            empty = self._tables.foreign.examine(commit.layout, commit.layout.data_of(commit.txn))
+            empty = self._tables.external.examine(commit.layout, commit.layout.data_of(commit.txn))
             commit.updates.append(WritePartitions({WHOLE_TABLE: empty}))
         manifest = commit.manifest_after(
             parent,
@@ -189,7 +189,7 @@ class Committer:
         if whole:
             self._metastore.delete_table_column_statistics(table.table)
         commit.in_doubt = True
-        advanced = self._tables.versions.advance(table.table, part.expected, parameters, change)
+        advanced = self._tables.versions.compare_and_swap(table.table, part.expected, parameters, change)
         if not advanced and not self._in_history(table):
             commit.in_doubt = False
             raise lost_race(table.table)
@@ -231,8 +231,8 @@ class Committer:
 
     def _in_history(self, table: TableCommit) -> bool:
         """Whether a version is there although its claim seemed lost: a rescuer may have settled it."""
-        sight = look_at(self._metastore, self._files, table.table)
-        state = sight.state if sight else None
+        current = current_table(self._metastore, self._files, table.table)
+        state = current.state if current else None
         if state is None or table.base is None or state.table_id != table.base.table_id:
             return False
         txn: str | None = state.claim or state.txn

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lakemerge.kernel.manifest import Manifest
 
 #: The operation of a commit that merges them, for people.
-OPERATION = "compact"
+COMPACTION = "compact"
 
 # Partitions that differ less than by this factor in size are of one tier.
 _TIER = 8

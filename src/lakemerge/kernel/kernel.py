@@ -60,14 +60,14 @@ class Kernel(Tables):
         done = []
         if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
-        before = self.peek(name)
+        before = self.current_state(name)
         if before is None:
             return done
         state = self.open(name)
         if before.claim:
             done.append(f"finished version {state.version} (transaction {before.claim})")
         found = self.settings.on_foreign_write
-        after, changed = self.take_in_foreign(name, None)
+        after, changed = self.commit_external_changes(name, None)
         if changed:
             done.append(f"took in {len(changed)} partitions changed by another program ({found})")
         late = self.late.take_in(name, self.late.lately(name))

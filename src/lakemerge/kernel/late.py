@@ -19,8 +19,8 @@ from typing import Protocol
 
 from lakemerge.errors import CorruptTable, LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.definition import new_partition, same_keys
+from lakemerge.kernel.external import OPERATION as FOREIGN
 from lakemerge.kernel.filesystem import FileEntry, FileSystem, Fingerprint
-from lakemerge.kernel.foreign import OPERATION as FOREIGN
 from lakemerge.kernel.layout import Layout, normal
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.manifests import read_manifest
@@ -94,7 +94,7 @@ class SettledTables(Protocol):
     def settled(self, name: TableName) -> tuple[TableState, Manifest]:
         """The settled state of a table, and the manifest of its version."""
 
-    def take_in_foreign(
+    def commit_external_changes(
         self, name: TableName, names: Iterable[str] | None
     ) -> tuple[TableState, frozenset[str]]:
         """Commit what other programs did to partitions."""
@@ -193,12 +193,12 @@ class LateFiles:
                 break
             # what else other programs did comes first, and what writers did that came too late
             partitions = {place.partition for place, _ in found}
-            self._tables.take_in_foreign(name, partitions)
+            self._tables.commit_external_changes(name, partitions)
             state, newest = self._tables.settled(name)
             if newest.table_id == found[0][0].by.table_id:
                 for place, entries in found:
                     self._move(state, newest, place, entries)
-                self._tables.take_in_foreign(name, partitions)
+                self._tables.commit_external_changes(name, partitions)
                 taken |= partitions
             # another commit may have superseded just what the files were moved to
             places = self._since(name, newest, partitions)

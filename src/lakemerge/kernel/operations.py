@@ -46,7 +46,7 @@ def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[M
 
     The list ends early where vacuum has removed older manifests.
     """
-    state = kernel.peek(name)
+    state = kernel.current_state(name)
     if state is None:
         return []
     return list(lineage(kernel, state, limit))
@@ -369,7 +369,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         doomed = table.location
     if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
         kernel.metastore.drop_table(name)
-        kernel.roll_forward.publisher.drop(name)
+        kernel.roll_forward.side_tables.drop(name)
         return
     kernel.files.write_text(kernel.doom_of(name), doomed)
     kernel.metastore.drop_table(name)

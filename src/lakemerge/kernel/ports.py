@@ -1,13 +1,44 @@
-"""Everything outside of the kernel that it works on."""
+"""Everything outside of the kernel that it works on: what to implement to put another world in its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.metastore import Metastore
-from lakemerge.kernel.row_files import RowFiles
-from lakemerge.kernel.system import Clock, Host, SystemClock, SystemHost
+from lakemerge.kernel.filesystem import FileEntry, FileSystem, Fingerprint
+from lakemerge.kernel.metastore import (
+    HiveColumn,
+    HivePartition,
+    HiveTable,
+    Metastore,
+    Refused,
+    ReplyLost,
+    Storage,
+    TableSummary,
+    ValueChanged,
+)
+from lakemerge.kernel.row_files import RowFile, RowFiles
+from lakemerge.kernel.system import Clock, Host, Owner, SystemClock, SystemHost
+
+__all__ = [
+    "Clock",
+    "FileEntry",
+    "FileSystem",
+    "Fingerprint",
+    "HiveColumn",
+    "HivePartition",
+    "HiveTable",
+    "Host",
+    "Metastore",
+    "Owner",
+    "Ports",
+    "Refused",
+    "ReplyLost",
+    "RowFile",
+    "RowFiles",
+    "Storage",
+    "TableSummary",
+    "ValueChanged",
+]
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ class Rebuilds:
 
     def _move_aside(self, name: TableName, aside: TableName, claim: str, empty: str) -> None:
         """Rename the old row, if it is still the claimed one; if not, another process has done so already."""
-        self._versions.advance(
+        self._versions.compare_and_swap(
             name,
             claim,
             {VERSION: f"{claim}:replaced"},

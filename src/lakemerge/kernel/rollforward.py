@@ -32,10 +32,10 @@ from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.names import TableName, partition_name, partition_values
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.published import Publisher
 from lakemerge.kernel.rebuild import Rebuilds
+from lakemerge.kernel.side_tables import SideTables
 from lakemerge.kernel.staging import only_adds
-from lakemerge.kernel.state import TableState, look_at
+from lakemerge.kernel.state import TableState, current_table
 from lakemerge.kernel.versions import Versions
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class RollForward:
         self._versions = versions
         self._step = step
         self.rebuilds = Rebuilds(ports, versions, step)
-        self.publisher = Publisher(ports.metastore, ports.files)
+        self.side_tables = SideTables(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -96,7 +96,7 @@ class RollForward:
         def mine() -> bool:
             return self._still_holds_claim(name, manifest)
 
-        if self.publisher.publish(name, layout, manifest, parent, mine):
+        if self.side_tables.publish(name, layout, manifest, parent, mine):
             self._step("side data published")
 
     def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
@@ -189,7 +189,9 @@ class RollForward:
 
     def _settle(self, name: TableName, manifest: Manifest) -> None:
         expected = f"{manifest.version}:{manifest.txn}"
-        self._versions.advance(name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn})
+        self._versions.compare_and_swap(
+            name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        )
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -201,7 +203,7 @@ class RollForward:
             newest = read_manifest(self._files, state.layout, state.txn)
             touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
             self.repair(state, touched, restore=removed)
-            self.publisher.publish(
+            self.side_tables.publish(
                 name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
             )
             table = self._metastore.get_table(name)
@@ -216,13 +218,13 @@ class RollForward:
         """
         deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
-            sight = look_at(self._metastore, self._files, name)
-            if sight is None or sight.state is None or sight.state.table_id != manifest.table_id:
+            current = current_table(self._metastore, self._files, name)
+            if current is None or current.state is None or current.state.table_id != manifest.table_id:
                 return None
-            if sight.state.txn == manifest.txn:
+            if current.state.txn == manifest.txn:
                 return None
-            if sight.state.claim is None or self._clock.monotonic() > deadline:
-                return sight.state
+            if current.state.claim is None or self._clock.monotonic() > deadline:
+                return current.state
             self._clock.sleep(0.1)
 
     def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:

@@ -80,7 +80,7 @@ def state_of(table: HiveTable) -> TableState | None:
 
 
 @dataclass(frozen=True)
-class TableSight:
+class CurrentTable:
     """A table of the metastore as it was at one moment.
 
     Attributes:
@@ -93,7 +93,7 @@ class TableSight:
     manifest: Manifest | None
 
 
-def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> TableSight | None:
+def current_table(metastore: Metastore, files: FileSystem, name: TableName) -> CurrentTable | None:
     """See a table as it is at one moment; ``None`` where the metastore has none of this name.
 
     The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
@@ -117,23 +117,23 @@ def look_at(metastore: Metastore, files: FileSystem, name: TableName) -> TableSi
             if agrees:
                 raise
             continue
-        sight = TableSight(table, state, manifest)
+        current = CurrentTable(table, state, manifest)
         if agrees:
-            _require_version(sight)
-        if agrees or _fits(sight):
-            return sight
+            _require_version(current)
+        if agrees or _fits(current):
+            return current
 
 
-def _fits(sight: TableSight) -> bool:
-    if sight.state is None or sight.manifest is None:
+def _fits(current: CurrentTable) -> bool:
+    if current.state is None or current.manifest is None:
         return False
     # a claim may have changed the columns already
-    if sight.state.claim is None and not same_keys(sight.table.columns, sight.manifest.columns):
+    if current.state.claim is None and not same_keys(current.table.columns, current.manifest.columns):
         return False
-    whole = sight.manifest.partitions.get(WHOLE_TABLE)
-    if whole and normal(sight.table.location) != normal(sight.state.layout.absolute(whole.location)):
+    whole = current.manifest.partitions.get(WHOLE_TABLE)
+    if whole and normal(current.table.location) != normal(current.state.layout.absolute(whole.location)):
         return False
-    return _has_version(sight.state, sight.manifest)
+    return _has_version(current.state, current.manifest)
 
 
 def _has_version(state: TableState, manifest: Manifest) -> bool:
@@ -141,11 +141,11 @@ def _has_version(state: TableState, manifest: Manifest) -> bool:
     return manifest.version == state.version or state.claim == state.txn
 
 
-def _require_version(sight: TableSight) -> None:
-    state, manifest = sight.state, sight.manifest
+def _require_version(current: CurrentTable) -> None:
+    state, manifest = current.state, current.manifest
     if state and manifest and not _has_version(state, manifest):
         raise CorruptTable(
-            expected=f"{sight.table.name} to be at the version of its transaction {state.txn}, {manifest.version}",
+            expected=f"{current.table.name} to be at the version of its transaction {state.txn}, {manifest.version}",
             found=f"{VERSION}={state.version_value!r}",
             action="Another program has set one of the two; set it back.",
         )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from lakemerge.errors import ClaimHeld, TableNotFound
 from lakemerge.kernel.definition import check_supported, same_keys
-from lakemerge.kernel.foreign import Foreign
+from lakemerge.kernel.external import ExternalChanges
 from lakemerge.kernel.late import LateFiles
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
@@ -20,7 +20,7 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import RollForward
 from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.state import TableState, look_at
+from lakemerge.kernel.state import TableState, current_table
 from lakemerge.kernel.versions import Versions
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Tables:
         self.heartbeats = Heartbeats(ports, self.settings.lease_seconds)
         owner = self.host.owner()
         self.writer = {"host": owner.host, "pid": str(owner.pid), **self.settings.writer}
-        self.foreign = Foreign(ports, self.versions, self.heartbeats, self.writer)
+        self.external = ExternalChanges(ports, self.versions, self.heartbeats, self.writer)
         self.roll_forward = RollForward(ports, self.versions, step)
         self.late = LateFiles(self)
 
@@ -63,12 +63,12 @@ class Tables:
             raise _no_table(name)
         return table
 
-    def peek(self, name: TableName) -> TableState | None:
+    def current_state(self, name: TableName) -> TableState | None:
         """The state of a table without changing anything; ``None`` if it was never adopted. Raises TableNotFound."""
-        sight = look_at(self.metastore, self.files, name)
-        if sight is None:
+        current = current_table(self.metastore, self.files, name)
+        if current is None:
             raise _no_table(name)
-        return sight.state
+        return current.state
 
     def manifest(self, state: TableState, txn: str | None = None) -> Manifest:
         """The manifest of the settled version, or of a transaction."""
@@ -101,17 +101,17 @@ class Tables:
 
     def _settled(self, name: TableName) -> tuple[TableState, Manifest]:
         while True:
-            sight = look_at(self.metastore, self.files, name)
-            if sight is None:
+            current = current_table(self.metastore, self.files, name)
+            if current is None:
                 self._rebuild(name)
-            elif sight.state is None or sight.manifest is None:
-                self.foreign.adopt(sight.table)
-            elif sight.state.claim is None:
-                check_supported(sight.table)
-                sight.manifest.require_writer(str(name))
-                return sight.state, sight.manifest
+            elif current.state is None or current.manifest is None:
+                self.external.adopt(current.table)
+            elif current.state.claim is None:
+                check_supported(current.table)
+                current.manifest.require_writer(str(name))
+                return current.state, current.manifest
             else:
-                self._rescue(sight.state)
+                self._rescue(current.state)
 
     def exists(self, name: TableName) -> bool:
         """Whether the metastore has the table, after finishing what a writer that died left of it."""
@@ -159,7 +159,7 @@ class Tables:
         manifest.require_writer(str(name))
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
             raise _held(name, state.claim)
-        now = self.peek(name)
+        now = self.current_state(name)
         if now is None or now.claim != state.claim:
             return  # not dead, but done meanwhile
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
@@ -174,7 +174,7 @@ class Tables:
 
     # -- what other programs did ---------------------------------------------------------------
 
-    def take_in_foreign(
+    def commit_external_changes(
         self, name: TableName, names: Iterable[str] | None
     ) -> tuple[TableState, frozenset[str]]:
         """Look whether other programs changed partitions (``None``: all) and commit what they did.
@@ -186,7 +186,7 @@ class Tables:
         seen: set[str] = set()
         state, manifest = self.settled(name)
         while True:
-            found = self.foreign.inspect(state, manifest, wanted)
+            found = self.external.inspect(state, manifest, wanted)
             astray = [
                 partition
                 for partition, entry in found.present.items()
@@ -198,12 +198,12 @@ class Tables:
                 self.roll_forward.repair(state, [*astray, *found.strays])
                 state, manifest = self.settled(name)
                 continue
-            changed = self.foreign.differs(manifest, found)
+            changed = self.external.differs(manifest, found)
             same_schema = same_keys(state.table.columns, manifest.columns)
             if not changed and same_schema:
                 return state, frozenset(seen)
             policy = self.settings.on_foreign_write
-            if self.foreign.take_in(state, found, changed, policy):
+            if self.external.commit(state, found, changed, policy):
                 seen |= set(changed)
             state, manifest = self.settled(name)
 
@@ -219,7 +219,7 @@ class Tables:
         except FileNotFoundError:
             return
         if doomed and self.metastore.get_table(name) is None:
-            self.roll_forward.publisher.drop(name)
+            self.roll_forward.side_tables.drop(name)
             self.files.delete(doomed)
         self.files.delete(path)
 

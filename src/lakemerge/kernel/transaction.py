@@ -123,7 +123,7 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, _ = self._tables.take_in_foreign(self.name, self._commit.reads.unread(wanted))
+        state, _ = self._tables.commit_external_changes(self.name, self._commit.reads.unread(wanted))
         if state.txn != self.base.txn:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
@@ -183,7 +183,7 @@ class Transaction:
         if not self._commit.keys:
             self._tables.files.make_directory(directory)
         staged = staged_partitions(self._tables.files, directory, [key.name for key in self._commit.keys])
-        states = self._tables.foreign.examine_all(self.layout, list(staged.values()))
+        states = self._tables.external.examine_all(self.layout, list(staged.values()))
         by_name = dict(zip(staged, states, strict=True))
         self._commit.updates.append(WritePartitions(by_name, self._data_change))
         return list(staged)

@@ -28,7 +28,7 @@ class Versions:
         self._host = ports.host
         self._lock = threading.Lock()
 
-    def advance(
+    def compare_and_swap(
         self,
         name: TableName,
         expected: str,

@@ -7,8 +7,8 @@ import fnmatch
 from dataclasses import dataclass
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel.filesystem import FileEntry, FileSystem
-from lakemerge.kernel.layout import normal
+from lakemerge.kernel import normal
+from lakemerge.kernel.ports import FileEntry, FileSystem
 from lakemerge.testing.system import Timeline
 
 

@@ -6,16 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lakemerge.kernel.definition import needs_new_row, same_keys
-from lakemerge.kernel.metastore import (
-    HivePartition,
-    HiveTable,
-    Metastore,
-    Refused,
-    TableSummary,
-    ValueChanged,
-)
-from lakemerge.kernel.names import DEFAULT_PARTITION, TableName, partition_name
+from lakemerge.kernel import DEFAULT_PARTITION, TableName, needs_new_row, partition_name, same_keys
+from lakemerge.kernel.ports import HivePartition, HiveTable, Metastore, Refused, TableSummary, ValueChanged
 from lakemerge.testing.system import Timeline
 
 _DDL_TIME = "transient_lastDdlTime"

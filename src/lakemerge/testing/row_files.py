@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.row_files import RowFile, RowFiles
+from lakemerge.kernel.ports import FileSystem, HiveColumn, RowFile, RowFiles
 
 _FIELD, _NULL = "\x01", "\\N"
 

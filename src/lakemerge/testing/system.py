@@ -6,7 +6,7 @@ import datetime
 import random
 from collections.abc import Callable
 
-from lakemerge.kernel.system import Clock, Host, Owner
+from lakemerge.kernel.ports import Clock, Host, Owner
 
 _START = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
-import lakemerge.stream
+import lakemerge.writer
 from lakemerge.errors import (
     InvalidConfig,
     InvalidRecord,
     InvalidTransactionState,
-    StreamFenced,
     UnsupportedTable,
+    WriterFenced,
 )
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.operations import history
@@ -54,16 +54,16 @@ class TestStream:
     def test_static_and_dynamic_partitions(self, project: Any, kernel: Kernel) -> None:
         table = f"{project.test_schema}.alerts"
         static = {"continent": "Asia", "country": "India"}
-        with lakemerge.stream.open(table, kernel, format="delimited", partition=static) as stream:
+        with lakemerge.writer.open(table, kernel, format="delimited", partition=static) as stream:
             stream.write(["1,val1", b"2,\\N"])
             assert stream.commit() == 2
             stream.write(["3,val3"])
             assert stream.commit() == 3
             stream.write(["4,given up"])
-        with lakemerge.stream.open(table, kernel, format="delimited") as stream:
+        with lakemerge.writer.open(table, kernel, format="delimited") as stream:
             stream.write(["11,val 11,Asia,China", "12,väl\\,Asia,India", "13,val13,Eur/ope,"])
             stream.commit()
-        with lakemerge.stream.open(table, kernel, format="json") as stream:
+        with lakemerge.writer.open(table, kernel, format="json") as stream:
             stream.write(['{"id": 21, "msg": "a,b\\u0001c", "continent": "Asia", "country": null}'])
             stream.commit()
         assert rows(project, "select id, msg, continent, country, _commit from {0}.alerts order by id") == [
@@ -83,7 +83,7 @@ class TestStream:
         at = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901)
         day = datetime.date(1900, 1, 1)
         good = (-128, 2**63 - 1, decimal.Decimal("9999.99"), 1.5, True, day, at, b"\x00\xff", "\\N")
-        with lakemerge.stream.open(table, kernel) as stream:
+        with lakemerge.writer.open(table, kernel) as stream:
             stream.write([good, dict.fromkeys(["t", "b", "d", "f", "y", "day", "at", "raw", "s"])])
             for column, bad in ((0, 128), (1, "1x"), (2, "10000"), (3, "x"), (4, 1), (5, "2026-1-1"), (8, 1)):
                 with pytest.raises(InvalidRecord):
@@ -99,7 +99,7 @@ class TestStream:
         table = f"{project.test_schema}.kinds"
         before = rows(project, "select count(*) from {0}.kinds")[0][0]
         row: tuple[Any, ...] = (1, 2, None, None, None, None, None, None, "many")
-        with lakemerge.stream.open(table, kernel, compact_after=5) as stream:
+        with lakemerge.writer.open(table, kernel, compact_after=5) as stream:
             for _ in range(12):
                 stream.write([row] * 3)
                 stream.commit()
@@ -113,15 +113,15 @@ class TestStream:
         def line(number: int) -> list[str]:
             return [f"{number},named,Asia,India"]
 
-        zombie = lakemerge.stream.open(table, kernel, format="delimited", writer="agent-1")
+        zombie = lakemerge.writer.open(table, kernel, format="delimited", writer="agent-1")
         zombie.write(line(100))
         zombie.commit(batch=7)
         zombie.write(line(101))
-        with lakemerge.stream.open(table, kernel, format="delimited", writer="agent-1") as stream:
+        with lakemerge.writer.open(table, kernel, format="delimited", writer="agent-1") as stream:
             assert stream.last_batch == 7
             stream.write(line(100))
             assert stream.commit(batch=7) is None, "it was committed before"
-            with pytest.raises(StreamFenced):
+            with pytest.raises(WriterFenced):
                 zombie.commit(batch=8)
             with pytest.raises(InvalidTransactionState):
                 zombie.begin()
@@ -131,10 +131,10 @@ class TestStream:
 
     def test_what_cannot_be_written(self, project: Any, kernel: Kernel) -> None:
         with pytest.raises(UnsupportedTable):
-            lakemerge.stream.open(f"{project.test_schema}.rewritten", kernel)
+            lakemerge.writer.open(f"{project.test_schema}.rewritten", kernel)
         with pytest.raises(InvalidConfig):
-            lakemerge.stream.open(f"{project.test_schema}.alerts", kernel, partition={"country": "FI"})
-        with lakemerge.stream.open(f"{project.test_schema}.alerts", kernel) as stream:
+            lakemerge.writer.open(f"{project.test_schema}.alerts", kernel, partition={"country": "FI"})
+        with lakemerge.writer.open(f"{project.test_schema}.alerts", kernel) as stream:
             stream.write([[1, "x", "a", "b"]])
             with pytest.raises(InvalidConfig):
                 stream.commit(batch=1)

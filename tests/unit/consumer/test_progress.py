@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakemerge.consumer.items import Item, Position, Sight
+from lakemerge.consumer.items import Item, Position, SourceSnapshot
 from lakemerge.consumer.progress import Done, Progress
 from lakemerge.consumer.working_set import Row, _line, _row
 
@@ -17,20 +17,20 @@ def item(number: int, version: int | None = None) -> Item:
     return Item(f"_commit={number}", f"at {number}", "file:/x", 1, version, version)
 
 
-def sight(*versions: int, initial: bool = False) -> Sight:
+def snapshot(*versions: int, initial: bool = False) -> SourceSnapshot:
     first, *others = versions
     positions = (Position(first, f"t{first}", initial), *(Position(one, f"t{one}") for one in others))
-    return Sight("id", (), positions, (), (), "orc")
+    return SourceSnapshot("id", (), positions, (), (), "orc")
 
 
 def test_a_position_stays_before_what_is_pending() -> None:
-    assert sight(3, 4, 5).position_before([]) == Position(5, "t5")
-    assert sight(3, 4, 5).position_before([item(5)]) == Position(4, "t4")
-    assert sight(3, 4, 5).position_before([item(4), item(5)]) == Position(3, "t3")
+    assert snapshot(3, 4, 5).position_before([]) == Position(5, "t5")
+    assert snapshot(3, 4, 5).position_before([item(5)]) == Position(4, "t4")
+    assert snapshot(3, 4, 5).position_before([item(4), item(5)]) == Position(3, "t3")
 
 
 def test_the_beginning_lasts_until_its_own_partitions_are_processed() -> None:
-    begun = sight(3, 4, 5, initial=True)
+    begun = snapshot(3, 4, 5, initial=True)
     assert begun.position_before([item(1)]) == Position(3, "t3", initial=True)
     assert begun.position_before([item(3)]) == Position(3, "t3", initial=True)
     assert begun.position_before([item(5)]) == Position(4, "t4")

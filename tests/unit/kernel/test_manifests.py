@@ -117,7 +117,7 @@ def test_every_version_is_read_as_it_was_written(
     for number, (kind, names) in enumerate(steps):
         world.timeline.pass_by(60)
         if kind in ("write", "remove", "replace"):
-            kernel.take_in_foreign(NAME, None)
+            kernel.commit_external_changes(NAME, None)
             txn = kernel.begin(NAME, "merge")
             rows = {} if kind == "replace" else dict(rows)
             if kind == "replace":
@@ -139,7 +139,7 @@ def test_every_version_is_read_as_it_was_written(
                     text = f"{number} by another"
                     world.files.write_text(f"{row.location}/part-z{number}.orc", text)
                     rows = {**rows, name: sorted([*rows[name], text])}
-            expected[kernel.take_in_foreign(NAME, None)[0].version] = rows
+            expected[kernel.commit_external_changes(NAME, None)[0].version] = rows
         if number == vacuum_after:
             vacuum(kernel_of(world), NAME, retention=datetime.timedelta(seconds=150), dry_run=False)
     assert rows_of(kernel_of(world), NAME) == rows

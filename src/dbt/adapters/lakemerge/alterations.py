@@ -24,9 +24,7 @@ from dbt.adapters.lakemerge.write_config import WriteConfig
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
-from lakemerge.kernel import TableName
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.operations import ALTERATION
+from lakemerge.kernel import ALTERATION, HiveColumn, TableName
 
 # A text without a length, as packages for other databases write it.
 _UNSIZED_TEXTS = ("varchar", "char", "text")

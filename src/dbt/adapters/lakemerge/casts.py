@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
 
 from lakemerge.errors import IncompatibleColumn
-from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel import Manifest, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,7 @@ from dbt.adapters.lakemerge.comments import COMMENT_PROPERTY
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
-from lakemerge.kernel.definition import VERSION
-from lakemerge.kernel.metastore import HiveColumn, HiveTable
+from lakemerge.kernel import VERSION, HiveColumn, HiveTable
 
 if TYPE_CHECKING:
     import agate

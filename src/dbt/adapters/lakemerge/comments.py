@@ -8,9 +8,15 @@ from dataclasses import replace
 import tenacity
 
 from lakemerge.errors import TableNotFound
-from lakemerge.kernel.definition import VERSION, with_parameters, without_spark_schema
-from lakemerge.kernel.metastore import HiveColumn, Metastore, ValueChanged
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel import (
+    VERSION,
+    HiveColumn,
+    Metastore,
+    TableName,
+    ValueChanged,
+    with_parameters,
+    without_spark_schema,
+)
 
 #: Full text of a column comment that is too long for the metastore's column; ``<prefix><column>``.
 COMMENT_PROPERTY = "lakemerge.comment."

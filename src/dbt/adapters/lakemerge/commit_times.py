@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel import Manifest
 
 
 def version_at(commits: Sequence[Manifest], at: str) -> int:

@@ -11,7 +11,7 @@ from dbt.adapters.lakemerge.consume_config import ConsumeConfig
 from dbt.adapters.lakemerge.partition_frames import frame_of, matching
 
 from lakemerge import errors
-from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, Sight, record
+from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
 from lakemerge.kernel import Kernel, TableName, Transaction
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class Consumption:
         )
 
     def _filter(self, predicate: str) -> Filter:
-        def apply(sight: Sight, items: Sequence[Item]) -> Sequence[Item]:
-            return matching(self._spark, sight, items, predicate)
+        def apply(snapshot: SourceSnapshot, items: Sequence[Item]) -> Sequence[Item]:
+            return matching(self._spark, snapshot, items, predicate)
 
         return apply
 
@@ -86,7 +86,7 @@ class Consumption:
         """Let the requests' views show the rows of these batches, which the next commit is of."""
         self._batches, self._over = list(batches), False
         for request, batch in zip(requests, batches, strict=True):
-            if request.config.options.on_rewrite == "append_only" or not batch.sight.file_format:
+            if request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format:
                 self._spark.catalog.refreshTable(f"`{request.source.schema}`.`{request.source.name}`")
             frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
             taken, apart = len(batch.items), batch.spent.items > 0

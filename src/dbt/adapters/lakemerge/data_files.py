@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel import HiveColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import LakemergeError
 from lakemerge.java import find_java
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel import TableName
 
 
 def run_checks(

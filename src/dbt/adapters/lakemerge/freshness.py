@@ -9,8 +9,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.lakemerge.publishing import PublishingMethods
 
-from lakemerge.kernel import TableName
-from lakemerge.kernel.changes import last_change
+from lakemerge.kernel import TableName, last_change
 
 if TYPE_CHECKING:
     from dbt.adapters.base.impl import FreshnessResponse

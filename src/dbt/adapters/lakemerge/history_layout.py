@@ -15,9 +15,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.table_schema import quote
 
-from lakemerge.kernel.manifest import Manifest, PartitionState
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.names import partition_values
+from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values
 
 logger = AdapterLogger("Lakemerge")
 

@@ -40,8 +40,7 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
 
 from lakemerge.errors import JavaDied, UnsupportedTable
-from lakemerge.kernel.definition import VERSION, check_supported
-from lakemerge.kernel.metastore import HiveColumn, HiveTable
+from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported
 
 if TYPE_CHECKING:
     import agate

@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.table_schema import literal, quote
 
 if TYPE_CHECKING:
     from lakemerge.ingest.topics import OffsetRange, Offsets
-    from lakemerge.kernel.filesystem import FileEntry
+    from lakemerge.kernel import FileEntry
 
 # A number in JSON whose variant is another one or has another notation: minus zero, one with an exponent, or with more
 # digits than a decimal has.
@@ -185,7 +185,7 @@ class IngestPlan:
         groups: the records; empty as long as no files are chosen.
         files: what is read of landed files.
         ranges: what is read of topics.
-        horizon: offsets up to which this run reads topics; ``None`` for no such limit.
+        offsets_until: offsets up to which this run reads topics; ``None`` for no such limit.
         batch: the number of this batch.
         tasks: how many tasks write rows that are not gathered by partitions.
         told: the changed files that were told of.
@@ -198,7 +198,7 @@ class IngestPlan:
     groups: Sequence[RecordGroup] = ()
     files: Sequence[FileEntry] = ()
     ranges: Sequence[OffsetRange] = ()
-    horizon: Offsets | None = None
+    offsets_until: Offsets | None = None
     batch: int = 0
     tasks: int = 1
     told: set[FileEntry] = field(default_factory=set)

@@ -38,9 +38,7 @@ from lakemerge.ingest import (
     look,
     look_at_topics,
 )
-from lakemerge.kernel import FileSystem, TableName
-from lakemerge.kernel.filesystem import FileEntry
-from lakemerge.kernel.published import PUBLISHED, Publisher
+from lakemerge.kernel import SIDE_TABLES, FileEntry, FileSystem, SideTables, TableName
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.handle import SessionHandle
@@ -191,12 +189,12 @@ class IngestMethods(metaclass=AdapterMeta):
             ledger = OffsetLedger.of(files, transaction.kernel_transaction, replaced=transaction.rebuilds)
             source = self._topic_source(plan, rules)
             states = source.states()
-            if batch.until is not None and plan.horizon is None:
-                plan.horizon = {
+            if batch.until is not None and plan.offsets_until is None:
+                plan.offsets_until = {
                     name: {number: latest for number, (_, latest) in state.partitions.items()}
                     for name, state in states.items()
                 }
-            arrivals = look_at_topics(rules, ledger, states, plan.horizon)
+            arrivals = look_at_topics(rules, ledger, states, plan.offsets_until)
             for lost in arrivals.lost:
                 logger.warning(f"Records are lost (failOnDataLoss: false): {lost}")
             plan.ranges, plan.batch = arrivals.chosen, ledger.last_batch + 1
@@ -349,13 +347,13 @@ class IngestMethods(metaclass=AdapterMeta):
         """Make sure that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = TableName(str(relation.schema), str(relation.identifier))
         with self.connections.exception_handler(f"look for the quarantine of {name}"):
-            Publisher(self.handle.application.metastore, self.handle.application.filesystem).check(name)
+            SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(name)
 
     @available.parse_none
     def quarantine_of(self, relation: BaseRelation) -> BaseRelation | None:
         """The table of a relation's rejected records; ``None`` where there never was one."""
         main = TableName(str(relation.schema), str(relation.identifier))
-        name = PUBLISHED["quarantine"].name_of(main)
+        name = SIDE_TABLES["quarantine"].name_of(main)
         with self.connections.exception_handler(f"look for {name}"):
             if self.handle.application.metastore.get_table(name) is None:
                 return None

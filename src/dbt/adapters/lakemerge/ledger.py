@@ -18,9 +18,7 @@ from dbt.adapters.lakemerge.table_schema import is_text, is_wider, spark_type
 from pyspark.sql.types import StructType
 
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
-from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.operations import LEDGER_RESET
-from lakemerge.kernel.retries import retried
+from lakemerge.kernel import LEDGER_RESET, Kernel, TableName, retried
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

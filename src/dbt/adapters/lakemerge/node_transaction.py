@@ -21,12 +21,16 @@ from dbt.adapters.lakemerge.unreadable_files import typed_read_errors
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
-from lakemerge.kernel import Transaction
-from lakemerge.kernel.compaction import Group
-from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name
-from lakemerge.kernel.published import PUBLISHED
+from lakemerge.kernel import (
+    DEFAULT_PARTITION,
+    SIDE_TABLES,
+    WHOLE_TABLE,
+    Group,
+    HiveColumn,
+    Manifest,
+    Transaction,
+    partition_name,
+)
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.consumption import Consumption
@@ -391,7 +395,7 @@ class NodeTransaction:
     def quarantined(self) -> DataFrame:
         """The rejected records of the version that this one builds on."""
         folders = self._folders(QUARANTINE)
-        columns = ", ".join(f"{column.name} {column.type}" for column in PUBLISHED[QUARANTINE].columns)
+        columns = ", ".join(f"{column.name} {column.type}" for column in SIDE_TABLES[QUARANTINE].columns)
         paths = [self._transaction.layout.absolute(folder) for folder in folders]
         if not paths:
             return self._spark.createDataFrame([], columns)

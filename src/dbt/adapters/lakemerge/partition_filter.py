@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dbt.adapters.lakemerge.conditions import any_of
 from dbt.adapters.lakemerge.table_schema import literal
 
-from lakemerge.kernel import HiveColumn
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_values
+from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
 
 def partition_filter(

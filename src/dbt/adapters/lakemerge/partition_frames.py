@@ -10,10 +10,8 @@ from dbt.adapters.lakemerge.conditions import any_of
 from dbt.adapters.lakemerge.table_schema import literal, quote, spark_type
 from pyspark.sql import types
 
-from lakemerge.consumer import Batch, Item, Sight
-from lakemerge.kernel import TableName
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_values
+from lakemerge.consumer import Batch, Item, SourceSnapshot
+from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, TableName, partition_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,11 +22,13 @@ _PLAIN = re.compile(r"[A-Za-z0-9_\-!.~'()*,;:$&+=/@]|[^\x00-\x7f]")
 _FACTS = (HiveColumn("_version", "bigint"), HiveColumn("_bytes", "bigint"))
 
 
-def matching(spark: SparkSession, sight: Sight, items: Sequence[Item], predicate: str) -> Sequence[Item]:
+def matching(
+    spark: SparkSession, snapshot: SourceSnapshot, items: Sequence[Item], predicate: str
+) -> Sequence[Item]:
     """The items for which a predicate over partition columns, ``_version`` and ``_bytes`` is true."""
     if not predicate or not items:
         return items
-    columns = (*sight.partition_columns, *_FACTS)
+    columns = (*snapshot.partition_columns, *_FACTS)
     rows = [
         (number, *_values(item), str(item.version) if item.version is not None else None, str(item.bytes))
         for number, item in enumerate(items)
@@ -42,23 +42,23 @@ def matching(spark: SparkSession, sight: Sight, items: Sequence[Item], predicate
 def frame_of(spark: SparkSession, source: TableName, batch: Batch) -> DataFrame:
     """The rows of the partitions that a run has taken, in the source's columns."""
     files = batch.files()
-    if not batch.sight.file_format:
+    if not batch.snapshot.file_format:
         return _by_table(spark, source, batch, [path for path, _ in files])
-    return _by_files(spark, batch.sight, files)
+    return _by_files(spark, batch.snapshot, files)
 
 
-def _by_files(spark: SparkSession, sight: Sight, files: list[tuple[str, str]]) -> DataFrame:
+def _by_files(spark: SparkSession, snapshot: SourceSnapshot, files: list[tuple[str, str]]) -> DataFrame:
     from pyspark.sql import functions
 
-    schema = types.StructType([types.StructField(c.name, _read_type(c)) for c in sight.columns])
-    names = [quote(column.name) for column in sight.columns]
+    schema = types.StructType([types.StructField(c.name, _read_type(c)) for c in snapshot.columns])
+    names = [quote(column.name) for column in snapshot.columns]
     if not files:
-        keys = [types.StructField(c.name, _read_type(c)) for c in sight.partition_columns]
+        keys = [types.StructField(c.name, _read_type(c)) for c in snapshot.partition_columns]
         return spark.createDataFrame([], types.StructType([*schema.fields, *keys]))
-    frame = spark.read.schema(schema).format(sight.file_format).load([path for path, _ in files])
-    if not sight.partition_columns:
+    frame = spark.read.schema(schema).format(snapshot.file_format).load([path for path, _ in files])
+    if not snapshot.partition_columns:
         return frame.selectExpr(*names)
-    keys_schema = ", ".join(f"{quote(column.name)} string" for column in sight.partition_columns)
+    keys_schema = ", ".join(f"{quote(column.name)} string" for column in snapshot.partition_columns)
     rows = [(as_uri(path), *_values_of(name)) for path, name in files]
     places = spark.createDataFrame(rows, f"{_PATH} string, {keys_schema}")
     path = _normal(functions.col("_metadata.file_path"))
@@ -70,7 +70,7 @@ def _by_files(spark: SparkSession, sight: Sight, files: list[tuple[str, str]]) -
     )
     values = [
         f"cast({found}{quote(key.name)}) as {key.type}) as {quote(key.name)}"
-        for key in sight.partition_columns
+        for key in snapshot.partition_columns
     ]
     return joined.selectExpr(*names, *values)
 
@@ -82,19 +82,19 @@ def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[
     table = spark.table(f"`{source.schema}`.`{source.name}`")
     if not batch.items:
         return table.limit(0)
-    if batch.sight.partition_columns:
-        table = table.where(any_of(_is(batch.sight, item) for item in batch.items))
+    if batch.snapshot.partition_columns:
+        table = table.where(any_of(_is(batch.snapshot, item) for item in batch.items))
     # Spark gives encoded paths for files that it reads itself, and plain ones for those that Hive reads
     known = {spelling for path in paths for spelling in (as_uri(path), _normal_text(path))}
     return table.where(_normal(functions.input_file_name()).isin(sorted(known)))
 
 
-def _is(sight: Sight, item: Item) -> str:
+def _is(snapshot: SourceSnapshot, item: Item) -> str:
     terms = [
         f"{quote(key.name)} is null"
         if value is None
         else f"{quote(key.name)} = cast({literal(value)} as {key.type})"
-        for key, value in zip(sight.partition_columns, _values(item), strict=True)
+        for key, value in zip(snapshot.partition_columns, _values(item), strict=True)
     ]
     return " and ".join(terms)
 

@@ -23,12 +23,21 @@ from dbt.adapters.lakemerge.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import LakemergeError, SchemaChanged
-from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction
-from lakemerge.kernel.compaction import OPERATION as COMPACTION
-from lakemerge.kernel.compaction import groups_to_merge
-from lakemerge.kernel.definition import check_supported, same_keys
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.operations import drop, history, vacuum
+from lakemerge.kernel import (
+    COMPACTION,
+    HiveColumn,
+    Kernel,
+    Settings,
+    TableDefinition,
+    TableName,
+    Transaction,
+    check_supported,
+    drop,
+    groups_to_merge,
+    history,
+    same_keys,
+    vacuum,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

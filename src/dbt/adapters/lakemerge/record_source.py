@@ -25,8 +25,7 @@ from dbt.adapters.lakemerge.table_schema import literal
 from dbt.adapters.lakemerge.unreadable_files import typed_read_errors, unreadable_file
 from py4j.protocol import Py4JJavaError
 
-from lakemerge.kernel import FileSystem, Jvm
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel import FileEntry, FileSystem, Jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

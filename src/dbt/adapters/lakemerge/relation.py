@@ -8,7 +8,7 @@ from typing import Any
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.relation import SparkRelation
 
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel import TableName
 
 _TYPES = {
     "MANAGED_TABLE": RelationType.Table,

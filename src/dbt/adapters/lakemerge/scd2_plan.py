@@ -14,7 +14,7 @@ from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, quote
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel import Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

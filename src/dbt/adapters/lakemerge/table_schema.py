@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel import HiveColumn
 
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"

@@ -18,8 +18,7 @@ from py4j.java_gateway import JavaClass, is_instance_of
 
 from lakemerge.errors import BrokerError, BrokerUnreachable, TopicNotFound
 from lakemerge.ingest.topics import OffsetRange, TopicRules, TopicState
-from lakemerge.kernel import Jvm
-from lakemerge.kernel.jvm import JAVA_ERRORS
+from lakemerge.kernel import JAVA_ERRORS, Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

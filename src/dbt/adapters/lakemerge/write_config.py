@@ -15,9 +15,7 @@ from dbt.adapters.lakemerge.scd2_config import Scd2Config
 from dbt.adapters.lakemerge.table_schema import hive_columns, quote
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel.definition import COMMIT_COLUMN_TYPE
-from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel import COMMIT_COLUMN_TYPE, HiveColumn, Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

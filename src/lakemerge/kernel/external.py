@@ -50,7 +50,7 @@ class Found:
     strays: tuple[str, ...] = ()
 
 
-class Foreign:
+class ExternalChanges:
     """Looks for what lakemerge did not write, and takes it in."""
 
     def __init__(
@@ -148,7 +148,7 @@ class Foreign:
             | set(found.absent)
         )
 
-    def take_in(self, state: TableState, found: Found, changed: list[str], policy: Policy) -> bool:
+    def commit(self, state: TableState, found: Found, changed: list[str], policy: Policy) -> bool:
         """Commit what other programs did as a version of its own, marked ``foreign``.
 
         Returns:
@@ -190,7 +190,7 @@ class Foreign:
         self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
         try:
             write_manifest(self._files, state.layout, manifest, parent)
-            done = self._versions.advance(
+            done = self._versions.compare_and_swap(
                 name,
                 state.version_value,
                 {VERSION: str(manifest.version), TRANSACTION: manifest.txn},

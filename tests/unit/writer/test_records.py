@@ -11,8 +11,8 @@ import pytest
 
 from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
 from lakemerge.kernel import HiveColumn
-from lakemerge.stream.records import Reader
-from lakemerge.stream.values import converter
+from lakemerge.writer.records import Reader
+from lakemerge.writer.values import converter
 
 COLUMNS = (HiveColumn("id", "int"), HiveColumn("msg", "string"))
 

@@ -1,4 +1,4 @@
-"""A stream: begin, write, commit or abort, any number of times, on one table."""
+"""A writer: begin, write, commit or abort, any number of times, on one table."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from lakemerge.errors import (
     InvalidConfig,
     InvalidTransactionState,
     LakemergeError,
-    StreamFenced,
     UnsupportedTable,
+    WriterFenced,
 )
-from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableName, Transaction
-from lakemerge.kernel.names import DEFAULT_PARTITION, escape
-from lakemerge.kernel.row_files import RowFile
-from lakemerge.stream.compaction import compact
-from lakemerge.stream.records import Reader
-from lakemerge.stream.values import converter
+from lakemerge.kernel import (
+    DEFAULT_PARTITION,
+    HiveColumn,
+    Kernel,
+    Manifest,
+    RowFile,
+    TableName,
+    Transaction,
+    escape,
+)
+from lakemerge.writer.compaction import compact
+from lakemerge.writer.records import Reader
+from lakemerge.writer.values import converter
 
 _BATCH = "batch"
 
@@ -36,15 +43,15 @@ def open(
     null: str = "\\N",
     compact_after: int = 20,
     compact_below: int = 128 * 2**20,
-) -> Stream:
-    """Open a stream to a table of the append kind (``append_layout: commit_partitioned``), in ORC.
+) -> Writer:
+    """Open a writer to a table of the append kind (``append_layout: commit_partitioned``), in ORC.
 
     Args:
         table: ``schema.table``.
-        format: what records are; see :data:`lakemerge.stream.FORMATS`.
+        format: what records are; see :data:`lakemerge.writer.FORMATS`.
         partition: values of the table's partition columns for all records (static); without it, the records have
             them as their last fields (dynamic). A null or an empty one is Hive's default partition.
-        writer: a name that is open once at a time: opening it again fences the stream that had it.
+        writer: a name that is open once at a time: opening it again fences the one that had it.
         delimiter, null: of delimited records.
         compact_after, compact_below: after a commit, so many partitions of commits that are smaller than so many
             bytes are merged into one; 0 for never.
@@ -55,7 +62,7 @@ def open(
         MetastoreError, StorageError: they may be retried.
     """
     schema, _, name = table.rpartition(".")
-    return Stream(
+    return Writer(
         kernel,
         TableName(schema or "default", name),
         format,
@@ -71,7 +78,7 @@ class _AlreadyCommitted(Exception):
     """The batch is in the table: an earlier commit of it had succeeded, although its reply was lost."""
 
 
-class Stream:
+class Writer:
     """See :func:`open`. Not for two threads at once; open one for each.
 
     Attributes:
@@ -120,8 +127,8 @@ class Stream:
     # -- the writer's name ---------------------------------------------------------------------
 
     def _take_over(self) -> None:
-        """Make this stream the one of its name: what commits of another one of that name come later are refused."""
-        transaction = self._kernel.begin(self._table, "open stream")
+        """Make this writer the one of its name: what commits of another one of that name come later are refused."""
+        transaction = self._kernel.begin(self._table, "open writer")
         try:
             known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
             done = known.done if known else {}
@@ -138,8 +145,8 @@ class Stream:
         if self._progress is None:
             return
         if found is None or found.generation != self._progress.generation:
-            raise StreamFenced(
-                expected=f"this stream to be the one of the writer {self._key[1]} of {self._table}",
+            raise WriterFenced(
+                expected=f"this writer to be the one of the name {self._key[1]} of {self._table}",
                 found="that another one was opened by that name",
                 action="Nothing was committed. Let the other one go on, and close this one.",
             )
@@ -159,9 +166,9 @@ class Stream:
         """Begin a transaction; :meth:`write` does it by itself."""
         if self._closed or self._transaction is not None:
             raise InvalidTransactionState(
-                expected="an open stream without a transaction under way",
+                expected="an open writer without a transaction under way",
                 found="a closed one" if self._closed else "one with a transaction under way",
-                action="Open another stream." if self._closed else "Commit it or abort it first.",
+                action="Open another writer." if self._closed else "Commit it or abort it first.",
             )
         self._transaction = self._kernel.begin(self._table, "append")
 
@@ -204,8 +211,8 @@ class Stream:
                 before and is given up, so that a source which sends again after a crash does no harm.
 
         Raises:
-            StreamFenced: another stream has this writer's name by now. Nothing was committed.
-            CommitConflict: the table's columns were changed, or it was made anew: open another stream.
+            WriterFenced: another writer has this name by now. Nothing was committed.
+            CommitConflict: the table's columns were changed, or it was made anew: open another writer.
             CommitUnfinished: the commit stands. Do not write it again.
             MetastoreError, StorageError, ClaimHeld: nothing is known to be committed; with a named writer and batch
                 numbers it may be written again.
@@ -215,8 +222,8 @@ class Stream:
             return None
         if batch is not None and self._progress is None:
             raise InvalidConfig(
-                expected="batch numbers of a stream with a writer's name",
-                found="a stream without one",
+                expected="batch numbers of a writer with a name",
+                found="one without a name",
                 action="Give `writer` when you open it.",
             )
         if not self._files or (
@@ -231,7 +238,7 @@ class Stream:
             self.abort()
             self.last_batch = batch
             return None
-        except StreamFenced:
+        except WriterFenced:
             self.close()
             raise
         except LakemergeError:
@@ -279,11 +286,11 @@ class Stream:
     # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Abort what is under way and end the stream."""
+        """Abort what is under way and end the writer."""
         self.abort()
         self._closed = True
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> Writer:
         return self
 
     def __exit__(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.stream.values import Convert, converter
+from lakemerge.kernel import HiveColumn
+from lakemerge.writer.values import Convert, converter
 
 #: ``rows`` are mappings or sequences of Python values, ``delimited`` lines of text, ``json`` JSON objects.
 FORMATS = ("rows", "delimited", "json")
@@ -113,7 +113,7 @@ def _converter(column: HiveColumn) -> Convert:
         return converter(column.type)
     except KeyError as error:
         raise UnsupportedColumnType(
-            expected="columns of simple types for a stream",
+            expected="columns of simple types for a writer",
             found=f"{column.name} {column.type}",
             action="Write such tables by an ingest model.",
         ) from error

@@ -1,13 +1,20 @@
-"""Merging the small files that streams leave, without Spark: stripes are copied as they are, not decoded."""
+"""Merging the small files that writers leave, without Spark: stripes are copied as they are, not decoded."""
 
 from __future__ import annotations
 
 import logging
 
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, TableName, Transaction
-from lakemerge.kernel.compaction import OPERATION, Group, groups_to_merge
-from lakemerge.kernel.names import escape, partition_values
+from lakemerge.kernel import (
+    COMPACTION,
+    Group,
+    Kernel,
+    TableName,
+    Transaction,
+    escape,
+    groups_to_merge,
+    partition_values,
+)
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -27,7 +34,7 @@ def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool
         state, manifest = kernel.settled(table)
         if not groups_to_merge(manifest, state.commit_column, after=after, below=below):
             return False
-        transaction = kernel.begin(table, OPERATION, data_change=False)
+        transaction = kernel.begin(table, COMPACTION, data_change=False)
         try:
             return _compact(kernel, transaction, after, below)
         finally:

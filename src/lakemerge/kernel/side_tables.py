@@ -25,7 +25,7 @@ KEY = HiveColumn("txn", "string")
 
 
 @dataclass(frozen=True)
-class PublishedKind:
+class SideTable:
     """A kind of side data that is published.
 
     Attributes:
@@ -43,8 +43,8 @@ class PublishedKind:
 
 #: One problem of a record, in the order in which the record's columns are.
 _PROBLEM = "struct<reason:string,column_name:string,reason_text:string>"
-PUBLISHED = {
-    "quarantine": PublishedKind(
+SIDE_TABLES = {
+    "quarantine": SideTable(
         "__quarantine",
         (
             HiveColumn("record", "string", "the record as it stood in the file"),
@@ -68,7 +68,7 @@ PUBLISHED = {
 }
 
 
-class Publisher:
+class SideTables:
     """Keeps published tables what the newest manifest says."""
 
     def __init__(self, metastore: Metastore, files: FileSystem) -> None:
@@ -96,7 +96,7 @@ class Publisher:
             UnsupportedTable: another table has the name.
         """
         changed = False
-        for kind, published in PUBLISHED.items():
+        for kind, published in SIDE_TABLES.items():
             if kind in manifest.sidecars or kind in parent.sidecars:
                 folders = manifest.sidecars.get(kind, ())
                 wanted = {folder.rpartition("/")[2]: layout.absolute(folder) for folder in folders}
@@ -105,7 +105,7 @@ class Publisher:
 
     def _sync(
         self,
-        published: PublishedKind,
+        published: SideTable,
         main: TableName,
         layout: Layout,
         manifest: Manifest,
@@ -149,8 +149,8 @@ class Publisher:
         if still_newest():
             self._metastore.alter_partitions(name, [moved(row, locations[row.values[0]]) for row in rows])
 
-    def _create(self, published: PublishedKind, name: TableName, layout: Layout, manifest: Manifest) -> None:
-        kind = next(kind for kind, known in PUBLISHED.items() if known is published)
+    def _create(self, published: SideTable, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
         location = layout.sidecars(kind)
         self._files.make_directory(location)
         definition = TableDefinition(
@@ -170,7 +170,7 @@ class Publisher:
 
     def drop(self, main: TableName) -> None:
         """Drop the published tables of a table that is dropped; their files are the main table's and go with it."""
-        for published in PUBLISHED.values():
+        for published in SIDE_TABLES.values():
             table = self._metastore.get_table(published.name_of(main))
             if table is not None and PUBLISHED_OF in table.parameters:
                 self._metastore.drop_table(table.name)
@@ -181,7 +181,7 @@ class Publisher:
         Raises:
             UnsupportedTable: another table has one of the names.
         """
-        for published in PUBLISHED.values():
+        for published in SIDE_TABLES.values():
             table = self._metastore.get_table(published.name_of(main))
             if table is not None:
                 check_own(table)
