@@ -161,6 +161,8 @@ def _fence_off_the_dead(
             fence.commit()
         except CommitConflict:
             return False
+        finally:
+            fence.abort()
     return True
 
 

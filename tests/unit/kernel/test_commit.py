@@ -6,7 +6,13 @@ import datetime
 
 import pytest
 
-from lakemerge.errors import CommitConflict, CorruptTable, InvalidTransactionState, UnknownReference
+from lakemerge.errors import (
+    CommitConflict,
+    CorruptTable,
+    InvalidTransactionState,
+    StorageError,
+    UnknownReference,
+)
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.committer import Committer
@@ -165,3 +171,20 @@ def test_vacuum_leaves_what_a_transaction_claims_before_the_fence(
     assert silent.state == "committed"
     entry = kernel.settled(table)[1].partitions["p=3"]
     assert kernel.files.fingerprint(silent.layout.absolute(entry.location)).files == 1
+
+
+def test_a_vacuum_that_fails_at_its_fence_leaves_no_heartbeat(
+    world: World, kernel: Kernel, table: TableName
+) -> None:
+    silent = stage(kernel, kernel.begin(table, "append"), "p=3")
+    world.timeline.pass_by(3600)
+
+    def fail(step: str) -> None:
+        if step == "staged":
+            raise StorageError(expected="a disk that works", found="one that does not", action="Mend it.")
+
+    process = world.process()
+    with pytest.raises(StorageError):
+        vacuum(Kernel(process, step=fail), table, retention=datetime.timedelta(0), dry_run=False)
+    assert process.host.open_here == set()
+    assert kernel.files.exists(silent.layout.data_of(silent.txn)), "nothing is deleted that is not fenced off"
