@@ -167,6 +167,12 @@ MUTANTS = {
         "                states.pop(name, None)\n",
         "                pass\n",
     ),
+    "vacuum-unfenced": Mutant(
+        "a writer whose files vacuum has deleted claims all the same",
+        "kernel.table_commit",
+        "        if self.txn in step.fenced:\n",
+        "        if False:\n",
+    ),
     # of consumers
     "progress-apart": Mutant(
         "what a consumer has processed is not part of its output's commit",
