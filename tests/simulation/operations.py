@@ -363,6 +363,8 @@ class Compact(Operation):
                 for group, members in groups.items()
             }
             transaction.read(one for members in names.values() for one in members)
+            if transaction.base is not base:
+                return None  # another commit has come between; the next compaction looks again
             for group, members in names.items():
                 self._copy(kernel, transaction, members, f"{group}/c={groups[group][-1]}")
             transaction.add_staged()
