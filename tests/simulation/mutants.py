@@ -75,8 +75,8 @@ MUTANTS = {
     "conflicts-unchecked": Mutant(
         "what other commits have changed since is not looked at",
         "kernel.table_commit",
-        "            if self.reads.meets(step) or not",
-        "            if False or not",
+        "            if hangs_on and (self.reads.meets(step) or not",
+        "            if hangs_on and (False or not",
     ),
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
