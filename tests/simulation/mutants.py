@@ -115,8 +115,8 @@ MUTANTS = {
     "half-seen-rows": Mutant(
         "a row that was half seen is believed",
         "kernel.state",
-        "        if agrees or _fits(sight):\n",
-        "        if sight:\n",
+        "        if agrees or _fits(current):\n",
+        "        if current:\n",
     ),
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",

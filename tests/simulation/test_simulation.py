@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.mutants import MUTANTS, seeds_needed
+from simulation.mutants import MUTANTS, SOURCES, seeds_needed
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -39,6 +39,14 @@ def test_a_seed_replays() -> None:
     schedule, again = (text.rpartition("\n3 seeds")[0] for text in (one, other))
     assert len(schedule.splitlines()) > 300
     assert schedule == again
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_changes_the_code_of_today(mutant: str) -> None:
+    fault = MUTANTS[mutant]
+    text = (SOURCES / "lakemerge" / f"{fault.module.replace('.', '/')}.py").read_text()
+    assert text.count(fault.old) == 1
+    assert fault.old != fault.new
 
 
 def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
