@@ -218,7 +218,7 @@ def test_two_adopt_at_once(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
     make_plain(kernel, name, ROWS)
     table = kernel.table(name)
     assert kernel.external.adopt(table)
-    assert not Kernel(ports_of(jvm)).foreign.adopt(table)
+    assert not Kernel(ports_of(jvm)).external.adopt(table)
     assert kernel.open(name).version == 0
     assert_whole(kernel, name)
 
