@@ -215,3 +215,20 @@ class TestAnotherKeyOrSequence:
             ):
                 table.merge([change(1, "b", 20)])
         assert names(table) == ["a"]
+
+
+class TestTexts:
+    @pytest.mark.parametrize("config", [FEED, HISTORY], ids=["rows", "history"])
+    def test_keys_and_columns_of_a_declared_length(self, merger: Any, config: dict[str, Any]) -> None:
+        table = merger(
+            {**config, "except_column_list": ["op", "at", "sku"]}, SCHEMA.replace("id bigint", "id string")
+        )
+        shown = "valid_from bigint, valid_to bigint" if config is HISTORY else "ts bigint"
+        names_of = {"history_column_names": {"start_at": "valid_from", "end_at": "valid_to"}}
+        table.model["config"].update({**names_of, "history_layout": "plain"} if config is HISTORY else {})
+        table.sql(f"create table {{table}} (id varchar(10), name char(3), {shown}) stored as orc")
+        for ts in (1, 3):
+            table.merge([{**change(None, "abc", ts), "id": "one"}, {**delete(1, ts), "id": "gone"}])
+        table.merge([{**change(None, "late", 2), "id": "gone"}])
+        current = "where valid_to is null" if config is HISTORY else ""
+        assert table.sql(f"select id, name from {{table}} {current}") == [("one", "abc")]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.table_schema import is_text, is_wider, spark_type
+from dbt.adapters.lakemerge.table_schema import is_text, is_wider, spark_type, unsized
 from pyspark.sql.types import StructType
 
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
@@ -113,8 +113,8 @@ class LedgerPurpose:
     @property
     def columns(self) -> str:
         """The ledger's columns of keys and sequence, as DDL."""
-        keys = [f"__key_{number} {key.type}" for number, key in enumerate(self.keys, 1)]
-        types = [part.type for part in self.sequence]
+        keys = [f"__key_{number} {unsized(key.type)}" for number, key in enumerate(self.keys, 1)]
+        types = [unsized(part.type) for part in self.sequence]
         members = ", ".join(f"part_{number}: {kind}" for number, kind in enumerate(types, 1))
         return ", ".join([*keys, f"__sequence {types[0] if len(types) == 1 else f'struct<{members}>'}"])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, quote
+from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan, quote, unsized
 from dbt.adapters.lakemerge.write_config import WriteConfig
 
 from lakemerge.errors import InvalidConfig
@@ -58,7 +58,7 @@ class Scd2Plan:
     @property
     def row_type(self) -> str:
         """The type of a change's row: a struct of the columns that come from the feed."""
-        members = ", ".join(f"{column.quoted}: {column.plan.type}" for column in self.merge.columns)
+        members = ", ".join(f"{column.quoted}: {unsized(column.plan.type)}" for column in self.merge.columns)
         return f"struct<{members}>"
 
     @property

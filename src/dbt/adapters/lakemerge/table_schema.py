@@ -13,6 +13,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
 from lakemerge.kernel import HiveColumn
 
+_SIZED_TEXT = re.compile(r"\b(?:var)?char\(\s*\d+\s*\)")
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -358,6 +359,11 @@ def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveCol
 def is_text(kind: str) -> bool:
     """Whether a Hive type, by its name, holds text."""
     return kind == "string" or kind.startswith(("varchar(", "char("))
+
+
+def unsized(kind: str) -> str:
+    """A type with ``string`` for ``char`` and ``varchar``, which Spark refuses where it reads files by a schema."""
+    return _SIZED_TEXT.sub("string", kind)
 
 
 def is_nested(kind: str) -> bool:
