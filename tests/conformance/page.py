@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -9,6 +10,10 @@ from itertools import groupby
 from conformance.official import Case, Kind
 from conformance.outcomes import Outcome
 
+# What dbt puts before each line that it logs, as pytest shows it: a colour and the time.
+_LOG_HEAD = re.compile(r"\\x1b\[\d*m(\d\d:\d\d:\d\d\s*)?")
+# The schema of a test's run has a number of its own.
+_SCHEMA = re.compile(r"\btest\d{15,}_")
 _LONGEST_MESSAGE = 160
 
 
@@ -103,5 +108,9 @@ def _code(name: str) -> str:
 
 
 def _short(message: str) -> str:
-    text = " ".join(message.split()).replace("|", "\\|").replace("<", "&lt;")
+    text = (
+        " ".join(_SCHEMA.sub("test_", _LOG_HEAD.sub("", message)).split())
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+    )
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE].rstrip() + " …"
