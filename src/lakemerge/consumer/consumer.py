@@ -402,12 +402,9 @@ class Consumer:
 
     def _commit(self, changes: Mapping[Key, Progress], operation: str) -> None:
         """A commit to the output that changes nothing but progress."""
-        transaction = self.kernel.begin(self.output, operation)
-        try:
+        with self.kernel.begin(self.output, operation) as transaction:
             write_progress(self.kernel, transaction, changes, forget=() if changes else (self.key,))
             transaction.commit()
-        finally:
-            transaction.abort()
 
     @property
     def _pin_name(self) -> str:

@@ -182,8 +182,7 @@ class WorkingSet:
         )
 
     def _update(self, change: Callable[[Contents], Contents]) -> Contents:
-        transaction = self._begin()
-        try:
+        with self._begin() as transaction:
             before = self._contents(transaction)
             after = change(before)
             if after == before and transaction.base is not None:
@@ -194,8 +193,6 @@ class WorkingSet:
             transaction.set_schema(COLUMNS)  # an earlier release may have made it with fewer
             transaction.properties = {"begun": dict(after.begun)}
             version = transaction.commit()
-        finally:
-            transaction.abort()
         if version % _VACUUM_EVERY == 0:
             self._vacuum()
         return after

@@ -155,14 +155,12 @@ def _fence_off_the_dead(
         if entry.is_directory and entry.modified <= oldest and entry.name not in known
     }
     if dead:
-        fence = kernel.begin(state.table.name, FENCE)
-        fence.fence(dead)
         try:
-            fence.commit()
+            with kernel.begin(state.table.name, FENCE) as fence:
+                fence.fence(dead)
+                fence.commit()
         except CommitConflict:
             return False
-        finally:
-            fence.abort()
     return True
 
 

@@ -344,6 +344,13 @@ class Transaction:
         finally:
             self._close()
 
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give up what the block has not committed, so that no heartbeat stays behind."""
+        self.abort()
+
     def _close(self) -> None:
         if self._beating:
             self._tables.heartbeats.stop(self.layout, self.txn)

@@ -34,11 +34,8 @@ def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool
         state, manifest = kernel.settled(table)
         if not groups_to_merge(manifest, state.commit_column, after=after, below=below):
             return False
-        transaction = kernel.begin(table, COMPACTION, data_change=False)
-        try:
+        with kernel.begin(table, COMPACTION, data_change=False) as transaction:
             return _compact(kernel, transaction, after, below)
-        finally:
-            transaction.abort()
     except LakemergeError as error:
         _LOG.info("%s: small partitions were not merged; a later commit tries again: %s", table, error)
         return False

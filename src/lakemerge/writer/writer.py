@@ -128,16 +128,13 @@ class Writer:
 
     def _take_over(self) -> None:
         """Make this writer the one of its name: what commits of another one of that name come later are refused."""
-        transaction = self._kernel.begin(self._table, "open writer")
-        try:
+        with self._kernel.begin(self._table, "open writer") as transaction:
             known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
             done = known.done if known else {}
             self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
             self._progress = Progress(self._kernel.host.token(), "", None, done)
             write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
             transaction.commit()
-        finally:
-            transaction.abort()
 
     def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
         """Whether the version to follow on is one that this batch is still missing in."""

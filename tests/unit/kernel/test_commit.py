@@ -188,3 +188,22 @@ def test_a_vacuum_that_fails_at_its_fence_leaves_no_heartbeat(
         vacuum(Kernel(process, step=fail), table, retention=datetime.timedelta(0), dry_run=False)
     assert process.host.open_here == set()
     assert kernel.files.exists(silent.layout.data_of(silent.txn)), "nothing is deleted that is not fenced off"
+
+
+def test_what_a_block_does_not_commit_is_given_up(world: World, table: TableName) -> None:
+    process = world.process()
+    kernel = Kernel(process)
+    txn = kernel.begin(table, "merge")
+
+    def lose_a_race() -> None:
+        with txn:
+            txn.read(["p=1"])
+            stage(kernel, txn, "p=1")
+            stage(kernel, kernel.begin(table, "merge"), "p=1").commit()
+            txn.commit()
+
+    with pytest.raises(CommitConflict):
+        lose_a_race()
+    assert txn.state == "aborted"
+    assert process.host.open_here == set()
+    assert not kernel.files.exists(txn.layout.data_of(txn.txn))

@@ -285,15 +285,14 @@ def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:
 
 
 def _reset(kernel: Kernel, name: TableName, keep: bool) -> int:
-    transaction = kernel.begin(name, LEDGER_RESET)
-    base = transaction.base
-    folders = base.sidecars.get(LEDGER, ()) if base else ()
-    record = base.side_data_for.get(LEDGER) if base else None
-    if not folders and not record:
-        transaction.abort()
-        return 0
-    # the columns of a history are not the ledger's
-    transaction.describe_side_data(LEDGER, record and {**record, "named": False})
-    kept = [transaction.layout.absolute(folder) for folder in folders] if keep else []
-    transaction.set_sidecars(LEDGER, kept)
-    return transaction.commit()
+    with kernel.begin(name, LEDGER_RESET) as transaction:
+        base = transaction.base
+        folders = base.sidecars.get(LEDGER, ()) if base else ()
+        record = base.side_data_for.get(LEDGER) if base else None
+        if not folders and not record:
+            return 0
+        # the columns of a history are not the ledger's
+        transaction.describe_side_data(LEDGER, record and {**record, "named": False})
+        kept = [transaction.layout.absolute(folder) for folder in folders] if keep else []
+        transaction.set_sidecars(LEDGER, kept)
+        return transaction.commit()
