@@ -24,7 +24,8 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableName
-from lakemerge.kernel.operations import drop, vacuum
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.operations import drop
 
 _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
 from lakemerge.kernel.definition import new_partition, new_table
+from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.layout import normal
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
-from lakemerge.kernel.operations import vacuum
 from lakemerge.kernel.side_tables import SIDE_TABLES
 from lakemerge.kernel.state import TableState, state_of
 

@@ -27,7 +27,8 @@ from kernel.support import (
 )
 from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState
 from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName, ports_of
-from lakemerge.kernel.operations import drop, history, vacuum
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.operations import drop, history
 
 ROWS = {"p=1": ["a1"], "p=2": ["a2"], "p=3": ["a3"]}
 

@@ -41,7 +41,8 @@ from lakemerge.consumer import Batch, Options, WorkingSet
 from lakemerge.consumer.working_set import PROCESSED
 from lakemerge.errors import ConsumerExpired, ConsumerFenced, SourceChanged, SourceRewritten
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.operations import history, vacuum
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.operations import history
 
 _TESTS = Path(__file__).parents[1]
 

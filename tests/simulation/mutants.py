@@ -61,8 +61,8 @@ MUTANTS = {
     ),
     "vacuum-by-writers-clock": Mutant(
         "vacuum goes by the time that the writer has put into the manifest",
-        "kernel.operations",
-        '        hidden_since, settled_by = settled_by, float(written[f"{manifest.txn}.json"])\n',
+        "kernel.garbage",
+        "        hidden_since, settled_by = settled_by, float(written[manifest.txn])\n",
         "        hidden_since = datetime.datetime.fromisoformat(manifest.committed_at).timestamp() * 1000\n",
     ),
     # guards of the protocol, each left out
@@ -108,7 +108,7 @@ MUTANTS = {
     ),
     "vacuum-ignores-writers": Mutant(
         "vacuum takes what open transactions have staged for garbage",
-        "kernel.operations",
+        "kernel.garbage",
         "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
         "        folder: list(entries)\n",
     ),
@@ -157,7 +157,7 @@ MUTANTS = {
     ),
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
-        "kernel.operations",
+        "kernel.garbage",
         "        _keep_states(kernel, state.layout, kept)\n",
         "",
     ),

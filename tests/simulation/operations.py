@@ -19,10 +19,11 @@ from lakemerge.errors import (
     TableNotFound,
 )
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
+from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION
-from lakemerge.kernel.operations import drop, vacuum
+from lakemerge.kernel.operations import drop
 
 COLUMNS = (HiveColumn("line", "string"),)
 KEYS = (HiveColumn("p", "string"),)

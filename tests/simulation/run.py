@@ -11,8 +11,8 @@ from unittest import mock
 from kernel.support import assert_nothing_orphaned, assert_whole, make_plain
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, manifests
-from lakemerge.kernel.external import OPERATION as FOREIGN
-from lakemerge.kernel.operations import FENCE, vacuum
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.manifest import FENCE, FOREIGN
 from lakemerge.testing import World
 from simulation import consumers
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of

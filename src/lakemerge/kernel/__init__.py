@@ -5,7 +5,7 @@ uses of it; who puts another world in the place of Hive's finds that in :mod:`la
 """
 
 from lakemerge.kernel.changes import last_change
-from lakemerge.kernel.compaction import COMPACTION, Group, groups_to_merge
+from lakemerge.kernel.compaction import Group, groups_to_merge
 from lakemerge.kernel.definition import (
     COMMIT_COLUMN_TYPE,
     TEXT,
@@ -19,14 +19,22 @@ from lakemerge.kernel.definition import (
     without_spark_schema,
 )
 from lakemerge.kernel.filesystem import FileEntry, FileSystem
+from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.manifest import (
+    ALTERATION,
+    COMPACTION,
+    LEDGER_RESET,
+    WHOLE_TABLE,
+    Manifest,
+    PartitionState,
+)
 from lakemerge.kernel.manifests import read_manifest
 from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Metastore, ValueChanged
 from lakemerge.kernel.names import DEFAULT_PARTITION, TableName, escape, partition_name, partition_values
-from lakemerge.kernel.operations import ALTERATION, LEDGER_RESET, drop, history, vacuum
+from lakemerge.kernel.operations import drop, history
 from lakemerge.kernel.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.retries import retried

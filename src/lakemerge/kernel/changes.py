@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.manifest import ADOPTION, ALTERATION, FENCE, FOREIGN, LEDGER_RESET, Manifest
+from lakemerge.kernel.manifests import lineage
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
-from lakemerge.kernel.operations import ALTERATION, FENCE, LEDGER_RESET, lineage
 from lakemerge.kernel.state import TableState, current_table
 
 # Commits that record what others did, some time after they did it.
-_TAKES_IN = ("adopt", "foreign")
+_TAKES_IN = (ADOPTION, FOREIGN)
 _DDL_TIME = "transient_lastDdlTime"
 
 
@@ -39,8 +39,9 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
         )
     if current is None or current.state is None or current.manifest is None:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
+    commits = lineage(kernel.files, current.state.layout, current.manifest)
     commit = next(
-        (manifest for manifest in lineage(kernel, current.state) if not _keeps_rows(manifest)),
+        (manifest for manifest in commits if not _keeps_rows(manifest)),
         current.manifest,
     )
     # a commit that keeps the rows may have written them to newer files

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 from lakemerge.kernel.manifest import Manifest
 
-#: The operation of a commit that merges them, for people.
-COMPACTION = "compact"
-
 # Partitions that differ less than by this factor in size are of one tier.
 _TIER = 8
 _SMALLEST = 1 << 20

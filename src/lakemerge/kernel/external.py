@@ -19,7 +19,7 @@ from lakemerge.kernel.definition import (
 from lakemerge.kernel.filesystem import Fingerprint
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.lease import Heartbeats
-from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.manifest import ADOPTION, FOREIGN, WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.manifests import read_manifest, write_manifest
 from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import partition_name
@@ -30,9 +30,6 @@ from lakemerge.kernel.system import new_transaction_id, timestamp
 from lakemerge.kernel.versions import Versions
 
 _LOG = logging.getLogger("lakemerge")
-
-#: The operation of a commit that takes in what other programs did.
-OPERATION = "foreign"
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class ExternalChanges:
             version=0,
             parent=None,
             table_id=self._host.token(),
-            operation="adopt",
+            operation=ADOPTION,
             columns=table.columns,
             partition_columns=table.partition_columns,
             file_format=file_format_of(table),
@@ -168,24 +165,17 @@ class ExternalChanges:
         parent = read_manifest(self._files, state.layout, state.txn)
         partitions = {part: entry for part, entry in parent.partitions.items() if part not in found.absent}
         partitions.update(found.present)
-        manifest = replace(
-            parent,
+        manifest = parent.followed_by(
             txn=new_transaction_id(self._clock, self._host),
-            version=state.version + 1,
-            parent=parent.txn,
-            operation=OPERATION,
+            operation=FOREIGN,
+            committed_at=timestamp(self._clock),
             columns=state.table.columns,
             partitions=partitions,
             written=tuple(part for part in changed if part in found.present),
             removed=found.absent,
-            rewritten=(),
-            committed_at=timestamp(self._clock),
-            metrics={},
-            side_data_touched={},
             # what is known of the rows is no longer so
             properties={},
             writer=self._writer,
-            unread=None,
         )
         self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
         try:

@@ -17,13 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lakemerge.errors import CorruptTable, LakemergeError, MetastoreError, StorageError
+from lakemerge.errors import LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.definition import new_partition, same_keys
-from lakemerge.kernel.external import OPERATION as FOREIGN
 from lakemerge.kernel.filesystem import FileEntry, FileSystem, Fingerprint
 from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest, PartitionState
-from lakemerge.kernel.manifests import read_manifest
+from lakemerge.kernel.manifest import FOREIGN, WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.manifests import lineage
 from lakemerge.kernel.metastore import Metastore
 from lakemerge.kernel.names import TableName, partition_values
 from lakemerge.kernel.settings import Settings
@@ -118,7 +117,7 @@ class LateFiles:
             return
         try:
             state, newest = self._tables.settled(name)
-            chain = [by, before] if newest.txn == by.txn else self._chain(state.layout, newest)
+            chain = [by, before] if newest.txn == by.txn else lineage(self._files, state.layout, newest)
             places = []
             for place in superseded(state.layout, chain):
                 if place.by.version < by.version:
@@ -140,18 +139,8 @@ class LateFiles:
         state, newest = self._tables.settled(name)
         oldest = self._files.now(state.layout.commits) - _LONGEST_STATEMENT
         written = written_at(self._files, state.layout)
-        places = superseded(state.layout, self._chain(state.layout, newest))
+        places = superseded(state.layout, lineage(self._files, state.layout, newest))
         return list(itertools.takewhile(lambda place: written.get(place.by.txn, 0) >= oldest, places))
-
-    def _chain(self, layout: Layout, newest: Manifest) -> Iterator[Manifest]:
-        """The commits that led to a version, the newest first, as far as they are there."""
-        yield newest
-        while newest.parent is not None:
-            try:
-                newest = read_manifest(self._files, layout, newest.parent)
-            except CorruptTable:
-                return  # vacuumed
-            yield newest
 
     # -- looking -------------------------------------------------------------------------------
 
@@ -232,7 +221,7 @@ class LateFiles:
         state, newest = self._tables.settled(name)
         if newest.table_id != known.table_id:
             return []
-        places = superseded(state.layout, self._chain(state.layout, newest))
+        places = superseded(state.layout, lineage(self._files, state.layout, newest))
         later = itertools.takewhile(lambda place: place.by.version > known.version, places)
         return [place for place in later if place.partition in partitions]
 

@@ -21,6 +21,20 @@ WRITER_FEATURES: frozenset[str] = frozenset()
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
 
+# Operations that a commit is told by. Those of writers besides them are theirs, such as ``merge`` or ``append``.
+#: A plain table's state becomes version 0.
+ADOPTION = "adopt"
+#: What other programs did is taken in.
+FOREIGN = "foreign"
+#: Rows are moved to fewer files.
+COMPACTION = "compact"
+#: Columns change, and the rows' other values stay as they are.
+ALTERATION = "alter"
+#: Nothing changes but what a merge remembers beside the table.
+LEDGER_RESET = "reset_ledger"
+#: Nothing changes; transactions that are taken for dead are named, by a vacuum that deletes their files.
+FENCE = "vacuum"
+
 
 @dataclass(frozen=True)
 class PartitionState:
@@ -139,7 +153,7 @@ class Manifest:
             body["columns"] = tuple(HiveColumn(**column) for column in body["columns"])
             body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
             body["partitions"] = states_of(body["partitions"])
-            if "rewritten" not in body and body["operation"] == "compact":
+            if "rewritten" not in body and body["operation"] == COMPACTION:
                 body["rewritten"] = [*body["written"], *body["removed"]]  # before manifests told so
             for name in ("written", "removed", "rewritten", "fenced", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
@@ -159,6 +173,33 @@ class Manifest:
             raise _corrupt(source, f"{type(error).__name__}: {error}") from error
         _require_features(source, manifest.reader_features, READER_FEATURES, "read")
         return manifest
+
+    def followed_by(self, *, txn: str, operation: str, committed_at: str, **changes: Any) -> Manifest:
+        """The manifest of a commit on this version: the state that this one left, and nothing of what its commit did.
+
+        Args:
+            changes: members by name.
+        """
+        own: dict[str, Any] = {
+            "written": (),
+            "removed": (),
+            "rewritten": (),
+            "metrics": {},
+            "side_data_touched": {},
+            "fenced": (),
+            "group": None,
+            "delta": None,
+            "unread": None,
+        }
+        return dataclasses.replace(
+            self,
+            txn=txn,
+            version=self.version + 1,
+            parent=self.txn,
+            operation=operation,
+            committed_at=committed_at,
+            **{**own, **changes},
+        )
 
     def require_writer(self, source: str) -> None:
         """Make sure that this program may follow on this version. Raises TableTooNew."""

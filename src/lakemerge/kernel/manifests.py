@@ -10,7 +10,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -44,6 +44,17 @@ def read_commit(files: FileSystem, layout: Layout, txn: str) -> Manifest:
         CorruptTable, TableTooNew: as :func:`read_manifest`.
     """
     return _parsed(layout, txn, _text_of(files, layout, txn))
+
+
+def lineage(files: FileSystem, layout: Layout, newest: Manifest) -> Iterator[Manifest]:
+    """The commits that led to a version, the newest first, as far back as their manifests are there."""
+    manifest: Manifest | None = newest
+    while manifest is not None:
+        yield manifest
+        try:
+            manifest = read_manifest(files, layout, manifest.parent) if manifest.parent else None
+        except CorruptTable:
+            return  # vacuumed
 
 
 def write_manifest(

@@ -6,6 +6,7 @@ import datetime
 
 import pytest
 
+from kernel import support
 from lakemerge.errors import (
     CommitConflict,
     CorruptTable,
@@ -16,7 +17,7 @@ from lakemerge.errors import (
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.commit import Commit
 from lakemerge.kernel.committer import Committer
-from lakemerge.kernel.operations import vacuum
+from lakemerge.kernel.garbage import vacuum
 from lakemerge.testing import World
 
 COLUMNS = (HiveColumn("line", "string"),)
@@ -24,20 +25,8 @@ KEYS = (HiveColumn("p", "string"),)
 NAME = TableName("s", "t")
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def kernel(world: World) -> Kernel:
-    return Kernel(world.process())
-
-
 def stage(kernel: Kernel, txn: Transaction, *partitions: str) -> Transaction:
-    for partition in partitions:
-        kernel.files.write_text(f"{txn.stage_directory}/{partition}/part-0.orc", f"{txn.txn} {partition}")
-    txn.add_staged()
+    support.stage(kernel, txn, {partition: [f"{txn.txn} {partition}"] for partition in partitions})
     return txn
 
 

@@ -21,7 +21,8 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
-from lakemerge.kernel.operations import history, vacuum
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.operations import history
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -30,16 +31,6 @@ SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "who
 
 class Died(BaseException):
     """Stands for the end of a process."""
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def kernel(world: World) -> Kernel:
-    return Kernel(world.process())
 
 
 def late_writer(world: World, write: Callable[[str], None], *, at: str = "manifest written") -> Kernel:

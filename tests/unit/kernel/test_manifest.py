@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
+from lakemerge.kernel.manifest import Delta
 
 MANIFEST = Manifest(
     txn="20260101T000000-abc",
@@ -52,6 +53,30 @@ def test_comes_back_from_json_whatever_it_holds(
         MANIFEST, partitions=partitions, parent=parent, columns=(HiveColumn("c", "int", comment),)
     )
     assert Manifest.from_json(manifest.to_json(), "m") == manifest
+
+
+def test_a_version_that_follows_has_the_state_and_nothing_of_what_the_commit_before_did() -> None:
+    commit = replace(
+        MANIFEST,
+        rewritten=("p=1",),
+        side_data_touched={"ledger": None},
+        fenced=("dead",),
+        group="g",
+        delta=Delta("t0", 1, 1),
+        unread=("p=1",),
+    )
+    follower = commit.followed_by(txn="t4", operation="foreign", committed_at="2026-01-02T00:00:00+00:00")
+    assert follower == replace(
+        MANIFEST,
+        txn="t4",
+        version=4,
+        parent=commit.txn,
+        operation="foreign",
+        written=(),
+        removed=(),
+        committed_at="2026-01-02T00:00:00+00:00",
+        metrics={},
+    )
 
 
 def test_names_its_format() -> None:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from kernel.support import NO_RETENTION, create, merge, rows_of, stage
 from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel import Kernel, TableName, manifests
+from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.manifest import Delta
 from lakemerge.kernel.manifests import read_manifest
-from lakemerge.kernel.operations import history, vacuum
+from lakemerge.kernel.operations import history
 from lakemerge.testing import World
 
 NAME = TableName("default", "t")
@@ -29,11 +30,6 @@ def kernel_of(world: World) -> Kernel:
     ports = world.process()
     # the same files by another object, for which nothing has been read
     return Kernel(replace(ports, files=copy.copy(ports.files)))
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
 
 
 @pytest.fixture
@@ -308,3 +304,16 @@ def test_a_version_with_a_name_stays_readable_when_those_around_it_go(world: Wor
         fresh = kernel_of(world)
         assert read_manifest(fresh.files, fresh.open(NAME).layout, named.txn) == named
     assert len(history(kernel_of(world), NAME)) == 1
+
+
+def test_a_version_with_a_name_is_not_taken_for_the_work_of_a_dead_writer(world: World) -> None:
+    kernel = kernel_of(world)
+    create(kernel, NAME, {"p=1": ["x"]})
+    txn = kernel.begin(NAME, "tag")
+    txn.set_reference("kept", history(kernel, NAME)[0].txn)
+    txn.commit()
+    merge(kernel, NAME, {"p=1": ["y"]})
+    for _ in range(3):
+        world.timeline.pass_by(60)
+        vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+    assert kernel_of(world).open(NAME).version == 3
