@@ -25,7 +25,6 @@ from lakemerge.kernel import (
     TableName,
     Transaction,
     drop,
-    retried,
     vacuum,
 )
 
@@ -171,15 +170,7 @@ class WorkingSet:
         Returns:
             What it holds then.
         """
-        return retried(
-            self._kernel.clock,
-            self._kernel.host,
-            lambda: self._update(change),
-            CommitConflict,
-            first=0.05,
-            longest=2,
-            seconds=self._kernel.settings.claim_timeout,
-        )
+        return self._kernel.retried(lambda: self._update(change), CommitConflict, first=0.05, longest=2)
 
     def _update(self, change: Callable[[Contents], Contents]) -> Contents:
         with self._begin() as transaction:

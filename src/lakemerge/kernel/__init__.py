@@ -37,7 +37,6 @@ from lakemerge.kernel.names import DEFAULT_PARTITION, TableName, escape, partiti
 from lakemerge.kernel.operations import drop, history
 from lakemerge.kernel.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.retries import retried
 from lakemerge.kernel.row_files import RowFile
 from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.side_tables import SIDE_TABLES, SideTables
@@ -93,7 +92,6 @@ __all__ = [
     "ports_of",
     "read_manifest",
     "remove_pin",
-    "retried",
     "same_keys",
     "set_pin",
     "state_of",

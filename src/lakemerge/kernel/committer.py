@@ -27,7 +27,6 @@ from lakemerge.kernel.definition import (
 from lakemerge.kernel.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.manifests import read_commit, write_manifest
 from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost
-from lakemerge.kernel.retries import retried
 from lakemerge.kernel.rollforward import makes_row_anew
 from lakemerge.kernel.state import TableState, current_table
 from lakemerge.kernel.system import timestamp
@@ -75,14 +74,8 @@ class Committer:
             MetastoreError: the metastore went silent; whether it stands may then be in doubt.
         """
         _require_one_table(commit)
-        commit.manifests = retried(
-            self._tables.clock,
-            self._tables.host,
-            lambda: self._attempt(commit),
-            LostRace,
-            first=0.01,
-            longest=0.5,
-            seconds=self._tables.settings.claim_timeout,
+        commit.manifests = self._tables.retried(
+            lambda: self._attempt(commit), LostRace, first=0.01, longest=0.5
         )
 
     def settle(self, commit: Commit) -> None:
@@ -93,9 +86,7 @@ class Committer:
         """
         for table, manifest in zip(commit.tables, commit.manifests, strict=True):
             try:
-                retried(
-                    self._tables.clock,
-                    self._tables.host,
+                self._tables.retried(
                     lambda table=table, manifest=manifest: self._tables.roll_forward.run(  # type: ignore[misc]
                         table.table, table.layout, manifest
                     ),

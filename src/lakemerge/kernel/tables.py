@@ -89,14 +89,31 @@ class Tables:
 
     def _waiting(self, action: Callable[[], T]) -> T:
         """Do something again for as long as a live writer is in the way."""
+        return self.retried(action, ClaimHeld, first=0.02, longest=1)
+
+    def retried(
+        self,
+        action: Callable[[], T],
+        *errors: type[Exception],
+        first: float,
+        longest: float,
+        attempts: int | None = None,
+    ) -> T:
+        """Call an action again after some errors, for ``claim_timeout`` or so many times in all.
+
+        Args:
+            first, longest: the waits in between, in seconds: at most ``first``, then twice as long each time.
+        """
+        seconds = self.settings.claim_timeout if attempts is None else None
         return retried(
             self.clock,
             self.host,
             action,
-            ClaimHeld,
-            first=0.02,
-            longest=1,
-            seconds=self.settings.claim_timeout,
+            *errors,
+            first=first,
+            longest=longest,
+            seconds=seconds,
+            attempts=attempts,
         )
 
     def _settled(self, name: TableName) -> tuple[TableState, Manifest]:

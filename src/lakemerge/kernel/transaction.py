@@ -70,11 +70,7 @@ class Transaction:
             layout=self.layout,
             base=base,
             definition=definition,
-            had_commit_column=state.commit_column
-            if state
-            else definition.commit_column
-            if definition
-            else "",
+            had_commit_column=_commit_column(state, definition),
             properties=dict(base.properties) if base else {},
         )
 
@@ -127,9 +123,10 @@ class Transaction:
         if state.txn != self.base.txn:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
+            newest = self._tables.manifest(state)
             if self._beating:  # what it has staged may be gone, and the new base would hide that
-                self._commit.check_not_fenced(self._tables.files, state, self._tables.manifest(state))
-            self._table, self._commit.base = state, self._tables.manifest(state)
+                self._commit.check_not_fenced(self._tables.files, state, newest)
+            self._table, self._commit.base = state, newest
             self.properties = dict(self.base.properties)
         self._commit.reads.add_partitions(self.base, wanted)
 
@@ -363,6 +360,12 @@ class Transaction:
                 found=f"one that is {self.state}",
                 action="Begin another one.",
             )
+
+
+def _commit_column(state: TableState | None, definition: TableDefinition | None) -> str:
+    if state is not None:
+        return state.commit_column
+    return definition.commit_column if definition is not None else ""
 
 
 def _root(tables: Tables, definition: TableDefinition | None) -> str:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.table_schema import is_text, is_wider, spark_type, unsized
+from dbt.adapters.lakemerge.table_schema import is_wider, spark_type, unsized
 from pyspark.sql.types import StructType
 
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
-from lakemerge.kernel import LEDGER_RESET, Kernel, TableName, retried
+from lakemerge.kernel import LEDGER_RESET, Kernel, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ class Part:
     @classmethod
     def of(cls, text: str, kind: str) -> Part:
         """A part of a Hive or Spark type; all types of text are one."""
-        return cls(text, "string" if is_text(kind) else kind)
+        return cls(text, unsized(kind))
 
     def united(self, other: Part) -> Part | None:
         """This part in the wider of both types; ``None`` where neither holds the other."""
@@ -83,7 +83,7 @@ class LedgerPurpose:
     def of_record(cls, record: Mapping[str, Any]) -> LedgerPurpose:
         """As a manifest has it."""
         keys, sequence = (
-            tuple(Part(str(part["expression"]), str(part["type"])) for part in record[name])
+            tuple(Part.of(str(part["expression"]), str(part["type"])) for part in record[name])
             for name in ("key", "sequence")
         )
         return cls(keys, sequence, tuple(record["history"]), bool(record["shown"]), bool(record["named"]))
@@ -113,8 +113,8 @@ class LedgerPurpose:
     @property
     def columns(self) -> str:
         """The ledger's columns of keys and sequence, as DDL."""
-        keys = [f"__key_{number} {unsized(key.type)}" for number, key in enumerate(self.keys, 1)]
-        types = [unsized(part.type) for part in self.sequence]
+        keys = [f"__key_{number} {key.type}" for number, key in enumerate(self.keys, 1)]
+        types = [part.type for part in self.sequence]
         members = ", ".join(f"part_{number}: {kind}" for number, kind in enumerate(types, 1))
         return ", ".join([*keys, f"__sequence {types[0] if len(types) == 1 else f'struct<{members}>'}"])
 
@@ -273,14 +273,8 @@ def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:
     Returns:
         The version that was made; 0 where nothing is known of the table's keys.
     """
-    return retried(
-        kernel.clock,
-        kernel.host,
-        lambda: _reset(kernel, name, keep),
-        CommitConflict,
-        first=0.1,
-        longest=2,
-        attempts=10,
+    return kernel.retried(
+        lambda: _reset(kernel, name, keep), CommitConflict, first=0.1, longest=2, attempts=10
     )
 
 

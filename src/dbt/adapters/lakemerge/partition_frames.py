@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.conditions import any_of
-from dbt.adapters.lakemerge.table_schema import literal, quote, spark_type
+from dbt.adapters.lakemerge.table_schema import literal, quote, spark_type, unsized
 from pyspark.sql import types
 
 from lakemerge.consumer import Batch, Item, SourceSnapshot
@@ -112,10 +112,8 @@ def _typed(column: HiveColumn) -> str:
     return f"cast({quote(column.name)} as {column.type}) as {quote(column.name)}"
 
 
-def _read_type(column: HiveColumn) -> Any:
-    kind = spark_type(column.type)
-    char = isinstance(kind, types.CharType | types.VarcharType)
-    return types.StringType() if char else kind
+def _read_type(column: HiveColumn) -> types.DataType:
+    return spark_type(unsized(column.type))
 
 
 def as_uri(path: str) -> str:
