@@ -29,6 +29,7 @@ from lakemerge.kernel import (
     Kernel,
     Pin,
     TableName,
+    from_milliseconds,
     history,
     new_transaction_id,
     remove_pin,
@@ -416,7 +417,9 @@ class Consumer:
             return
         state = self.kernel.current_state(self.source)
         if state is not None:
-            expiry = self.kernel.clock.now() + self.options.pin
+            # by the file system's clock: who looks whether it has expired may have another than this process
+            now = from_milliseconds(self.kernel.files.now(state.layout.pins))
+            expiry = now + self.options.pin
             pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))
             set_pin(self.kernel.files, state.layout, pin)
 

@@ -41,7 +41,7 @@ from lakemerge.kernel.row_files import RowFile
 from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.side_tables import SIDE_TABLES, SideTables
 from lakemerge.kernel.state import TableState, state_of
-from lakemerge.kernel.system import new_transaction_id, timestamp
+from lakemerge.kernel.system import from_milliseconds, new_transaction_id, timestamp
 from lakemerge.kernel.transaction import Transaction
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "drop",
     "escape",
     "file_format_of",
+    "from_milliseconds",
     "groups_to_merge",
     "history",
     "last_change",

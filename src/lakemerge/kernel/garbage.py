@@ -18,6 +18,7 @@ from lakemerge.kernel.manifests import keep_state, lineage
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.pins import oldest_pinned
 from lakemerge.kernel.state import TableState
+from lakemerge.kernel.system import from_milliseconds
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -67,7 +68,7 @@ def vacuum(
         _mark_seen(kernel, versions.state)
     state = versions.state
     now, oldest = _now_and_oldest(kernel, state.layout, retention)
-    pinned = oldest_pinned(kernel.files, state.layout, kernel.clock.now())
+    pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
     kept: list[Manifest] = list(versions.aside)
     expired: list[Manifest] = []
     for manifest, hidden_since in _with_ends(kernel, versions, now):

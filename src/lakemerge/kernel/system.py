@@ -127,6 +127,11 @@ def timestamp(clock: Clock) -> str:
     return clock.now().isoformat(timespec="seconds")
 
 
+def from_milliseconds(milliseconds: int) -> datetime.datetime:
+    """The moment of so many milliseconds since 1970, as file systems tell times."""
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
+
+
 def _start_of(pid: int) -> str:
     """When a process of this machine started; empty for none, and for one that has ended unreaped."""
     try:
