@@ -80,6 +80,9 @@ class RollForward:
         adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
         if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
+            self._mend(
+                name, manifest
+            )  # what was sent, and never answered, may have come too late all the same
             return
         self._settle(name, manifest)
         self._step("settled")
@@ -110,9 +113,12 @@ class RollForward:
             state = manifest.partitions[partition]
             row = new_partition(table, partition_values(partition), layout.absolute(state.location))
             rows.append(with_statistics(row, files=state.files, size=state.bytes))
-        if not self._still_holds_claim(table.name, manifest):
+        added = self._send_while(
+            partial(self._still_holds_claim, table.name, manifest),
+            lambda: self._metastore.add_partitions(table.name, rows),
+        )
+        if added is None:
             return False
-        added = self._send(lambda: self._metastore.add_partitions(table.name, rows))
         self._step("swapped")
         return added == len(rows)
 
@@ -180,11 +186,15 @@ class RollForward:
                 files, size = (state.files, state.bytes) if state else (0, 0)
                 row = with_statistics(moved(row, locations[partition]), files=files, size=size)
             rows.append(row)
+
+        def swap() -> bool:
+            self._metastore.alter_partitions(name, rows)
+            return True
+
         # the fence: a writer that was taken for dead must not move what others have moved since
-        if not self._still_holds_claim(name, manifest):
+        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
-        self._send(lambda: self._metastore.alter_partitions(name, rows))
         return True
 
     def _settle(self, name: TableName, manifest: Manifest) -> None:
@@ -206,9 +216,8 @@ class RollForward:
             self.side_tables.publish(
                 name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
             )
-            table = self._metastore.get_table(name)
             # a repair may come too late as well; what it did counts only if nothing has changed since
-            if table is None or table.parameters.get(VERSION) == state.version_value:
+            if self._is_at(state):
                 return
 
     def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
@@ -264,16 +273,17 @@ class RollForward:
             for partition in restore
             if partition in manifest.partitions and partition not in found
         ]
-        table = self._metastore.get_table(name)
-        if table is None or table.parameters.get(VERSION) != state.version_value:
+        unmoved = partial(self._is_at, state)
+        if not (astray or missing or strays) or not unmoved():
             return
-        if astray or missing or strays:
-            count = len(astray) + len(missing) + len(strays)
-            _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
-            self._send(lambda: self._metastore.add_partitions(name, missing))
-            self._send(lambda: self._metastore.alter_partitions(name, astray))
-            for values in strays:
-                self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
+        count = len(astray) + len(missing) + len(strays)
+        _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
+        if missing:
+            self._send_while(unmoved, lambda: self._metastore.add_partitions(name, missing))
+        if astray:
+            self._send_while(unmoved, lambda: self._metastore.alter_partitions(name, astray))
+        for values in strays:
+            self._send_while(unmoved, partial(self._metastore.drop_partition, name, values))
 
     # -- helpers -------------------------------------------------------------------------------
 
@@ -285,12 +295,29 @@ class RollForward:
         table = self._metastore.get_table(name)
         return table is not None and table.parameters.get(TRANSACTION) == txn
 
+    def _is_at(self, state: TableState) -> bool:
+        """Whether a table is what it was when it was found in this state."""
+        table = self._metastore.get_table(state.table.name)
+        if table is None or table.parameters.get(TABLE_ID) != state.table_id:
+            return False
+        return table.parameters.get(VERSION) == state.version_value
+
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
         return (
             table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
+
+    def _send_while(self, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
+        """Send an idempotent write again until an answer comes, each time only if something holds at that moment.
+
+        An answer that never comes is waited for as long as a connection lasts, and others go on meanwhile.
+
+        Returns:
+            ``None`` where it held no more.
+        """
+        return self._send(lambda: write() if holds() else None)
 
     def _send(self, write: Callable[[], T]) -> T:
         """Send an idempotent write again until an answer comes."""
