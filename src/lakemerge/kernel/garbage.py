@@ -13,7 +13,7 @@ from lakemerge.kernel.filesystem import FileEntry
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.late import Superseded, superseded, written_at
 from lakemerge.kernel.layout import SIDECARS, Layout, normal
-from lakemerge.kernel.manifest import FENCE, Manifest
+from lakemerge.kernel.manifest import FENCE, FOREIGN, Manifest
 from lakemerge.kernel.manifests import keep_state, lineage
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.pins import oldest_pinned
@@ -77,7 +77,7 @@ def vacuum(
     late: list[Superseded] = []
     garbage = list(_garbage(kernel, state, idle, kept, expired, oldest, late))
     if not dry_run:
-        _keep_states(kernel, state.layout, kept)
+        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])
         for item in garbage:
             kernel.files.delete(item.path)
         _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
@@ -239,7 +239,17 @@ def _garbage(
             late += foul
             if not foul:
                 yield item
+    for location, place in places.items():  # of the table before it was adopted, and of other programs
+        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:
+            late += [place] if kernel.late.look(place, written) != [] else []
+    committed |= {manifest.txn for manifest in _ways_to(late, expired)}
     yield from _small_files(kernel, state, idle, committed, oldest)
+
+
+def _ways_to(late: list[Superseded], expired: list[Manifest]) -> list[Manifest]:
+    """The expired versions that tell of directories which have to stay: what the next vacuum knows them by."""
+    oldest = min((place.before.version for place in late), default=math.inf)
+    return [manifest for manifest in expired if manifest.version >= oldest]
 
 
 def _small_files(

@@ -108,8 +108,9 @@ def test_a_directory_that_was_overwritten_late_is_named_and_kept(
     merge(late_writer(world, overwrite), NAME, {"p=1": ["new"]})
     assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
     assert f"{where}: another program wrote into this directory" in caplog.text
-    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
-    assert world.files.read_text(f"{where}/foreign.orc") == "foreign"
+    for _ in range(3):  # the next vacuum knows of it by the manifests that the one before has left
+        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+        assert world.files.read_text(f"{where}/foreign.orc") == "foreign"
 
 
 def test_the_policy_fail_takes_nothing_in_and_keeps_the_files(
@@ -126,11 +127,12 @@ def test_the_policy_fail_takes_nothing_in_and_keeps_the_files(
     assert world.files.exists(f"{where}/foreign.orc")
 
 
+@pytest.mark.parametrize("adopted", [False, True], ids=["made", "adopted"])
 @pytest.mark.parametrize("how", ["recover", "vacuum", "commit"])
 def test_files_that_come_after_the_commit_has_looked_are_found_later(
-    how: str, world: World, kernel: Kernel
+    how: str, adopted: bool, world: World, kernel: Kernel
 ) -> None:
-    create(kernel, NAME, SHAPES["partitioned"])
+    (make_plain if adopted else create)(kernel, NAME, SHAPES["partitioned"])
     where = locations(kernel, NAME)["p=1"]
     merge(kernel, NAME, {"p=1": ["new"]})
     merge(kernel, NAME, {"p=1": ["newer"], "p=2": ["newer"]})
