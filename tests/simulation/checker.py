@@ -14,7 +14,7 @@ from typing import Any
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
 from lakemerge.kernel.filesystem import FileSystem, Fingerprint
-from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.layout import Layout, normal
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
@@ -46,12 +46,42 @@ class Checker:
 
     Attributes:
         newest: the last commit by the table's id.
+        metastore: where they are; set after both are made.
+        exact: whether processes see rows of the metastore as they are.
     """
 
     files: FileSystem
     tables: frozenset[TableName]
     commits: list[Commit] = field(default_factory=list)
     newest: dict[str, Commit] = field(default_factory=dict)
+    metastore: WatchedMetastore | None = None
+    exact: bool = True
+
+    # -- what is told --------------------------------------------------------------------------
+
+    def sent(self, call: str, *args: Any) -> None:
+        """See :class:`simulation.ports.Watch`."""
+        if call == "alter_partitions" and args[0] in self.tables and self.exact:
+            self._swap_is_sent(args[0], args[1])
+
+    def answered(self, call: str, *args: Any) -> None:
+        """See :class:`simulation.ports.Watch`."""
+
+    def _swap_is_sent(self, name: TableName, rows: Sequence[HivePartition]) -> None:
+        """A swap may come too late, but nobody sends one whose commit is not the newest at that very moment."""
+        assert self.metastore is not None
+        table = self.metastore.get_table(name)
+        newest = self.newest.get(table.parameters.get(TABLE_ID, "")) if table else None
+        if newest is None or table is None:
+            return
+        layout = Layout(table.parameters[ROOT])
+        right = {normal(layout.absolute(one.location)) for one in newest.manifest.partitions.values()}
+        right.add(normal(layout.empty_of(newest.manifest.txn)))
+        for row in rows:
+            if layout.owns(row.location) and normal(row.location) not in right:
+                raise Violation(
+                    f"{name}: a swap to {row.location} is sent when version {newest.version} is there"
+                )
 
     def changed(self, name: TableName, before: HiveTable | None, after: HiveTable | None) -> None:
         """Take in a change of a table's row."""
@@ -137,12 +167,12 @@ class WatchedMetastore(MemoryMetastore):
         And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
         """
         table = self.get_table(name)
-        if table is None or self._has_late_swap(name, table):
+        if table is None or self.has_late_swap(name, table):
             return None
         rows: Sequence[HivePartition] = self.partitions(name, self.partition_names(name))
         return [row.location for row in rows] if table.partitioned else [table.location]
 
-    def _has_late_swap(self, name: TableName, table: HiveTable) -> bool:
+    def has_late_swap(self, name: TableName, table: HiveTable) -> bool:
         """Whether a partition points to the files of an earlier commit, which the newest has no use for."""
         newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
         if newest is None or not table.partitioned:

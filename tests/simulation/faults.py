@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from simulation.themes import Theme
+
 #: Faults that a call may meet, each with how often it is drawn.
 KINDS = {
     "die before": 3,
@@ -52,14 +54,17 @@ class Faults:
     calm: bool = False
 
     @classmethod
-    def of(cls, dice: random.Random, lease: float, listed: Iterable[tuple[int, str]] | None) -> Faults:
+    def of(
+        cls, dice: random.Random, lease: float, listed: Iterable[tuple[int, str]] | None, theme: Theme
+    ) -> Faults:
         focus = dice.choice(("", *_DECISIVE)) if dice.random() < 0.5 else ""
-        rate = dice.choice((0.05, 0.2, 0.5)) if focus else dice.choice((0.005, 0.02, 0.08))
         kinds = dict(KINDS)
         if dice.random() < 0.3:
-            one = dice.choice(list(KINDS))
-            kinds = {one: 1}
-        left = dice.choice((0, 1, 1, 2, 3, 5))
+            kinds = {dice.choice(list(KINDS)): 1}
+        if theme.calls:
+            focus, kinds = dice.choice(theme.calls), dict(theme.faults)
+        rate = dice.choice((0.05, 0.2, 0.5)) if focus else dice.choice((0.005, 0.02, 0.08))
+        left = dice.choice(theme.most)
         return cls(dice, left, rate, lease, focus, kinds, None if listed is None else dict(listed))
 
     def draw(self, call: str, *, writes: bool) -> str:

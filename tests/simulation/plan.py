@@ -25,9 +25,9 @@ from simulation.operations import (
     Rewrite,
     Upkeep,
 )
+from simulation.themes import THEMES, theme_of
 
 TABLE = TableName("s", "t")
-RETENTION = datetime.timedelta(seconds=600)
 
 DEFINITIONS = {
     "partitioned": TableDefinition(TABLE, COLUMNS, KEYS),
@@ -75,17 +75,31 @@ class Plan:
     """A run to be.
 
     Attributes:
+        theme: what it is mostly about, one of :data:`THEMES`.
         kind: of table.
         tears: whether the metastore shows changes half.
+        batches: whether it answers in batches.
         compares: whether it compares.
         adopts: whether the table is made by another program first.
     """
 
+    theme: str
     kind: str
     tears: bool
+    batches: bool
     compares: bool
     adopts: bool
     actors: tuple[Actor, ...] = field(default=())
+
+    @property
+    def retention(self) -> datetime.timedelta:
+        """How long vacuum leaves what nobody refers to."""
+        return datetime.timedelta(seconds=THEMES[self.theme].retention)
+
+    @property
+    def strange(self) -> bool:
+        """Whether programs that are not ours take part."""
+        return any(actor.acts for actor in self.actors)
 
     def without(self, names: frozenset[str]) -> Plan:
         """The same with some processes and operations left out."""
@@ -114,24 +128,33 @@ class Planner:
 
     def __init__(self, seed: int) -> None:
         self._dice = random.Random(f"{seed} plan")
-        self._kind = self._dice.choice(("partitioned", "partitioned", "whole", "append", "append"))
-        self._consumed = self._kind == "append" and self._dice.random() < 0.5
+        self._name = theme_of(seed)
+        self._theme = THEMES[self._name]
+        self._kind = self._dice.choice(self._theme.kinds)
+        self._consumed = self._kind == "append" and self._has(self._theme.consumed)
+
+    def _has(self, likely: float) -> bool:
+        return self._dice.random() < likely
 
     def plan(self) -> Plan:
-        dice = self._dice
-        tears = dice.random() < 0.3
+        dice, theme = self._dice, self._theme
+        tears, batches = self._has(theme.tears), self._has(theme.batches)
         compares = dice.random() < 0.9
         adopts = self._kind != "append" and dice.random() < 0.2
         actors = list(self._writers())
-        if dice.random() < 0.4:
+        if self._has(theme.upkeep):
             work = [self._upkeep(f"upkeep {one}") for one in range(dice.choice((1, 1, 2)))]
-            actors.append(self._actor("upkeep", work))
+            actors.append(replace(self._actor("upkeep", work), delay=self._delay_of_upkeep()))
         if self._consumed:
             actors += [self._consumer(number) for number in range(dice.choice((1, 2)))]
-        if dice.random() < 0.3 and not self._consumed:
+        if not self._consumed and self._has(theme.strangers):
             actors.append(self._stranger())
         actors += [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
-        return Plan(self._kind, tears, compares, adopts, tuple(actors))
+        return Plan(self._name, self._kind, tears, batches, compares, adopts, tuple(actors))
+
+    def _delay_of_upkeep(self) -> float:
+        """At once, or when what sleeping writers have staged counts as old."""
+        return self._dice.choice((0.0, 3.0, self._theme.retention + 10.0))
 
     def _actor(self, name: str, work: list[Operation], acts: tuple[tuple[str, str], ...] = ()) -> Actor:
         return Actor(
@@ -145,11 +168,11 @@ class Planner:
 
     def _writers(self) -> Iterator[Actor]:
         dice = self._dice
-        if self._kind == "append" and not self._consumed and dice.random() < 0.5:
+        if self._kind == "append" and not self._consumed and self._has(self._theme.streams):
             for writer in ("one", "two"):
                 yield self._actor(f"stream {writer}", [Batches(TABLE, writer, writer=writer)])
-        for number in range(dice.choice((2, 2, 3))):
-            count = dice.choice((1, 2, 3))
+        for number in range(dice.choice(self._theme.writers)):
+            count = dice.choice(self._theme.several)
             yield self._actor(f"writer {number}", [self._work(f"{number}.{one}") for one in range(count)])
 
     def _consumer(self, number: int) -> Actor:
@@ -170,33 +193,33 @@ class Planner:
         actions = ["insert"] * 6 + (["drop", "add", "move"] if self._kind == "partitioned" else [])
         if dice.random() < 0.6:
             actions = ["insert"]
+        actions = list(self._theme.acts) or actions
         acts = tuple((dice.choice(actions), f"s{one}") for one in range(dice.choice((1, 2, 3))))
         return self._actor("stranger", [], acts)
 
     def _work(self, label: str) -> Operation:
-        draw = self._dice.random()
-        if self._kind == "append":
-            return Compact(TABLE, label) if draw < 0.2 else Append(TABLE, label)
-        if draw < 0.12 and self._kind == "partitioned":
-            return Rewrite(TABLE, label)
-        if draw < 0.2:
-            return Replace(TABLE, label)
-        if draw < 0.26 and self._kind == "partitioned":
-            return Upkeep(TABLE, label, action="recover")
-        if draw < 0.32:
+        chances = self._theme.work_of(self._kind)
+        work = self._dice.choices(list(chances), list(chances.values()))[0]
+        if work == "overwrite":
             return Overwrite(TABLE, label, number=self._dice.randrange(3))
+        if work == "recover":
+            return Upkeep(TABLE, label, action="recover")
+        if work != "merge":
+            kinds = {"append": Append, "compact": Compact, "replace": Replace, "rewrite": Rewrite}
+            return kinds[work](TABLE, label)
         changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
         truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
         return Merge(TABLE, label, changes=changes, truncate=truncate)
 
     def _change(self) -> tuple[str, int, str | None]:
-        key, sequence = f"k{self._dice.randrange(5)}", self._dice.randrange(1, 40)
+        key, sequence = f"k{self._dice.randrange(self._theme.keys)}", self._dice.randrange(1, 40)
         # of a key and a sequence there is one value
         return key, sequence, None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
 
     def _upkeep(self, label: str) -> Operation:
         action = self._dice.choice(("vacuum", "vacuum", "recover"))
-        return Upkeep(TABLE, label, action=action, retention=RETENTION)
+        retention = datetime.timedelta(seconds=self._theme.retention)
+        return Upkeep(TABLE, label, action=action, retention=retention)
 
 
 def first_commit(kind: str) -> Create:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lakemerge.errors import MetastoreUnreachable, StorageError
-from lakemerge.kernel import HiveTable, Ports, TableName
+from lakemerge.kernel import HivePartition, HiveTable, Ports, TableName
 from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost
 from lakemerge.testing import MemoryRowFiles, SimulatedClock, SimulatedHost, World
@@ -45,17 +46,29 @@ _FILE_WRITES = {"write_text", "make_directory", "delete", "copy", "move"}
 _FILE_READS = {"exists", "list", "glob", "read_text", "first_line", "last_bytes"}
 
 
+class Watch(Protocol):
+    """Who looks on."""
+
+    def sent(self, call: str, *args: Any) -> None:
+        """A process sends a call now; when it has its effect, others may have gone on."""
+
+    def answered(self, call: str, *args: Any) -> None:
+        """A process goes on after a call."""
+
+
 class Caller:
     """Makes the calls of one process.
 
     Attributes:
         log: who called what, for the schedule of a failing seed.
+        watch: is told of each call when it is sent, and when it is answered.
     """
 
-    def __init__(self, process: Process, faults: Faults, log: list[str]) -> None:
+    def __init__(self, process: Process, faults: Faults, log: list[str], watch: Watch) -> None:
         self.process = process
         self.faults = faults
         self.log = log
+        self.watch = watch
 
     def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
         self.process.go_on()
@@ -103,7 +116,10 @@ def _delegate(cls: type, port: str, names: set[str], *, writes: bool) -> None:
             shown = (str(arg).partition("\n")[0] for arg in args if isinstance(arg, (str, TableName)))
             about = " ".join(shown)[:200]
             run = functools.partial(getattr(self.inner, _name), *args, **kwargs)
-            return self.caller.call(port, _name, about, run, writes=writes)
+            self.caller.watch.sent(_name, *args)
+            result = self.caller.call(port, _name, about, run, writes=writes)
+            self.caller.watch.answered(_name, *args)
+            return result
 
         setattr(cls, name, method)
     cls.__abstractmethods__ = frozenset(getattr(cls, "__abstractmethods__", ())) - names  # type: ignore[attr-defined]
@@ -141,13 +157,27 @@ _delegate(SimulatedFiles, "files", _FILE_READS, writes=False)
 _delegate(SimulatedFiles, "files", _FILE_WRITES, writes=True)
 
 
-class TearingMetastore(SimulatedMetastore):
-    """Reads of a table may be half of the moment before a change and half of that after it, as over Derby."""
+class UnevenMetastore(SimulatedMetastore):
+    """One whose answers are not of one moment.
+
+    Attributes:
+        tears: whether a read of a table's row may be half of the moment before a change and half of that after it, as
+            over Derby.
+        batches: whether many partitions are read in batches, and others may go on between two of them.
+    """
+
+    def __init__(
+        self, inner: Metastore, caller: Caller, dice: random.Random, *, tears: bool, batches: bool
+    ) -> None:
+        super().__init__(inner, caller)
+        self.tears = tears
+        self.batches = batches
+        self._dice = dice
 
     def get_table(self, name: TableName) -> HiveTable | None:
         first = super().get_table(name)
-        dice = self.caller.faults.dice
-        if first is None or dice.random() > 0.2:
+        dice = self._dice
+        if first is None or not self.tears or dice.random() > 0.2:
             return first
         second = super().get_table(name)
         if second is None or second == first:
@@ -159,6 +189,13 @@ class TearingMetastore(SimulatedMetastore):
             storage=first.storage if dice.random() < 0.5 else second.storage,
             parameters={key: value for key, value in mixed.items() if value is not None},
         )
+
+    def partitions(self, name: TableName, names: Sequence[str]) -> list[HivePartition]:
+        cut = self._dice.randrange(len(names) + 1) if self.batches else 0
+        batches = (names[:cut], names[cut:])
+        return [
+            row for batch in batches if batch for row in super(UnevenMetastore, self).partitions(name, batch)
+        ]
 
 
 class ScheduledClock(SimulatedClock):
@@ -182,19 +219,20 @@ class ScheduledClock(SimulatedClock):
 
 
 def ports_of_process(
-    world: World, process: Process, faults: Faults, log: list[str], *, machine: str, skew: int, tears: bool
+    world: World, caller: Caller, *, machine: str, skew: int, tears: bool, batches: bool
 ) -> Ports:
     """The world as a process sees it that others run beside.
 
     Args:
         machine: where it runs; processes of one machine can look whether others live.
         skew: days that its clock is ahead.
-        tears: whether its metastore shows changes half.
+        tears, batches: as of :class:`UnevenMetastore`.
     """
-    caller = Caller(process, faults, log)
+    process = caller.process
     files = SimulatedFiles(world.files, caller)
+    dice = random.Random(process.pid)
     return Ports(
-        metastore=(TearingMetastore if tears else SimulatedMetastore)(world.metastore, caller),
+        metastore=UnevenMetastore(world.metastore, caller, dice, tears=tears, batches=batches),
         files=files,
         row_files=MemoryRowFiles(files),
         clock=ScheduledClock(world, process, datetime.timedelta(days=skew)),

@@ -19,10 +19,11 @@ from simulation.checker import Checker, Commit, Violation, WatchedMetastore, row
 from simulation.consumers import OUTPUT, Consume
 from simulation.faults import Faults
 from simulation.operations import Batches, Model, Operation
-from simulation.plan import RETENTION, TABLE, Actor, Cut, Plan, Planner, first_commit
-from simulation.ports import ports_of_process
+from simulation.plan import TABLE, Actor, Cut, Plan, Planner, first_commit
+from simulation.ports import Caller, ports_of_process
 from simulation.scheduler import Process, Scheduler
 from simulation.strangers import Meddling, Stranger
+from simulation.themes import THEMES
 
 LEASE = 30
 _WHOLE = Cut()
@@ -59,8 +60,9 @@ class Run:
         self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
         self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE, OUTPUT}))
+        self.checker.metastore, self.checker.exact = self.metastore, not self.plan.tears
         self.scheduler = Scheduler(self.dice, self.world.timeline)
-        self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults)
+        self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, THEMES[self.plan.theme])
         self.processes: list[Process] = []
         self.streams: set[str] = set()  # the pids of processes with named streams
         self.done = Meddling()
@@ -73,12 +75,11 @@ class Run:
         process = Process(self.scheduler, actor.name, pid, self.world.running)
         ports = ports_of_process(
             self.world,
-            process,
-            self.faults,
-            self.result.log,
+            Caller(process, self.faults, self.result.log, self.checker),
             machine=actor.machine or f"machine {pid}",
             skew=actor.skew,
             tears=self.plan.tears,
+            batches=self.plan.batches,
         )
         settings = Settings(lease_seconds=LEASE, claim_timeout=20 * LEASE)
         self.processes.append(process)
@@ -140,7 +141,7 @@ class Run:
         if locations is None:
             self.result.unread += 1
             return
-        process.go_on(self.dice.choice((0.0, 1.0, RETENTION.total_seconds() / 2)))
+        process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
         empty = [one for one in locations if not self.world.files.list(one)]
         rows = self._without_strangers(rows_of(self.world.files, locations))
         if self.done.partitions or not since:
@@ -166,6 +167,7 @@ class Run:
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
         self.faults.calm = True
+        self._check_swaps()
         self.world.timeline.pass_by(1000 * LEASE)
         process, kernel = self.process(Actor("last"))
         process.start(lambda: self._finish(kernel))
@@ -177,6 +179,16 @@ class Run:
         if self._consumed:
             facts = Counter(json.loads(row) for row in model.rows())
             consumers.check(self.checker.of(OUTPUT), facts)
+
+    def _check_swaps(self) -> None:
+        """Whoever has swapped too late has put it right, where nobody died and no call failed."""
+        if self.plan.strange or any(kind not in ("stop", "slow") for _, kind in self.faults.drawn):
+            return
+        if any(operation.outcome in ("unfinished", "doubtful") for operation in self.result.operations):
+            return
+        table = self.metastore.get_table(TABLE)
+        if table is not None and self.metastore.has_late_swap(TABLE, table):
+            raise Violation("all have ended, and a partition shows an earlier version")
 
     @property
     def _consumed(self) -> bool:
@@ -194,7 +206,7 @@ class Run:
         if self.done.rows or self.done.partitions:
             # what strangers leave is theirs; and what came late may be taken in
             for _ in range(2):
-                vacuum(kernel, TABLE, retention=RETENTION, dry_run=False)
+                vacuum(kernel, TABLE, retention=self.plan.retention, dry_run=False)
             kernel.recover(TABLE)
             assert_whole(kernel, TABLE)
         elif not self._consumed:

@@ -1,0 +1,131 @@
+"""What a run is mostly about: seeds that do few kinds of things, and have few kinds of faults, get deeper into them.
+
+A run that may do anything seldom does the same rare thing twice. So most seeds draw a theme, which leaves out most of
+what there is (swarm testing); the others draw from everything.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: What writers do with a table of each kind, each with how often it is drawn.
+EVERYTHING: Mapping[str, Mapping[str, int]] = {
+    "partitioned": {"merge": 68, "rewrite": 12, "replace": 8, "recover": 6, "overwrite": 6},
+    "whole": {"merge": 68, "replace": 20, "overwrite": 12},
+    "append": {"append": 80, "compact": 20},
+}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What the runs of a theme have; a number is how likely a run has it.
+
+    Attributes:
+        weight: how often it is drawn.
+        kinds: of tables; each as often as it is named.
+        work: what writers do, in the place of :data:`EVERYTHING`; of the kinds of tables that it names.
+        writers: how many.
+        several: how many operations of each.
+        keys: how many keys there are to change.
+        consumed, streams, upkeep, strangers, tears, batches: whether there are consumers, named streams, vacuum and
+            recovery beside the writers, programs that are not ours, half-seen rows, and answers in batches.
+        acts: what those programs do; empty for a mix.
+        retention: how long vacuum leaves what nobody refers to, in seconds.
+        faults: which there are, each with how often it is drawn; empty for a mix.
+        calls: that meet them; empty for a mix.
+        most: how many of them.
+    """
+
+    weight: int
+    kinds: tuple[str, ...] = ("partitioned", "partitioned", "whole", "append", "append")
+    work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    writers: tuple[int, ...] = (2, 2, 3)
+    several: tuple[int, ...] = (1, 2, 3)
+    keys: int = 5
+    consumed: float = 0.5
+    streams: float = 0.5
+    upkeep: float = 0.4
+    strangers: float = 0.3
+    tears: float = 0.3
+    batches: float = 0.3
+    acts: tuple[str, ...] = ()
+    retention: float = 600.0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+    most: tuple[int, ...] = (0, 1, 1, 2, 3, 5)
+
+    def work_of(self, kind: str) -> Mapping[str, int]:
+        """What writers do with a table of a kind."""
+        return self.work.get(kind, EVERYTHING[kind])
+
+
+THEMES = {
+    "anything": Theme(8),
+    # swaps that come too late, repairs that do, and others that commit meanwhile
+    "late": Theme(
+        4,
+        kinds=("partitioned",),
+        work={"partitioned": {"merge": 90, "recover": 10}},
+        writers=(3,),
+        several=(2, 3),
+        keys=3,
+        upkeep=0.2,
+        strangers=0.0,
+        tears=0.0,
+        faults={"stop": 1},
+        calls=("alter_partitions", "alter_partitions", "add_partitions", "partitions"),
+        most=(1, 2, 3, 3),
+    ),
+    # outcomes that nobody was told
+    "lost": Theme(
+        2,
+        kinds=("append", "append", "partitioned", "whole"),
+        consumed=0.2,
+        streams=0.9,
+        faults={"lose reply": 3, "restart": 1, "die after": 1},
+        calls=("alter_table", "alter_table", "alter_partitions", "create_table", "add_partitions"),
+        most=(2, 3, 5),
+    ),
+    # writers that sleep while what they have staged is cleared up
+    "cleared": Theme(
+        1,
+        kinds=("partitioned", "whole"),
+        several=(1, 2),
+        upkeep=1.0,
+        strangers=0.0,
+        retention=40.0,
+        faults={"stop": 4, "die before": 1},
+        calls=("write_text", "alter_table", "list", "get_table"),
+        most=(1, 2, 3),
+    ),
+    # partitions that come and go while a swap is under way
+    "removed": Theme(
+        1,
+        kinds=("partitioned",),
+        work={"partitioned": {"merge": 60, "replace": 30, "overwrite": 10}},
+        writers=(3,),
+        strangers=0.0,
+        tears=0.0,
+        faults={"stop": 1},
+        calls=("drop_partition", "partitions", "alter_partitions"),
+        most=(1, 2, 3),
+    ),
+    # other programs in the midst of it
+    "strange": Theme(
+        1,
+        kinds=("partitioned", "whole"),
+        consumed=0.0,
+        strangers=1.0,
+        faults={"stop": 1, "slow": 1},
+        calls=("write_text", "alter_table", "move"),
+        most=(0, 1, 2),
+    ),
+}
+
+
+def theme_of(seed: int) -> str:
+    """The name of a seed's theme."""
+    names = list(THEMES)
+    return random.Random(f"{seed} theme").choices(names, [THEMES[name].weight for name in names])[0]
