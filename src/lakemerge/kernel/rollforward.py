@@ -142,19 +142,22 @@ class RollForward:
             name, [partition for partition in manifest.written if partition in existing], columns
         )
         if not self._alter(name, layout, manifest, parent, existing):
-            self._drop_empty(name, fresh, empty)
             return False
         self._step("swapped")
-        self._drop_empty(name, gone, empty)
+        self._drop_empty(name, gone, manifest, empty)
         self._step("dropped")
         return True
 
-    def _drop_empty(self, name: TableName, partitions: list[str], empty: str) -> None:
-        """Drop those partitions that still point to this commit's empty directory, not what others made of them."""
+    def _drop_empty(self, name: TableName, partitions: list[str], manifest: Manifest, empty: str) -> None:
+        """Drop those partitions that still point to this commit's empty directory, not what others made of them.
+
+        Only while the claim is held: a swap that came too late has emptied what another commit has made since, and who
+        finds that gone, before it is put right, takes it for another program's drop.
+        """
+        holds = partial(self._still_holds_claim, name, manifest)
         for partition in self._metastore.partitions(name, partitions):
             if normal(partition.location) == normal(empty):
-                values = partition.values
-                self._send(lambda values=values: self._metastore.drop_partition(name, values))  # type: ignore[misc]
+                self._send_while(holds, partial(self._metastore.drop_partition, name, partition.values))
 
     def _alter(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]

@@ -55,3 +55,36 @@ def test_a_swap_whose_answer_is_lost_is_not_sent_again_over_later_commits(world:
     assert silent.sent == 1
     assert rows_of(other, NAME) == {"p=1": ["newest"], "p=2": ["late"]}
     assert_whole(other, NAME)
+
+
+def test_a_swap_that_came_too_late_drops_no_partition_that_was_made_anew(world: World) -> None:
+    """Else who looks before it is put right takes the partition for one that another program has dropped."""
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    ports = world.process()
+    dropped: list[Sequence[str]] = []
+
+    class Late(Silent):
+        def alter_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> None:
+            self.sent += 1
+            if self.sent == 1:
+                self._meanwhile()
+            self._inner.alter_partitions(name, partitions)
+
+        def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
+            dropped.append(values)
+            self._inner.drop_partition(name, values)
+
+    def meanwhile() -> None:
+        world.running.discard(ports.host.owner().pid)  # it is taken for dead
+        merge(other, NAME, {"p=1": ["newest"]})
+
+    late = Late(ports.metastore, meanwhile)
+    writer = Kernel(dataclasses.replace(ports, metastore=late), Settings(lease_seconds=30))  # type: ignore[arg-type]
+    transaction = writer.begin(NAME, "merge")
+    transaction.read(["p=1"])
+    transaction.remove(["p=1"])
+    assert transaction.commit() == 2
+    assert dropped == []
+    assert rows_of(other, NAME) == {"p=1": ["newest"], "p=2": ["old"]}
+    assert_whole(other, NAME)
