@@ -84,9 +84,11 @@ class RollForward:
                 name, manifest
             )  # what was sent, and never answered, may have come too late all the same
             return
+        # what was done while the claim was held came before any other commit
+        in_time = not table.partitioned or self._still_holds_claim(name, manifest)
         self._settle(name, manifest)
         self._step("settled")
-        if table.partitioned:
+        if not in_time:
             self._mend(name, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
@@ -213,6 +215,10 @@ class RollForward:
         longer than the lease remains; the newest manifest says where each partition belongs.
         """
         while (state := self._moved_on(name, manifest)) is not None:
+            if state.claim is not None:
+                # by another that sleeps or is dead: it may have swapped before this process did, and not look again
+                self.run(name, state.layout, read_manifest(self._files, state.layout, state.claim))
+                continue
             newest = read_manifest(self._files, state.layout, state.txn)
             touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
             self.repair(state, touched, restore=removed)
@@ -224,16 +230,16 @@ class RollForward:
                 return
 
     def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
-        """The state of a table that has settled later commits than this one; ``None`` where it has none such.
+        """The state of a table that has later commits than this one; ``None`` where it has none such.
 
-        One that is claimed is waited for, for a lease: its swap may come before a repair or after it.
+        One that is claimed is waited for, for a lease: its swap may come before this process's, or after it.
         """
         deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
             current = current_table(self._metastore, self._files, name)
             if current is None or current.state is None or current.state.table_id != manifest.table_id:
                 return None
-            if current.state.txn == manifest.txn:
+            if current.state.txn == manifest.txn and current.state.claim is None:
                 return None
             if current.state.claim is None or self._clock.monotonic() > deadline:
                 return current.state
