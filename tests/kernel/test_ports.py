@@ -224,6 +224,15 @@ class TestFiles:
         assert not ports.files.exists(f"{root}/a/b/c")
         assert ports.files.list(root) == []
 
+    def test_deleting_what_is_empty(self, ports: Ports, root: str) -> None:
+        ports.files.write_text(f"{root}/a/b", "x")
+        assert not ports.files.delete_if_empty(f"{root}/a")
+        assert ports.files.read_text(f"{root}/a/b") == "x"
+        ports.files.delete(f"{root}/a/b")
+        assert ports.files.delete_if_empty(f"{root}/a")
+        assert ports.files.delete_if_empty(f"{root}/a")
+        assert ports.files.list(root) == []
+
     def test_a_missing_file(self, ports: Ports, root: str) -> None:
         with pytest.raises(FileNotFoundError):
             ports.files.read_text(f"{root}/none")

@@ -33,7 +33,7 @@ def main() -> int:
     logging.getLogger("lakemerge").setLevel(logging.CRITICAL)
     cut = from_text(args.cut or '{"without":[],"faults":null,"reseed":0}')
     faults: Counter[str] = Counter()
-    seeds = operations = acts = commits = steps = failures = 0
+    seeds = operations = acts = commits = steps = failures = beyond = 0
     began, cpu = time.monotonic(), time.process_time()
     for seed in range(args.first, args.first + args.seeds):
         result = simulate(seed, cut)
@@ -43,6 +43,7 @@ def main() -> int:
         acts += result.acts
         commits += result.commits
         steps += result.steps
+        beyond += result.beyond
         if args.show:
             print("\n".join(result.log))
         if result.error:
@@ -57,6 +58,7 @@ def main() -> int:
         f"{seeds} seeds, {operations} operations, {acts} acts of other programs, {commits} commits, {steps} calls, "
         f"{sum(faults.values())} faults "
         f"({', '.join(f'{kind} {count}' for kind, count in sorted(faults.items()))}), {failures} failures, "
+        f"{beyond} where the promises end, "
         f"{time.process_time() - cpu:.1f} CPU s, {time.monotonic() - began:.1f} s"
     )
     return 1 if failures else 0

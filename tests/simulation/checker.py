@@ -15,6 +15,7 @@ from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
 from lakemerge.kernel.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.layout import Layout, normal
+from lakemerge.kernel.names import partition_name
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
@@ -23,6 +24,10 @@ Rows = list[str]
 
 class Violation(AssertionError):
     """An invariant that does not hold."""
+
+
+class Beyond(Exception):
+    """Something that the protocol does not promise to withstand: a run in which it happens says nothing."""
 
 
 @dataclass
@@ -47,6 +52,11 @@ class Checker:
     Attributes:
         newest: the last commit by the table's id.
         metastore: where they are; set after both are made.
+        dropped: the ids of tables that were.
+        overwritten: what other programs have put in the place of all files of a directory: row, directory and time.
+        emptied: the directories that they have deleted files in.
+        staged: when the last file of a transaction was written.
+        beyond: why the run says nothing; empty where it does.
         exact: whether processes see rows of the metastore as they are.
     """
 
@@ -55,25 +65,67 @@ class Checker:
     commits: list[Commit] = field(default_factory=list)
     newest: dict[str, Commit] = field(default_factory=dict)
     metastore: WatchedMetastore | None = None
+    dropped: set[str] = field(default_factory=set)
+    overwritten: list[tuple[str, str, float]] = field(default_factory=list)
+    emptied: set[str] = field(default_factory=set)
+    _rows: dict[tuple[str, str], Rows] = field(default_factory=dict)
+    staged: dict[str, float] = field(default_factory=dict)
+    beyond: str = ""
     exact: bool = True
 
     # -- what is told --------------------------------------------------------------------------
 
     def sent(self, call: str, *args: Any) -> None:
         """See :class:`simulation.ports.Watch`."""
-        if call == "alter_partitions" and args[0] in self.tables and self.exact:
-            self._swap_is_sent(args[0], args[1])
+        looks = {
+            "alter_partitions": self._swap_is_sent,
+            "drop_partition": self._drop_is_sent,
+            "alter_table": self._row_is_sent,
+        }
+        if self.exact and call in looks and args[0] in self.tables:
+            looks[call](*args)
 
     def answered(self, call: str, *args: Any) -> None:
         """See :class:`simulation.ports.Watch`."""
+        if call == "write_text" and self.metastore is not None:
+            _, _, below = args[0].partition("/_lakemerge/data/")
+            self.staged[below.partition("/")[0]] = self.metastore.timeline.seconds
 
-    def _swap_is_sent(self, name: TableName, rows: Sequence[HivePartition]) -> None:
-        """A swap may come too late, but nobody sends one whose commit is not the newest at that very moment."""
+    def _newest_of(self, name: TableName) -> tuple[HiveTable, Commit] | None:
         assert self.metastore is not None
         table = self.metastore.get_table(name)
         newest = self.newest.get(table.parameters.get(TABLE_ID, "")) if table else None
-        if newest is None or table is None:
+        return (table, newest) if table and newest else None
+
+    def _row_is_sent(self, name: TableName, row: HiveTable) -> None:
+        """A row may take the place of the next table's of its name, but nobody sends one when that is there."""
+        if row.parameters.get(TABLE_ID) in self.dropped and self._newest_of(name) is not None:
+            raise Violation(f"{name}: a row of another table is sent, which was dropped")
+
+    def _drop_is_sent(self, name: TableName, values: Sequence[str]) -> None:
+        """Nobody sends a drop of a partition that the newest commit has."""
+        if self.has_partition(name, values):
+            raise Violation(f"{name}: a drop of {values} is sent when the newest version has it")
+
+    def has_partition(self, name: TableName, values: Sequence[str]) -> bool:
+        """Whether the newest commit has a partition."""
+        found = self._newest_of(name)
+        if found is None:
+            return False
+        columns = [column.name for column in found[0].partition_columns]
+        return partition_name(columns, list(values)) in found[1].manifest.partitions
+
+    def is_beyond(self, what: str) -> None:
+        """End the run: it has come to where the promises end."""
+        self.beyond = what
+        raise Beyond(what)
+
+    def _swap_is_sent(self, name: TableName, rows: Sequence[HivePartition]) -> None:
+        """A swap may come too late, but nobody sends one whose commit is not the newest at that very moment."""
+        found = self._newest_of(name)
+        if found is None:
             return
+        table, newest = found
         layout = Layout(table.parameters[ROOT])
         right = {normal(layout.absolute(one.location)) for one in newest.manifest.partitions.values()}
         right.add(normal(layout.empty_of(newest.manifest.txn)))
@@ -85,7 +137,7 @@ class Checker:
 
     def changed(self, name: TableName, before: HiveTable | None, after: HiveTable | None) -> None:
         """Take in a change of a table's row."""
-        if name not in self.tables:
+        if name not in self.tables or (after is not None and after.name != name):
             return  # a row on its way to a table's name, or from it
         old = before.parameters.get(VERSION) if before else None
         new = after.parameters.get(VERSION) if after else None
@@ -105,6 +157,10 @@ class Checker:
         path = layout.manifest_of(txn)
         manifest = Manifest.from_json(self.files.read_text(path), path)
         before = self.newest.get(table_id)
+        if table_id in self.dropped:
+            raise Violation(f"{name}: version {version} is decided when the table was dropped")
+        if before is None and version != (0 if manifest.operation == "adopt" else 1):
+            raise Violation(f"{name}: the first version is {version}")
         if manifest.version != version or manifest.table_id != table_id:
             raise Violation(f"{name}: version {version} is decided with a manifest of {manifest.version}")
         if before is not None and (version, manifest.parent) != (before.version + 1, before.manifest.txn):
@@ -116,6 +172,8 @@ class Checker:
             kept = before.manifest.partitions.items()
             states = {name: state for name, state in kept if name not in manifest.removed}
             manifest = replace(manifest, partitions={**states, **manifest.partitions})
+        if before is not None:
+            self._check_looks(layout, manifest, before)
         rows = self._rows_of_version(layout, manifest)
         counted = manifest.properties.get("rows")
         if counted is not None and counted != len(rows):
@@ -124,13 +182,31 @@ class Checker:
         self.commits.append(commit)
         self.newest[table_id] = commit
 
+    def _check_looks(self, layout: Layout, manifest: Manifest, before: Commit) -> None:
+        """Who has read a partition looks at it once more when all is staged, and finds what is there by then."""
+        if manifest.unread is None:
+            return
+        for partition in manifest.touched & before.manifest.partitions.keys() - set(manifest.unread):
+            here = normal(layout.absolute(before.manifest.partitions[partition].location))
+            for row, location, at in self.overwritten:
+                unseen = row not in before.rows and normal(location) == here
+                if unseen and at < self.staged.get(manifest.txn, 0.0) and row in rows_of(self.files, [here]):
+                    raise Violation(
+                        f"version {manifest.version} has replaced {row} of another program, unread"
+                    )
+
     def _rows_of_version(self, layout: Layout, manifest: Manifest) -> Rows:
         """What its directories held when they were committed, without what other programs have added since."""
         facts: Rows = []
         for state in manifest.partitions.values():
             location = layout.absolute(state.location)
-            added = self.files.added_since(location, Fingerprint(state.files, state.bytes, state.digest))
-            facts += rows_of(self.files, [location], without={entry.path for entry in added or ()})
+            known = (normal(location), state.digest)
+            if location not in self.emptied or known not in self._rows:
+                added = self.files.added_since(location, Fingerprint(state.files, state.bytes, state.digest))
+                self._rows[known] = rows_of(
+                    self.files, [location], without={entry.path for entry in added or ()}
+                )
+            facts += self._rows[known]
         return sorted(facts)
 
     def of(self, name: TableName) -> list[Commit]:
@@ -149,6 +225,7 @@ class WatchedMetastore(MemoryMetastore):
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
+        self.timeline = timeline
 
     def create_table(self, table: HiveTable) -> None:
         super().create_table(table)
@@ -159,7 +236,20 @@ class WatchedMetastore(MemoryMetastore):
     ) -> None:
         before = self.get_table(name)
         super().alter_table(name, table, expected=expected)
+        if before and TABLE_ID in before.parameters and not _is_one(before, table):
+            self.checker.is_beyond(f"{name}: a row was sent before the table was dropped and made again")
         self.checker.changed(name, before, table)
+
+    def drop_table(self, name: TableName) -> None:
+        table = self.get_table(name)
+        if table is not None and name in self.checker.tables:
+            self.checker.dropped.add(table.parameters.get(TABLE_ID, ""))
+        super().drop_table(name)
+
+    def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
+        if self.checker.has_partition(name, values):
+            self.checker.is_beyond(f"{name}: a drop was sent before the partition was made again")
+        super().drop_partition(name, values)
 
     def locations(self, name: TableName) -> list[str] | None:
         """Where a reader that asks once finds the files of a table; ``None`` where there is none.
@@ -186,6 +276,11 @@ class WatchedMetastore(MemoryMetastore):
         found = [row.location for row in self.partitions(name, self.partition_names(name))]
         known = set().union(*of_version)
         return any(one not in known and not one.startswith(layout.empty) for one in found)
+
+
+def _is_one(one: HiveTable, other: HiveTable) -> bool:
+    """Whether two rows are of one table, and not of two that had its name one after the other."""
+    return one.parameters.get(TABLE_ID) == other.parameters.get(TABLE_ID)
 
 
 def rows_of(files: FileSystem, locations: Sequence[str], without: Set[str] = frozenset()) -> Rows:

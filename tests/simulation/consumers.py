@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel.consuming import consume
+from kernel.consuming import consume, consumer_of
 from lakemerge.consumer import Batch, Options
-from lakemerge.errors import CommitUnfinished, LakemergeError
+from lakemerge.errors import CommitUnfinished, ConsumerExpired, LakemergeError
 from lakemerge.kernel import Kernel, TableName
 from simulation.checker import Commit, Violation
 from simulation.operations import Model, Operation
@@ -45,6 +45,8 @@ class Consume(Operation):
                 consume(kernel, self.table, OUTPUT, options(limit), work=self._work)
             except (BadRecord, CommitUnfinished):
                 continue
+            except FileNotFoundError:
+                self.found_files_gone = True
             except LakemergeError:
                 kernel.clock.sleep(kernel.host.chance() * 10)
         return None
@@ -61,26 +63,36 @@ def options(limit: int | None = None) -> Options:
 
 
 def drain(kernel: Kernel, source: TableName) -> None:
-    """Run until nothing is left."""
+    """Run until nothing is left; a consumer that says that its source is another table by now begins anew."""
+    try:
+        _drain(kernel, source)
+    except ConsumerExpired:
+        consumer_of(kernel, source, OUTPUT, options()).reset()
+        _drain(kernel, source)
+
+
+def _drain(kernel: Kernel, source: TableName) -> None:
     while consume(kernel, source, OUTPUT, options()):
         pass
 
 
-def check(commits: list[Commit], facts: Counter[str]) -> None:
+def check(commits: list[Commit], facts: Counter[str], earlier: Counter[str]) -> None:
     """Each fact of the source is in the output once at the end, and never twice in between.
 
     Args:
         facts: the source's rows.
+        earlier: those of tables that had its name before.
     """
     seen: Counter[str] = Counter()
+    most = facts + earlier
     for commit in commits:
         now = Counter(_fact(json.loads(row)) for row in commit.rows)
-        if twice := [fact for fact, count in now.items() if count > facts.get(fact, 1)]:
+        if twice := [fact for fact, count in now.items() if count > most.get(fact, 1)]:
             raise Violation(f"version {commit.version} of the output has {twice} twice")
         if gone := seen - now:
             raise Violation(f"version {commit.version} of the output has lost {sorted(gone)}")
         seen = now
-    if seen != facts:
+    if facts - seen or seen - most:
         raise Violation(f"the output holds {sorted(seen)}; the source {sorted(facts)}")
 
 

@@ -54,7 +54,8 @@ MUTANTS = {
     "rebuild-unfenced": Mutant(
         "a row that is made anew takes the place of whatever there is by then",
         "kernel.rebuild",
-        "        self._versions.compare_and_swap(\n            name,\n            claim,\n"
+        "        self._versions.compare_and_swap(\n            name,\n            manifest.table_id,\n"
+        "            claim,\n"
         '            {VERSION: f"{claim}:replaced"},\n'
         "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
         "        self._metastore.drop_table(name)\n",
@@ -62,7 +63,7 @@ MUTANTS = {
     "vacuum-by-writers-clock": Mutant(
         "vacuum goes by the time that the writer has put into the manifest",
         "kernel.garbage",
-        "        hidden_since, settled_by = settled_by, float(written[manifest.txn])\n",
+        "        hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))\n",
         "        hidden_since = datetime.datetime.fromisoformat(manifest.committed_at).timestamp() * 1000\n",
     ),
     # guards of the protocol, each left out
@@ -81,19 +82,19 @@ MUTANTS = {
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
         "kernel.rollforward",
-        "        if not self._still_holds_claim(name, manifest):\n            _LOG.warning(",
-        "        if False:\n            _LOG.warning(",
+        "        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):\n",
+        "        if not self._send(swap):\n",
     ),
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
         "kernel.rollforward",
-        "        if table.partitioned:\n            self._mend(name, manifest)\n",
+        "        if not in_time:\n            self._mend(name, manifest)\n",
         "",
     ),
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.committer",
-        "        advanced = self._tables.versions.compare_and_swap(table.table, part.expected, parameters, change)\n"
+        "        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)\n"
         "        if not advanced and not self._in_history(table):\n",
         "        try:\n"
         "            row = with_parameters(change(self._metastore.get_table(table.table)), parameters)\n"
@@ -121,8 +122,9 @@ MUTANTS = {
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
         "kernel.rollforward",
-        "            if normal(partition.location) == normal(empty):\n",
-        "            if partition:\n",
+        "            if normal(partition.location) == normal(empty):\n"
+        "                self._send_while(holds, partial(",
+        "            if partition:\n                self._send(partial(",
     ),
     "registered-with-rows": Mutant(
         "new partitions are registered where their rows are, before the swap",
@@ -158,7 +160,7 @@ MUTANTS = {
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
         "kernel.garbage",
-        "        _keep_states(kernel, state.layout, kept)\n",
+        "        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])\n",
         "",
     ),
     "removed-comes-back": Mutant(
@@ -173,7 +175,63 @@ MUTANTS = {
         "        if self.txn in step.fenced:\n",
         "        if False:\n",
     ),
+    "resent-blindly": Mutant(
+        "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
+        "kernel.rollforward",
+        "        return self._send(lambda: write() if holds() else None)\n",
+        "        return self._send(write) if holds() else None\n",
+    ),
+    "mended-once": Mutant(
+        "a swap that came too late is put right once, and nobody looks whether that came too late as well",
+        "kernel.rollforward",
+        "            if self._is_at(state):\n                return\n",
+        "            return\n",
+    ),
+    "repair-unfenced": Mutant(
+        "partitions are put right to a version without a look whether it is still the newest",
+        "kernel.rollforward",
+        "        unmoved = partial(self._is_at, state)\n",
+        "        unmoved = lambda: True\n",
+    ),
+    "late-drop": Mutant(
+        "a swap that came too late drops the partitions that it has emptied",
+        "kernel.rollforward",
+        "        holds = partial(self._still_holds_claim, name, manifest)\n",
+        "        holds = lambda: True\n",
+    ),
+    # of tables that are dropped and made again
+    "next-tables-version": Mutant(
+        "a claim compares the version alone, which the next table of the name has as well",
+        "kernel.versions",
+        "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
+        "            if table is None:\n",
+    ),
+    "next-tables-conflict": Mutant(
+        "a commit follows on a table that was dropped and made again",
+        "kernel.table_commit",
+        "        if parent.table_id != self.base.table_id:\n",
+        "        if False:\n",
+    ),
+    "drop-takes-all": Mutant(
+        "a drop deletes the whole directory when the row is gone",
+        "kernel.drops",
+        "        for path in dict.fromkeys((*doom.paths, *(since if self._is_gone(name) else ()))):\n",
+        "        for path in (doom.root,):\n",
+    ),
+    # of ingests
+    "ledger-of-files-unread": Mutant(
+        "a run commits files that another has read meanwhile",
+        "kernel.draft",
+        '        if (mode == "set" and self._base and now != before) or (\n',
+        "        if False or (\n",
+    ),
     # of consumers
+    "pin-by-readers-clock": Mutant(
+        "whether a pin has expired goes by the clock of who vacuums",
+        "kernel.garbage",
+        "kernel.files, state.layout, from_milliseconds(now))\n",
+        "kernel.files, state.layout, kernel.clock.now())\n",
+    ),
     "progress-apart": Mutant(
         "what a consumer has processed is not part of its output's commit",
         "consumer.batch",
@@ -204,6 +262,18 @@ MUTANTS = {
         "kernel.late",
         "                found.append((place, whole))\n",
         "                pass\n",
+    ),
+    "originals-unlooked": Mutant(
+        "vacuum does not look into the directories of before the adoption",
+        "kernel.garbage",
+        "        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:\n",
+        "        if False:\n",
+    ),
+    "looked-at-once": Mutant(
+        "the files that were read are not looked at again before the claim",
+        "kernel.committer",
+        "        if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:\n",
+        "        if True:\n",
     ),
     "late-copied": Mutant(
         "files that came late are copied to where the partition is now, not moved",

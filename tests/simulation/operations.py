@@ -23,7 +23,6 @@ from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.layout import Layout
 from lakemerge.kernel.manifest import WHOLE_TABLE
 from lakemerge.kernel.names import DEFAULT_PARTITION
-from lakemerge.kernel.operations import drop
 
 COLUMNS = (HiveColumn("line", "string"),)
 KEYS = (HiveColumn("p", "string"),)
@@ -31,6 +30,11 @@ OTHER_KEYS = (HiveColumn("q", "string"),)
 COMMIT_KEYS = (HiveColumn("p", "string"), HiveColumn("_commit", "bigint"))
 COMMIT_COLUMN = "_commit"
 _PARTITIONS = 3
+
+
+class FilesGone(Exception):
+    """What is being read is dropped at this moment, as an engine that reads it finds out."""
+
 
 #: A key's change: key, sequence, and value (``None`` deletes).
 Change = tuple[str, int, "str | None"]
@@ -73,6 +77,8 @@ class Operation(ABC):
         outcome: ``pending``, ``acknowledged``, ``unfinished`` (committed, says the kernel), ``failed`` (not committed,
             says the kernel) or ``doubtful``.
         version: that it made, as acknowledged.
+        decided: the transaction that made it, when it is applied.
+        found_files_gone: whether files were gone that it was about to read.
     """
 
     table: TableName
@@ -80,6 +86,8 @@ class Operation(ABC):
     txns: list[str] = field(default_factory=list)
     outcome: str = "pending"
     version: int | None = None
+    decided: str = ""
+    found_files_gone: bool = False
 
     @abstractmethod
     def attempt(self, kernel: Kernel) -> int | None:
@@ -100,6 +108,8 @@ class Operation(ABC):
                 continue
             except CommitUnfinished:
                 self.outcome = "unfinished"
+            except FilesGone:
+                self.outcome, self.found_files_gone = "failed", True
             except LakemergeError:
                 doubtful = self._last is not None and self._last.state == "in doubt"
                 self.outcome = "doubtful" if doubtful else "failed"
@@ -176,7 +186,7 @@ class Merge(Operation):
         transaction.remove({name for name in changed if not after[name] and name != WHOLE_TABLE})
         if remembers:
             _remember(kernel, transaction, model, concerns)
-        _count(transaction, sum(len(after[name]) - len(before.get(name, [])) for name in changed))
+        count(transaction, sum(len(after[name]) - len(before.get(name, [])) for name in changed))
         return transaction.commit()
 
 
@@ -184,7 +194,7 @@ def _ledger(kernel: Kernel, transaction: Transaction) -> Model:
     model = Model()
     base = transaction.base
     for folder in base.sidecars.get("ledger", ()) if base else ():
-        body = json.loads(kernel.files.read_text(f"{transaction.layout.absolute(folder)}/ledger.json"))
+        body = json.loads(read(kernel, f"{transaction.layout.absolute(folder)}/ledger.json"))
         model.truncated = max(model.truncated, body["truncated"])
         for key, sequence in body["deletes"].items():
             model.tombstones[key] = max(sequence, model.tombstones.get(key, -1))
@@ -214,7 +224,7 @@ class Append(Operation):
         try:
             rows = {f"p={len(self.label) % 2}/c={DEFAULT_PARTITION}": [self.label]}
             _stage(kernel, transaction, rows, transaction.base)
-            _count(transaction, 1)
+            count(transaction, 1)
             return transaction.commit()
         finally:
             transaction.abort()
@@ -382,7 +392,7 @@ class Compact(Operation):
             for entry in kernel.files.list(transaction.layout.absolute(state.location)):
                 if not entry.is_directory and entry.name[:1] not in "_.":
                     path = f"{transaction.stage_directory}/{target}/part-{number}-{entry.name}"
-                    kernel.files.copy(entry.path, path)
+                    kernel.files.write_text(path, read(kernel, entry.path))
 
 
 @dataclass
@@ -392,7 +402,7 @@ class Create(Operation):
     definition: TableDefinition | None = None
 
     def apply(self, model: Model) -> None:
-        model.keyed, model.tombstones, model.truncated = {}, {}, -1
+        model.keyed, model.tombstones, model.facts, model.truncated = {}, {}, [], -1
         if self.definition is not None and not self.definition.commit_column:
             model.keyed["k0"] = (0, self.label)
 
@@ -413,7 +423,7 @@ class Create(Operation):
 
 @dataclass
 class Upkeep(Operation):
-    """Recover, then vacuum, or a drop; no rows change by it but in a drop."""
+    """Recovery, or vacuum; no rows change by it."""
 
     action: str = "vacuum"
     retention: Any = None
@@ -425,8 +435,6 @@ class Upkeep(Operation):
         try:
             if self.action == "recover":
                 kernel.recover(self.table)
-            elif self.action == "drop":
-                drop(kernel, self.table)
             else:
                 vacuum(kernel, self.table, retention=self.retention, dry_run=False)
         except TableNotFound:
@@ -434,7 +442,7 @@ class Upkeep(Operation):
         return None
 
 
-def _count(transaction: Transaction, added: int) -> None:
+def count(transaction: Transaction, added: int) -> None:
     """Let a commit say how many rows there are, if the version that it was made on does."""
     assert transaction.base is not None
     before = transaction.base.properties.get("rows")
@@ -453,8 +461,16 @@ def _content(kernel: Kernel, layout: Layout, manifest: Manifest, name: str) -> l
     if state is not None:
         for entry in kernel.files.list(layout.absolute(state.location)):
             if not entry.is_directory and entry.name[:1] not in "_.":
-                rows += json.loads(kernel.files.read_text(entry.path))
+                rows += json.loads(read(kernel, entry.path))
     return rows
+
+
+def read(kernel: Kernel, path: str) -> str:
+    """The text of a file, as an engine reads it. Raises FilesGone."""
+    try:
+        return kernel.files.read_text(path)
+    except FileNotFoundError as error:
+        raise FilesGone from error
 
 
 def _stage(

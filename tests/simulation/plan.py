@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from lakemerge.kernel import TableDefinition, TableName
 from simulation.consumers import Consume
+from simulation.drops import Drop, Remake
+from simulation.ingests import Ingest, Land
 from simulation.operations import (
     COLUMNS,
     COMMIT_COLUMN,
@@ -123,6 +125,15 @@ class Plan:
                 yield from (label for _, label in actor.acts)
 
 
+_PLAIN: dict[str, type[Operation]] = {
+    "append": Append,
+    "compact": Compact,
+    "drop": Drop,
+    "replace": Replace,
+    "rewrite": Rewrite,
+}
+
+
 class Planner:
     """Draws a plan."""
 
@@ -149,6 +160,9 @@ class Planner:
             actors += [self._consumer(number) for number in range(dice.choice((1, 2)))]
         if not self._consumed and self._has(theme.strangers):
             actors.append(self._stranger())
+        if theme.lands:
+            files = [Land(TABLE, f"file {one}") for one in range(dice.choice((3, 5, 8)))]
+            actors.append(self._actor("lander", files))
         actors += [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
         return Plan(self._name, self._kind, tears, batches, compares, adopts, tuple(actors))
 
@@ -191,6 +205,7 @@ class Planner:
     def _stranger(self) -> Actor:
         dice = self._dice
         actions = ["insert"] * 6 + (["drop", "add", "move"] if self._kind == "partitioned" else [])
+        actions += ["overwrite"] * 2 if self._kind != "append" else []
         if dice.random() < 0.6:
             actions = ["insert"]
         actions = list(self._theme.acts) or actions
@@ -204,9 +219,12 @@ class Planner:
             return Overwrite(TABLE, label, number=self._dice.randrange(3))
         if work == "recover":
             return Upkeep(TABLE, label, action="recover")
+        if work == "remake":
+            return Remake(TABLE, label, definition=DEFINITIONS[self._kind])
+        if work in ("ingest", "anew"):
+            return Ingest(TABLE, label, most=self._dice.choice((0, 1, 2)), anew=work == "anew")
         if work != "merge":
-            kinds = {"append": Append, "compact": Compact, "replace": Replace, "rewrite": Rewrite}
-            return kinds[work](TABLE, label)
+            return _PLAIN[work](TABLE, label)
         changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
         truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
         return Merge(TABLE, label, changes=changes, truncate=truncate)

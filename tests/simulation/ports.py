@@ -42,7 +42,7 @@ _METASTORE_READS = {
     "lock_acquired",
     "probe_compare_and_swap",
 }
-_FILE_WRITES = {"write_text", "make_directory", "delete", "copy", "move"}
+_FILE_WRITES = {"write_text", "make_directory", "delete", "delete_if_empty", "copy", "move"}
 _FILE_READS = {"exists", "list", "glob", "read_text", "first_line", "last_bytes"}
 
 

@@ -14,12 +14,14 @@ from lakemerge.kernel import Kernel, Settings, manifests
 from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.manifest import FENCE, FOREIGN
 from lakemerge.testing import World
-from simulation import consumers
+from simulation import consumers, ingests
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of
 from simulation.consumers import OUTPUT, Consume
+from simulation.drops import Remake
 from simulation.faults import Faults
+from simulation.ingests import Ingest, Land
 from simulation.operations import Batches, Model, Operation
-from simulation.plan import TABLE, Actor, Cut, Plan, Planner, first_commit
+from simulation.plan import DEFINITIONS, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import Caller, ports_of_process
 from simulation.scheduler import Process, Scheduler
 from simulation.strangers import Meddling, Stranger
@@ -44,6 +46,7 @@ class Result:
     commits: int = 0
     reads: int = 0
     unread: int = 0
+    beyond: bool = False
     error: str = ""
 
 
@@ -59,13 +62,15 @@ class Run:
         self.metastore.honours_expectations = self.plan.compares
         self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
+        self.done = Meddling()
         self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE, OUTPUT}))
+        self.checker.overwritten, self.checker.emptied = self.done.overwritten, self.done.emptied
         self.checker.metastore, self.checker.exact = self.metastore, not self.plan.tears
         self.scheduler = Scheduler(self.dice, self.world.timeline)
         self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, THEMES[self.plan.theme])
         self.processes: list[Process] = []
         self.streams: set[str] = set()  # the pids of processes with named streams
-        self.done = Meddling()
+        self.earlier: Counter[str] = Counter()  # the rows of tables that were dropped
 
     # -- who does what -------------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class Run:
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
         empty = [one for one in locations if not self.world.files.list(one)]
         rows = self._without_strangers(rows_of(self.world.files, locations))
-        if self.done.partitions or not since:
+        if self.done.partitions or self.checker.dropped or not since:
             self.result.unread += 1
             return  # what others dropped or moved is theirs
         self.result.reads += 1
@@ -178,7 +183,9 @@ class Run:
         model = self._check_rows()
         if self._consumed:
             facts = Counter(json.loads(row) for row in model.rows())
-            consumers.check(self.checker.of(OUTPUT), facts)
+            consumers.check(self.checker.of(OUTPUT), facts, self.earlier)
+        if self._lands:
+            ingests.check(self.world.files, model.facts)
 
     def _check_swaps(self) -> None:
         """Whoever has swapped too late has put it right, where nobody died and no call failed."""
@@ -194,10 +201,24 @@ class Run:
     def _consumed(self) -> bool:
         return any(isinstance(one, Consume) for one in self.result.operations)
 
+    @property
+    def _lands(self) -> bool:
+        return any(isinstance(one, Land) for one in self.result.operations)
+
+    def _do(self, operation: Operation, kernel: Kernel) -> Operation:
+        """Something more, after all that was planned."""
+        self.result.operations.append(operation)
+        operation.run(kernel)
+        return operation
+
     def _finish(self, kernel: Kernel) -> None:
+        if not kernel.exists(TABLE):
+            self._do(Remake(TABLE, "again", definition=DEFINITIONS[self.plan.kind]), kernel)
         kernel.open(TABLE)
         kernel.recover(TABLE)
         assert_whole(kernel, TABLE)
+        while self._lands and self._do(Ingest(TABLE, "rest"), kernel).version is not None:
+            pass
         if self._consumed:
             consumers.drain(kernel, TABLE)
             if kernel.exists(OUTPUT):
@@ -212,7 +233,15 @@ class Run:
         elif not self._consumed:
             assert_nothing_orphaned(kernel, TABLE)
         kernel.recover(TABLE)
+        self._check_metastore()
         self.result.commits = len(self.checker.commits)
+
+    def _check_metastore(self) -> None:
+        """No row is left that was on its way to a table's name, or from it."""
+        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers"}
+        left = {row.name for row in self.metastore.table_summaries(TABLE.schema)} - known
+        if left:
+            raise Violation(f"the metastore still has {sorted(left)}")
 
     def _take_batch(self, model: Model, commit: Commit) -> None:
         """The one commit of a stream's batch, or none of its openings."""
@@ -241,45 +270,59 @@ class Run:
                 del model.keyed[fact[0]]
 
     def _check_operations(self) -> None:
-        made: dict[str, int] = {}
-        for commit in self.checker.commits:
-            made[commit.manifest.txn] = commit.version
+        made = {commit.manifest.txn: commit for commit in self.checker.commits}
         for operation in self.result.operations:
-            versions = [made[txn] for txn in operation.txns if txn in made]
-            if len(versions) > 1:
+            if operation.found_files_gone and not self.checker.dropped:
+                raise Violation(f"{operation} found files gone, and nobody has dropped the table")
+            commits = [made[txn] for txn in operation.txns if txn in made]
+            versions = [commit.version for commit in commits]
+            if len({commit.table_id for commit in commits}) < len(commits):
                 raise Violation(f"{operation} was committed {len(versions)} times: {versions}")
             acknowledged = operation.outcome == "acknowledged" and operation.version is not None
-            if acknowledged and versions != [operation.version]:
+            if acknowledged and versions[-1:] != [operation.version]:
                 raise Violation(f"{operation} was acknowledged, and committed as {versions}")
             if operation.outcome == "unfinished" and operation.txns and not versions:
                 raise Violation(f"{operation} is said to stand, and does not")
-            if operation.outcome == "failed" and versions:
+            # of a commit that was dropped with its table it does not matter what is said
+            lasting = [commit for commit in commits if commit.table_id not in self.checker.dropped]
+            if operation.outcome == "failed" and lasting:
                 raise Violation(f"{operation} is said to have failed, and is version {versions[0]}")
 
     def _check_rows(self) -> Model:
         """Every version is what its operation makes of the version before: a serial execution."""
         by_txn = {txn: operation for operation in self.result.operations for txn in operation.txns}
-        model = Model()
+        model, table_id = Model(), ""
         for commit in self.checker.of(TABLE):
+            if table_id not in ("", commit.table_id):
+                if table_id not in self.checker.dropped:
+                    raise Violation(f"another table is in the place of {table_id}, which nobody has dropped")
+                self.earlier.update(model.facts)
+                model = Model()
+            table_id = commit.table_id
             operation = by_txn.get(commit.manifest.txn)
-            if operation is not None:
-                operation.apply(model)
-            elif commit.manifest.operation == FOREIGN and (self.done.rows or self.done.partitions):
-                self._take_foreign(model, commit)
-            elif commit.manifest.operation == "adopt" and self.plan.adopts:
-                model.keyed["k0"] = (0, "plain")
-                if self.done.rows or self.done.partitions:
-                    self._take_foreign(model, commit)
-            elif commit.manifest.writer.get("pid") in self.streams:
-                self._take_batch(model, commit)
-            elif commit.manifest.operation != FENCE:  # which leaves the rows as they are
-                raise Violation(f"version {commit.version} ({commit.manifest.operation}) is nobody's")
+            self._apply(model, commit, operation)
             if commit.rows != model.rows():
                 raise Violation(
                     f"version {commit.version} by {operation} holds {commit.rows}; expected {model.rows()}"
                 )
         self._check_end(model)
         return model
+
+    def _apply(self, model: Model, commit: Commit, operation: Operation | None) -> None:
+        """What a commit makes of the rows; ``None`` where it is none of the planned operations."""
+        if operation is not None:
+            operation.decided = commit.manifest.txn
+            operation.apply(model)
+        elif commit.manifest.operation == FOREIGN and (self.done.rows or self.done.partitions):
+            self._take_foreign(model, commit)
+        elif commit.manifest.operation == "adopt" and self.plan.adopts:
+            model.keyed["k0"] = (0, "plain")
+            if self.done.rows or self.done.partitions:
+                self._take_foreign(model, commit)
+        elif commit.manifest.writer.get("pid") in self.streams:
+            self._take_batch(model, commit)
+        elif commit.manifest.operation != FENCE:  # which leaves the rows as they are
+            raise Violation(f"version {commit.version} ({commit.manifest.operation}) is nobody's")
 
     def _check_end(self, model: Model) -> None:
         for operation in self.result.operations:
@@ -326,6 +369,7 @@ def simulate(seed: int, cut: Cut = _WHOLE) -> Result:
             run.scheduler.run()
             run.check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the seed has found it
-        result.error = f"{type(error).__name__}: {error}"
+        result.beyond = bool(run.checker.beyond)
+        result.error = "" if result.beyond else f"{type(error).__name__}: {error}"
     result.faults, result.steps = run.faults.drawn, run.scheduler.steps
     return result

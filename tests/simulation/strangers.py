@@ -11,7 +11,7 @@ from lakemerge.errors import MetastoreError, StorageError
 from lakemerge.kernel import HivePartition, HiveTable, TableName
 from lakemerge.kernel.definition import ROOT, moved, new_partition
 from lakemerge.kernel.names import partition_name
-from lakemerge.testing import World
+from lakemerge.testing import MemoryMetastore, World
 from simulation.scheduler import Process
 
 #: Above every sequence that a merge truncates at.
@@ -25,14 +25,21 @@ class Meddling:
 
     Attributes:
         rows: what they have inserted, as JSON, each with its partition and the number of commits when it was planned.
-        partitions: the values of partitions that they have dropped or moved, with all that was in them.
+        partitions: the values of partitions that they have dropped, moved or overwritten, with all that was in them;
+            an empty one stands for the whole table.
+        overwritten: the rows that they have put in the place of all others of a directory, with that and the time.
+        emptied: those directories, from the first file on that they delete.
     """
 
     rows: dict[str, tuple[str, int]] = field(default_factory=dict)
     partitions: set[str] = field(default_factory=set)
+    overwritten: list[tuple[str, str, float]] = field(default_factory=list)
+    emptied: set[str] = field(default_factory=set)
 
     def concerns(self, row: str) -> bool:
         """Whether a row is in a partition that a stranger dropped or moved."""
+        if "" in self.partitions:
+            return True
         fact = json.loads(row)
         key = fact[0] if isinstance(fact, list) else ""
         value = str(int(key[1:]) % 3) if key else ""
@@ -105,6 +112,32 @@ class Stranger:
         self.world.files.move(hidden, f"{location}/foreign-{label}.orc")
         self._note(f"inserts {text} at {location}")
 
+    def overwrite(self, label: str, commits: int) -> None:
+        """``INSERT OVERWRITE`` of Hive: what is there is deleted, then the new file is renamed to its place."""
+        found = self._pick()
+        if found is None:
+            return
+        table, partition = found
+        value = partition.values[0] if partition else ""
+        location = partition.location if partition else table.location
+        if f"{table.parameters.get(ROOT)}/_lakemerge/empty/" in location:
+            return
+        files, row = self.world.files, self._row(label, value)
+        self.done.rows[json.dumps(row)] = (value, commits)
+        self.done.partitions.add(value)
+        self._wait()
+        hidden = f"{location}/.hive-staging/{label}"
+        files.write_text(hidden, json.dumps([row]))
+        self._wait()
+        self.done.emptied.add(location)
+        for entry in files.list(location):
+            if not entry.is_directory and entry.name[:1] not in "_.":
+                files.delete(entry.path)
+        self._wait()
+        files.move(hidden, f"{location}/foreign-{label}.orc")
+        self.done.overwritten.append((json.dumps(row), location, self.process.now))
+        self._note(f"overwrites {location} with {json.dumps(row)}")
+
     def drop(self, label: str, commits: int) -> None:
         """``ALTER TABLE … DROP PARTITION`` of an external table: the files stay."""
         found = self._pick()
@@ -113,7 +146,7 @@ class Stranger:
         self._wait()
         values = found[1].values
         self.done.partitions.add(values[0])
-        self.world.metastore.drop_partition(self.table, values)
+        MemoryMetastore.drop_partition(self.world.metastore, self.table, values)
         self._note(f"drops {values}")
 
     def add(self, label: str, commits: int) -> None:

@@ -31,6 +31,7 @@ class Theme:
         keys: how many keys there are to change.
         consumed, streams, upkeep, strangers, tears, batches: whether there are consumers, named streams, vacuum and
             recovery beside the writers, programs that are not ours, half-seen rows, and answers in batches.
+        lands: whether files land in a folder, to be ingested.
         acts: what those programs do; empty for a mix.
         retention: how long vacuum leaves what nobody refers to, in seconds.
         faults: which there are, each with how often it is drawn; empty for a mix.
@@ -50,6 +51,7 @@ class Theme:
     strangers: float = 0.3
     tears: float = 0.3
     batches: float = 0.3
+    lands: bool = False
     acts: tuple[str, ...] = ()
     retention: float = 600.0
     faults: Mapping[str, int] = field(default_factory=dict)
@@ -113,14 +115,49 @@ THEMES = {
         most=(1, 2, 3),
     ),
     # other programs in the midst of it
+    "overwritten": Theme(
+        1,
+        kinds=("partitioned", "whole"),
+        work={"partitioned": {"merge": 1}, "whole": {"merge": 1}},
+        keys=3,
+        acts=("overwrite", "overwrite", "overwrite", "insert"),
+        strangers=1.0,
+        faults={"stop": 1, "slow": 3},
+        calls=("write_text", "write_text", "alter_table"),
+        most=(0, 1, 2, 3),
+    ),
     "strange": Theme(
         1,
         kinds=("partitioned", "whole"),
-        consumed=0.0,
         strangers=1.0,
         faults={"stop": 1, "slow": 1},
         calls=("write_text", "alter_table", "move"),
         most=(0, 1, 2),
+    ),
+    # tables that go, and others of their names
+    "dropped": Theme(
+        2,
+        work={
+            "partitioned": {"merge": 50, "drop": 20, "remake": 30},
+            "whole": {"merge": 50, "drop": 20, "remake": 30},
+            "append": {"append": 50, "compact": 5, "drop": 15, "remake": 30},
+        },
+        writers=(3,),
+        several=(2, 3),
+        consumed=0.4,
+        streams=0.0,
+        strangers=0.0,
+    ),
+    # files that are read once
+    "ingested": Theme(
+        1,
+        kinds=("append",),
+        work={"append": {"ingest": 75, "compact": 12, "anew": 5, "drop": 3, "remake": 5}},
+        several=(2, 3),
+        consumed=0.0,
+        streams=0.0,
+        strangers=0.0,
+        lands=True,
     ),
 }
 

@@ -180,7 +180,8 @@ class Committer:
         if whole:
             self._metastore.delete_table_column_statistics(table.table)
         commit.in_doubt = True
-        advanced = self._tables.versions.compare_and_swap(table.table, part.expected, parameters, change)
+        versions, table_id = self._tables.versions, manifest.table_id
+        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)
         if not advanced and not self._in_history(table):
             commit.in_doubt = False
             raise lost_race(table.table)

@@ -182,6 +182,7 @@ class ExternalChanges:
             write_manifest(self._files, state.layout, manifest, parent)
             done = self._versions.compare_and_swap(
                 name,
+                state.table_id,
                 state.version_value,
                 {VERSION: str(manifest.version), TRANSACTION: manifest.txn},
                 # the number of rows that the version before had is not that of this one

@@ -190,6 +190,14 @@ class FileSystem(ABC):
         """Remove a file, or a directory with all that is in it; no error where there is none."""
 
     @abstractmethod
+    def delete_if_empty(self, path: str) -> bool:
+        """Remove a directory that holds nothing, in one step where the file system can do so.
+
+        Returns:
+            Whether it is gone, or was not there.
+        """
+
+    @abstractmethod
     def copy(self, source: str, target: str) -> None:
         """Copy one file."""
 

@@ -55,7 +55,7 @@ def vacuum(
     Returns:
         What is (or would be) deleted.
     """
-    kernel.finish_drop(name)
+    kernel.drops.finish(name)
     # what was idle before the versions are read belongs to one of them or to none
     idle = _idle(kernel, kernel.open(name).layout)
     versions = _Versions.read(kernel, name)
@@ -198,7 +198,8 @@ def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[
     settled_by = float(seen.get(versions.state.txn, now))
     for manifest in versions.chain:
         yield manifest, hidden_since
-        hidden_since, settled_by = settled_by, float(written[manifest.txn])
+        # a manifest may go at this moment: by another vacuum, for it is old, or with the table
+        hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))
 
 
 def _garbage(

@@ -30,7 +30,7 @@ class Kernel(Tables):
 
     def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
         """Begin a transaction whose commit makes the table, with its rows, in one step."""
-        self.finish_drop(definition.name)
+        self.drops.finish(definition.name)
         return Transaction(self, definition.name, operation, None, None, definition)
 
     def referenced(self, name: TableName, reference: str) -> Manifest:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+from lakemerge.kernel.definition import TABLE_ID
+from lakemerge.kernel.drops import Doom
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.manifest import Manifest
 from lakemerge.kernel.manifests import lineage
+from lakemerge.kernel.metastore import HiveTable
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.state import state_of
 
@@ -32,22 +35,31 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     Args:
         keep_files: leave the files, as Hive does for external tables.
     """
-    kernel.finish_drop(name)
-    if not kernel.exists(name):
-        return
-    table = kernel.table(name)
-    state = state_of(table)  # and no look at its manifest: a table that is corrupt can be dropped
-    external = table.kind == "EXTERNAL_TABLE"
-    doomed = ""
-    if state is not None:
-        # an adopted external table's own files are somebody else's; what lakemerge made of it is not
-        doomed = state.layout.control if external else state.layout.root
-    elif not external:
-        doomed = table.location
-    if keep_files or table.kind == "VIRTUAL_VIEW" or not doomed:
+    kernel.drops.finish(name)
+    dropped: str | None = None
+    left: Doom | None = None
+    # a row that is made anew by another process at this moment is not there to be dropped, and comes back
+    while kernel.exists(name):
+        table = kernel.metastore.get_table(name)
+        if table is None:
+            continue
+        table_id = table.parameters.get(TABLE_ID, "")
+        if dropped not in (None, table_id):
+            break  # the next table of the name
+        if not keep_files and _has_own_files(table):
+            left = kernel.drops.condemn(table)
+            if left is None:
+                continue
         kernel.metastore.drop_table(name)
-        kernel.roll_forward.side_tables.drop(name)
-        return
-    kernel.files.write_text(kernel.doom_of(name), doomed)
-    kernel.metastore.drop_table(name)
-    kernel.finish_drop(name)
+        dropped = table_id
+    if left is not None:
+        kernel.drops.carry_out(name, left)
+    elif dropped:
+        kernel.roll_forward.side_tables.drop(name, dropped)
+
+
+def _has_own_files(table: HiveTable) -> bool:
+    """Whether lakemerge deletes files of a table that is dropped: no look at its manifest, which may be corrupt."""
+    if table.kind == "VIRTUAL_VIEW":
+        return False
+    return state_of(table) is not None or (table.kind != "EXTERNAL_TABLE" and bool(table.location))

@@ -98,11 +98,16 @@ class Rebuilds:
         claim = f"{manifest.version}:{manifest.txn}"
         table = self._metastore.get_table(name)
         if table is not None and table.parameters.get(VERSION) == claim:
+            before = self.find(name)
+            if before is not None and before.txn != manifest.txn:
+                self.clear(
+                    name, before.txn
+                )  # an earlier version's: its process died when the row had its place
             rebuild = Rebuild(manifest.txn, layout.root)
             self._files.write_text(self._path(name), json.dumps(dataclasses.asdict(rebuild)))
             self._prepare(fresh, table, layout, manifest)
             self._step("row prepared")
-            self._move_aside(name, aside, claim, layout.empty_of(manifest.txn))
+            self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
             self._step("row moved")
         self._take_place(name, fresh, manifest, layout)
         self.clear(name, manifest.txn)
@@ -151,10 +156,12 @@ class Rebuilds:
         row = with_parameters(row, {**kept, TABLE_ID: manifest.table_id})
         return with_statistics(row, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
 
-    def _move_aside(self, name: TableName, aside: TableName, claim: str, empty: str) -> None:
+    def _move_aside(self, name: TableName, aside: TableName, manifest: Manifest, empty: str) -> None:
         """Rename the old row, if it is still the claimed one; if not, another process has done so already."""
+        claim = f"{manifest.version}:{manifest.txn}"
         self._versions.compare_and_swap(
             name,
+            manifest.table_id,
             claim,
             {VERSION: f"{claim}:replaced"},
             lambda table: moved(replace(table, name=aside), empty),

@@ -204,9 +204,8 @@ class RollForward:
 
     def _settle(self, name: TableName, manifest: Manifest) -> None:
         expected = f"{manifest.version}:{manifest.txn}"
-        self._versions.compare_and_swap(
-            name, expected, {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
-        )
+        settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        self._versions.compare_and_swap(name, manifest.table_id, expected, settled)
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.

@@ -168,11 +168,11 @@ class SideTables:
             if error.kind != "AlreadyExistsException":
                 raise
 
-    def drop(self, main: TableName) -> None:
+    def drop(self, main: TableName, table_id: str) -> None:
         """Drop the published tables of a table that is dropped; their files are the main table's and go with it."""
         for published in SIDE_TABLES.values():
             table = self._metastore.get_table(published.name_of(main))
-            if table is not None and PUBLISHED_OF in table.parameters:
+            if table is not None and table_id and table.parameters.get(PUBLISHED_OF) == table_id:
                 self._metastore.drop_table(table.name)
 
     def check(self, main: TableName) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from lakemerge.errors import ClaimHeld, TableNotFound
 from lakemerge.kernel.definition import check_supported, same_keys
+from lakemerge.kernel.drops import Drops
 from lakemerge.kernel.external import ExternalChanges
 from lakemerge.kernel.late import LateFiles
 from lakemerge.kernel.layout import Layout
@@ -53,6 +54,10 @@ class Tables:
         self.external = ExternalChanges(ports, self.versions, self.heartbeats, self.writer)
         self.roll_forward = RollForward(ports, self.versions, step)
         self.late = LateFiles(self)
+        rolling = self.roll_forward
+        self.drops = Drops(
+            ports, rolling.rebuilds, rolling.side_tables, self.heartbeats, self.settings.lease_seconds
+        )
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -223,22 +228,6 @@ class Tables:
             if self.external.commit(state, found, changed, policy):
                 seen |= set(changed)
             state, manifest = self.settled(name)
-
-    def doom_of(self, name: TableName) -> str:
-        """The file that names the directory which a drop of the table has still to delete."""
-        return Layout(self.default_root(name)).dropping
-
-    def finish_drop(self, name: TableName) -> None:
-        """Delete the files of a table whose drop has died after it had removed the metastore's row."""
-        path = self.doom_of(name)
-        try:
-            doomed = self.files.read_text(path)
-        except FileNotFoundError:
-            return
-        if doomed and self.metastore.get_table(name) is None:
-            self.roll_forward.side_tables.drop(name)
-            self.files.delete(doomed)
-        self.files.delete(path)
 
 
 def _held(name: TableName, txn: str) -> ClaimHeld:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from lakemerge.errors import ClaimHeld
-from lakemerge.kernel.definition import TRANSACTION, VERSION, with_parameters
+from lakemerge.kernel.definition import TABLE_ID, TRANSACTION, VERSION, with_parameters
 from lakemerge.kernel.metastore import HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.names import TableName
 from lakemerge.kernel.ports import Ports
@@ -31,6 +31,7 @@ class Versions:
     def compare_and_swap(
         self,
         name: TableName,
+        table_id: str,
         expected: str,
         parameters: Mapping[str, str],
         change: Callable[[HiveTable], HiveTable] | None = None,
@@ -38,6 +39,7 @@ class Versions:
         """Set table parameters, ``lakemerge.version`` among them, if the version is still the expected one.
 
         Args:
+            table_id: of the table that is meant; the next one of its name counts versions from 1 again.
             expected: the version parameter's value that allows the change.
             parameters: what to set, with values that no other writer sets (they tell a lost reply's outcome).
             change: further changes of the table's row, in the same call.
@@ -47,7 +49,7 @@ class Versions:
         """
         for _ in range(_SENDS):
             table = self._metastore.get_table(name)
-            if table is None:
+            if table is None or table.parameters.get(TABLE_ID) != table_id:
                 return False
             if table.parameters.get(VERSION) != expected:
                 return all(table.parameters.get(key) == value for key, value in parameters.items())

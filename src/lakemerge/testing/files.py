@@ -82,6 +82,12 @@ class MemoryFiles(FileSystem):
         for other in [other for other in self._folders if other == path or other.startswith(below)]:
             del self._folders[other]
 
+    def delete_if_empty(self, path: str) -> bool:
+        if self._folders.get(self.qualify(path)):
+            return False
+        self.delete(path)
+        return True
+
     def copy(self, source: str, target: str) -> None:
         self._write(self.qualify(target), self._content(source))
 

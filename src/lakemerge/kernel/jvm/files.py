@@ -282,6 +282,15 @@ class HadoopFileSystem(FileSystem):
     def delete(self, path: str) -> None:
         self._invoke("delete", path, lambda system, where: system.delete(where, True))
 
+    def delete_if_empty(self, path: str) -> bool:
+        try:
+            self._invoke("remove", path, lambda system, where: system.delete(where, False))
+        except StorageError:
+            if self.list(path):
+                return False
+            raise
+        return True
+
     def copy(self, source: str, target: str) -> None:
         def run(system: Any, where: Any) -> None:
             target_path = self._path(target)

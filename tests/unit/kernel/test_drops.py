@@ -1,0 +1,209 @@
+"""Tables that are dropped, and made again by the same name, while others are at work."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernel.support import (
+    COLUMNS,
+    KEYS,
+    NO_RETENTION,
+    OTHER_KEYS,
+    Rows,
+    assert_nothing_orphaned,
+    create,
+    create_appendable,
+    ingest,
+    merge,
+    rejected,
+    rows_of,
+    stage,
+)
+from lakemerge.errors import CommitConflict, LakemergeError
+from lakemerge.kernel import Kernel, TableDefinition, TableName
+from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.operations import drop
+from lakemerge.testing import World
+
+NAME = TableName("s", "t")
+SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
+
+
+class Died(BaseException):
+    """Stands for the end of a process."""
+
+
+class Meanwhile:
+    """A port beside which something happens once, before or after one of its calls."""
+
+    def __init__(self, inner: Any, call: str, action: Callable[[], None], *, after: bool = False) -> None:
+        self._inner, self._call, self._action, self._after = inner, call, action, after
+        self._done = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name != self._call or self._done:
+            return method
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self._done = True
+            if not self._after:
+                self._action()
+            result = method(*args, **kwargs)
+            if self._after:
+                self._action()
+            return result
+
+        return run
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def kernel(world: World) -> Kernel:
+    return Kernel(world.process())
+
+
+def beside(world: World, port: str, call: str, action: Callable[[], None], *, after: bool = False) -> Kernel:
+    """A kernel beside one call of which something happens."""
+    ports = world.process()
+    inner = getattr(ports, port)
+    return Kernel(dataclasses.replace(ports, **{port: Meanwhile(inner, call, action, after=after)}))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("call", ["delete", "delete_if_empty"])
+def test_a_drop_that_is_slow_deletes_nothing_of_the_next_table(
+    call: str, shape: str, world: World, kernel: Kernel
+) -> None:
+    create(kernel, NAME, SHAPES[shape])
+
+    def make() -> None:
+        create(kernel, NAME, SHAPES[shape])
+
+    drop(beside(world, "files", call, make), NAME)
+    assert rows_of(kernel, NAME) == SHAPES[shape]
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_drop_that_died_is_finished_beside_the_next_table(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    table = kernel.table(NAME)
+    begun = kernel.create(TableDefinition(NAME, table.columns, KEYS))
+    stage(kernel, begun, {"p=1": ["new"]})
+    assert kernel.drops.condemn(table) is not None
+    kernel.metastore.drop_table(NAME)
+    begun.commit()
+    kernel.drops.finish(NAME)
+    assert rows_of(kernel, NAME) == {"p=1": ["new"]}
+    assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_commit_on_a_dropped_table_is_none_of_the_next_ones(
+    shape: str, world: World, kernel: Kernel
+) -> None:
+    """Both are at version 1, which is what a claim compares."""
+    create(kernel, NAME, SHAPES[shape])
+
+    def remake(step: str) -> None:
+        if step == "manifest written" and not done:
+            done.append(step)
+            drop(kernel, NAME)
+            create(kernel, NAME, {part: ["next"] for part in SHAPES[shape]})
+
+    done: list[str] = []
+    part = next(iter(SHAPES[shape]))
+    writer = Kernel(world.process(), step=remake)
+    with writer.begin(NAME, "merge") as transaction:
+        transaction.read([part])
+        stage(writer, transaction, {part: ["late"]})
+        with pytest.raises(CommitConflict, match="dropped and made again"):
+            transaction.commit()
+    assert rows_of(kernel, NAME) == {part: ["next"] for part in SHAPES[shape]}
+    kernel.recover(NAME)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def rebuilding(world: World, at: Callable[[], None], *, step: str = "row moved") -> None:
+    """Give the table other partition columns; something happens at a step: while its row is missing."""
+
+    def reached(name: str) -> None:
+        if name == step:
+            at()
+
+    transaction = Kernel(world.process(), step=reached).begin(NAME, "replace")
+    transaction.replace_all()
+    transaction.set_schema(COLUMNS, OTHER_KEYS)
+    stage(transaction._tables, transaction, {"q=1/r=x": ["new"]})  # type: ignore[arg-type]
+    transaction.commit()
+
+
+def test_a_drop_that_never_happened_deletes_nothing_while_the_row_is_made_anew(
+    world: World, kernel: Kernel
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    kernel.drops.condemn(kernel.table(NAME))  # and dies
+    rebuilding(world, lambda: kernel.drops.finish(NAME))
+    assert rows_of(kernel, NAME) == {"q=1/r=x": ["new"]}
+    kernel.drops.finish(NAME)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_table_whose_row_is_made_anew_is_dropped_all_the_same(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    ports = world.process()
+    dropping = Kernel(
+        dataclasses.replace(
+            ports, metastore=Meanwhile(ports.metastore, "drop_table", lambda: rebuilding(world, lambda: None))
+        )
+    )
+    drop(dropping, NAME)
+    assert not kernel.exists(NAME)
+    assert list(kernel.files.walk(kernel.default_root(NAME))) == []
+
+
+def test_a_row_that_went_aside_is_dropped_by_the_next_that_does(world: World, kernel: Kernel) -> None:
+    """Its process had died before it cleared up, and the next one names itself in the same file."""
+    create(kernel, NAME, SHAPES["partitioned"])
+
+    def die() -> None:
+        raise Died
+
+    with pytest.raises(Died):
+        rebuilding(world, die, step="settled")
+    transaction = kernel.begin(NAME, "replace")
+    transaction.replace_all()
+    transaction.set_schema(COLUMNS, KEYS)
+    stage(kernel, transaction, {"p=1": ["new"]})
+    transaction.commit()
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
+    kernel.recover(NAME)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_vacuum_beside_a_drop_ends(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    merge(kernel, NAME, {"p=1": ["new"]})
+    vacuuming = beside(world, "files", "exists", lambda: drop(kernel, NAME))
+    with contextlib.suppress(LakemergeError):
+        vacuum(vacuuming, NAME, retention=NO_RETENTION, dry_run=False)
+    assert not kernel.exists(NAME)
+
+
+def test_the_drop_of_a_table_leaves_the_next_ones_quarantine(world: World, kernel: Kernel) -> None:
+    def make(text: str) -> None:
+        create_appendable(kernel, NAME, {"p=1": [text]})
+        ingest(kernel, NAME, {"p=1": ["row"]}, text)
+
+    make("old")
+    drop(beside(world, "metastore", "drop_table", lambda: make("new"), after=True), NAME)
+    assert rejected(kernel, NAME) == ("new",)
