@@ -86,8 +86,10 @@ class Faults:
         return str(self.dice.choices(list(self.kinds), list(self.kinds.values()))[0])
 
     def seconds(self, kind: str) -> float:
-        """How long a stop or a slow call takes; of a call always the same."""
+        """How long a stop, a slow call or a wait for a lost reply takes; of a call always the same."""
         dice = random.Random(f"{self.calls} {kind}")
         if kind == "slow":
             return dice.random() * self.lease / 2
+        if kind == "lose reply":
+            return dice.choice((0.0, 0.0, 1.5)) * self.lease
         return dice.choice((0.5, 1.5, 4.0)) * self.lease

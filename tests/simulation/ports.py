@@ -92,6 +92,8 @@ class Caller:
             self.process.die()
         if fault == "restart":
             self.faults.down_until = self.process.now + self.faults.seconds("slow")
+        if fault == "lose reply" and (seconds := self.faults.seconds(fault)):
+            self.process.stop_for(seconds)  # it waits, and looks dead, for as long as a connection lasts
         if fault in ("lose reply", "restart"):
             raise _lost(port, name)
         return result

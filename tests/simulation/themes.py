@@ -67,7 +67,7 @@ THEMES = {
     "anything": Theme(8),
     # swaps that come too late, repairs that do, and others that commit meanwhile
     "late": Theme(
-        4,
+        3,
         kinds=("partitioned",),
         work={"partitioned": {"merge": 90, "recover": 10}},
         writers=(3,),
@@ -76,9 +76,24 @@ THEMES = {
         upkeep=0.2,
         strangers=0.0,
         tears=0.0,
-        faults={"stop": 1},
+        faults={"stop": 3, "lose reply": 1},
         calls=("alter_partitions", "alter_partitions", "add_partitions", "partitions"),
         most=(1, 2, 3, 3),
+    ),
+    # the same, with repairs that come too late as well
+    "repaired": Theme(
+        2,
+        kinds=("partitioned",),
+        work={"partitioned": {"overwrite": 60, "merge": 40}},
+        writers=(3,),
+        several=(3, 4),
+        keys=3,
+        upkeep=0.0,
+        strangers=0.0,
+        tears=0.0,
+        faults={"stop": 1},
+        calls=("alter_partitions",),
+        most=(2, 3, 4),
     ),
     # outcomes that nobody was told
     "lost": Theme(
