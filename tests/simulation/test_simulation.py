@@ -50,8 +50,8 @@ def test_a_mutant_changes_the_code_of_today(mutant: str) -> None:
 
 
 def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
-    """Two runs of a consumer, one partition to take: nothing else is needed to take it twice."""
-    mutant = ("--mutant", "consumer-unchecked")
+    """Writers alone make a swap that comes too late, and one of them that leaves it so."""
+    mutant = ("--mutant", "late-swap-unmended")
     failed = run(*mutant, "--seeds", "200")
     assert failed.returncode == 1
     (command,) = [line for line in failed.stdout.splitlines() if line.startswith("replay: ")]
@@ -60,7 +60,7 @@ def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
     replayed = run(*mutant, "--first", first, "--seeds", "1", "--cut", cut)
     assert error in replayed.stdout
     actors = re.findall(r"^  (\w+ ?\d*): ", replayed.stdout, re.MULTILINE)
-    assert {actor.partition(" ")[0] for actor in actors} <= {"consumer", "writer"}
+    assert {actor.partition(" ")[0] for actor in actors} <= {"writer", "upkeep"}
     assert run("--first", first, "--seeds", "1").returncode == 0, "without the mutant"
 
 
