@@ -118,6 +118,10 @@ bench-merge: env  ## CPU seconds of a merge against the least that any engine mu
 bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions
 	@$(PY) benchmarks/commit.py --java
 
+.PHONY: bench-files
+bench-files: env  ## Bytes and CPU seconds of an ingest to know its files, of 10,000 and of a million
+	@$(PY) benchmarks/read_files.py
+
 .PHONY: bench-history
 bench-history: env  ## CPU seconds of a merge into a history, and into one ten times as long
 	@$(PY) benchmarks/history.py

@@ -1,23 +1,30 @@
 """The files that an ingest has read, kept with the commits that hold their records.
 
-A folder of side data (``files``) has one file, a JSON object a line. A commit adds a folder, or writes all of them
-into one; since it names all folders that it knows, another commit that added one meanwhile is a conflict.
+A folder of side data (``files``) lists the files of one batch or of several, ordered by path and cut into buckets, and
+has an index with the range and the digest of each bucket. A look at a landing folder asks of many files at once. It
+opens no bucket whose digest is that of just the files that are asked for, nor one that none of them falls into. So it
+costs about what lies in the landing folder, however much has ever been read.
+
+A commit adds a folder, and takes into it the newest ones that list no more files than it does itself. So there are few,
+and a line is written again only when the list that it is part of doubles. As the commit names all folders that it
+knows, another one that added some meanwhile is a conflict.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lakemerge.errors import CorruptTable
-from lakemerge.kernel import FileSystem, Transaction
+from lakemerge.kernel import FileEntry, FileSystem, Transaction
 
 KIND = "files"
-_NAME = "files.jsonl"
-# So many folders are written into one.
-_LONGEST = 10
+_INDEX = "index.json"
+# About so many files are listed in one bucket, some 150 bytes each.
+_BUCKET = 5_000
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,7 @@ class FileLedger:
             CorruptTable: one of them cannot be read.
         """
         self._files = files
-        self._folders = tuple(folders)
-        self._known = {entry.path: entry for folder in folders for entry in _read(files, folder)}
+        self._folders = [_Folder.open(files, folder) for folder in folders]
 
     @classmethod
     def of(cls, files: FileSystem, transaction: Transaction, *, replaced: bool = False) -> FileLedger:
@@ -59,35 +65,135 @@ class FileLedger:
         folders = base.sidecars.get(KIND, ()) if base else ()
         return cls(files, [transaction.layout.absolute(folder) for folder in folders])
 
-    def get(self, path: str) -> ReadFile | None:
-        return self._known.get(path)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
     @property
     def last_batch(self) -> int:
         """The number of the newest batch; 0 for none."""
-        return max((entry.batch for entry in self._known.values()), default=0)
+        return max((folder.batch for folder in self._folders), default=0)
+
+    def compare(self, entries: Iterable[FileEntry]) -> dict[str, bool]:
+        """Which of some files were read before, by path, and whether they are still as they were then.
+
+        Raises:
+            CorruptTable: the list cannot be read.
+        """
+        asked = sorted(entries, key=lambda entry: entry.path)
+        found: dict[str, bool] = {}
+        for folder in reversed(self._folders):  # of a file that was read again the last time counts
+            there = folder.compare(asked)
+            found |= there
+            asked = [entry for entry in asked if entry.path not in there]
+        return found
 
     def record(self, transaction: Transaction, read: Iterable[ReadFile]) -> None:
         """Write what was read now into the transaction's side data."""
-        added = list(read)
+        added = {file.path: file for file in read}
+        folders = list(self._folders)
+        while folders and len(folders[-1]) <= len(added):
+            added = {file.path: file for file in folders.pop().content()} | added
         directory = transaction.sidecar_directory(KIND)
-        keeps = len(self._folders) < _LONGEST
-        entries = added if keeps else {**self._known, **{entry.path: entry for entry in added}}.values()
-        text = "".join(f"{json.dumps(dataclasses.asdict(entry), ensure_ascii=False)}\n" for entry in entries)
-        self._files.write_text(f"{directory}/{_NAME}", text)
-        transaction.set_sidecars(KIND, [*(self._folders if keeps else ()), directory])
+        _write(self._files, directory, added.values())
+        transaction.set_sidecars(KIND, [*(folder.path for folder in folders), directory])
 
 
-def _read(files: FileSystem, folder: str) -> list[ReadFile]:
-    path = f"{folder}/{_NAME}"
-    try:
-        return [ReadFile(**json.loads(line)) for line in files.read_text(path).split("\n") if line]
-    except (FileNotFoundError, ValueError, TypeError) as error:
-        raise CorruptTable(
-            expected=f"the list of files that were read in {path}",
-            found=f"{type(error).__name__}: {error}",
-            action="Restore the file from a backup; or --full-refresh, which reads all files again.",
-        ) from error
+@dataclass(frozen=True)
+class _Bucket:
+    """A part of a list that is ordered by path.
+
+    Attributes:
+        files: how many it lists.
+        first, last: the lowest and the highest of their paths.
+        digest: of their paths, sizes and times.
+    """
+
+    files: int
+    first: str
+    last: str
+    digest: str
+
+    @classmethod
+    def of(cls, members: Sequence[ReadFile]) -> _Bucket:
+        return cls(len(members), members[0].path, members[-1].path, _digest(members))
+
+
+class _Folder:
+    """One folder of side data."""
+
+    def __init__(self, files: FileSystem, path: str, batch: int, buckets: Sequence[_Bucket]) -> None:
+        self.path = path
+        self.batch = batch
+        self._files = files
+        self._buckets = buckets
+
+    @classmethod
+    def open(cls, files: FileSystem, path: str) -> _Folder:
+        """Read a folder's index. Raises CorruptTable."""
+        where = f"{path}/{_INDEX}"
+        try:
+            index = json.loads(files.read_text(where))
+            buckets = [_Bucket(**bucket) for bucket in index["buckets"]]
+            return cls(files, path, int(index["batch"]), buckets)
+        except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
+            raise _unreadable(where, error) from error
+
+    def __len__(self) -> int:
+        return sum(bucket.files for bucket in self._buckets)
+
+    def compare(self, asked: Sequence[FileEntry]) -> dict[str, bool]:
+        """Which of some files, ordered by path, it lists, and whether they are as it lists them."""
+        paths = [entry.path for entry in asked]
+        found: dict[str, bool] = {}
+        for number, bucket in enumerate(self._buckets):
+            some = asked[bisect_left(paths, bucket.first) : bisect_right(paths, bucket.last)]
+            if len(some) == bucket.files and _digest(some) == bucket.digest:
+                found |= dict.fromkeys((entry.path for entry in some), True)
+            elif some:
+                known = {file.path: file for file in self._read(number)}
+                for entry in some:
+                    if file := known.get(entry.path):
+                        found[entry.path] = (file.size, file.modified) == (entry.size, entry.modified)
+        return found
+
+    def content(self) -> Iterator[ReadFile]:
+        """All files that it lists."""
+        for number in range(len(self._buckets)):
+            yield from self._read(number)
+
+    def _read(self, number: int) -> list[ReadFile]:
+        path = _bucket_path(self.path, number)
+        try:
+            # not splitlines(), which ends a line at characters that a path may hold
+            lines = self._files.read_text(path).split("\n")
+            return [ReadFile(**json.loads(line)) for line in lines if line]
+        except (FileNotFoundError, ValueError, TypeError) as error:
+            raise _unreadable(path, error) from error
+
+
+def _write(files: FileSystem, directory: str, read: Iterable[ReadFile]) -> None:
+    """Write a folder of side data, the index last."""
+    ordered = sorted(read, key=lambda file: file.path)
+    buckets = [ordered[start : start + _BUCKET] for start in range(0, len(ordered), _BUCKET)]
+    for number, members in enumerate(buckets):
+        lines = (f"{json.dumps(vars(file), ensure_ascii=False)}\n" for file in members)
+        files.write_text(_bucket_path(directory, number), "".join(lines))
+    index = {
+        "batch": max((file.batch for file in ordered), default=0),
+        "buckets": [vars(_Bucket.of(members)) for members in buckets],
+    }
+    files.write_text(f"{directory}/{_INDEX}", f"{json.dumps(index, indent=1, ensure_ascii=False)}\n")
+
+
+def _bucket_path(folder: str, number: int) -> str:
+    return f"{folder}/files-{number:05}.jsonl"
+
+
+def _digest(files: Iterable[FileEntry | ReadFile]) -> str:
+    text = "\n".join(f"{file.path}\t{file.size}\t{file.modified}" for file in files)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _unreadable(path: str, error: Exception) -> CorruptTable:
+    return CorruptTable(
+        expected=f"the list of files that were read in {path}",
+        found=f"{type(error).__name__}: {error}",
+        action="Restore the file from a backup; or --full-refresh, which reads all files again.",
+    )

@@ -96,16 +96,18 @@ def look(files: FileSystem, rules: LandingRules, ledger: FileLedger, now: int) -
 
     Raises:
         LandingNotFound: a path without a wildcard does not exist.
+        CorruptTable: the ledger cannot be read.
     """
     found = Arrivals()
     new = []
     markers: dict[str, bool] = {}
-    for entry in _landed(files, rules):
-        known = ledger.get(entry.path)
-        changed = known is not None and (known.size, known.modified) != (entry.size, entry.modified)
-        if changed:
+    landed = list(_landed(files, rules))
+    known = ledger.compare(landed)
+    for entry in landed:
+        is_same = known.get(entry.path)
+        if is_same is False:
             found.changed.append(entry)
-        if known is not None and not (changed and rules.reread_changed):
+        if is_same or (is_same is False and not rules.reread_changed):
             continue
         settled = entry.modified <= now - rules.settle_seconds * 1000 and _is_begun(files, rules, entry)
         if settled and _is_marked(files, rules.done_marker, entry, markers):

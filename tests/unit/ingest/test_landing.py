@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from lakemerge.errors import CorruptTable, LandingNotFound
+from lakemerge.errors import LandingNotFound
 from lakemerge.ingest import FileLedger, LandingRules, ReadFile, look
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel import FileEntry, HiveColumn, Kernel, TableDefinition, TableName
+from lakemerge.testing import World
 
 NOW = 1_000_000
 
@@ -18,7 +18,6 @@ class Files:
     """A file system with what a look at a landing folder asks."""
 
     def __init__(self, **files: tuple[int, int]) -> None:
-        self.texts: dict[str, str] = {}
         paths = {f"/in/{name.replace('__', '/')}": facts for name, facts in files.items()}
         self.entries = {
             path: FileEntry(path, path.rpartition("/")[2], size, modified, False)
@@ -40,19 +39,12 @@ class Files:
     def is_compressed(self, path: str) -> bool:
         return path.endswith(".gz")
 
-    def read_text(self, path: str) -> str:
-        if path not in self.texts:
-            raise FileNotFoundError(path)
-        return self.texts[path]
-
 
 def ledger(*read: ReadFile) -> FileLedger:
-    files: Any = Files()
-    files.texts["/l/files.jsonl"] = "".join(
-        json.dumps({"path": f.path, "size": f.size, "modified": f.modified, "batch": f.batch}) + "\n"
-        for f in read
-    )
-    return FileLedger(files, ["/l"])
+    kernel = Kernel(World().process())
+    transaction = kernel.create(TableDefinition(TableName("s", "t"), (HiveColumn("a", "string"),)))
+    FileLedger(kernel.files, []).record(transaction, read)
+    return FileLedger(kernel.files, [transaction.sidecar_directory("files")])
 
 
 def chosen(files: Any, known: FileLedger | None = None, **rules: Any) -> list[str]:
@@ -96,7 +88,6 @@ def test_what_was_read_is_not_read_again_unless_it_changed_and_that_is_asked() -
     assert chosen(files, known) == ["c"]
     assert chosen(files, known, reread_changed=True) == ["b", "c"]
     assert [entry.name for entry in look(files, LandingRules(("/in",)), known, NOW).changed] == ["b"]
-    assert known.last_batch == 2
 
 
 def test_a_path_must_exist_and_a_glob_need_not() -> None:
@@ -104,15 +95,6 @@ def test_a_path_must_exist_and_a_glob_need_not() -> None:
     with pytest.raises(LandingNotFound):
         look(files, LandingRules(("/out",)), ledger(), NOW)
     assert look(files, LandingRules(("/out/*.csv",)), ledger(), NOW).chosen == []
-
-
-def test_an_unreadable_ledger_is_corrupt() -> None:
-    files: Any = Files()
-    with pytest.raises(CorruptTable):
-        FileLedger(files, ["/lost"])
-    files.texts["/l/files.jsonl"] = "{}\n"
-    with pytest.raises(CorruptTable):
-        FileLedger(files, ["/l"])
 
 
 @pytest.mark.parametrize(
