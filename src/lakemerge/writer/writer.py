@@ -38,7 +38,7 @@ def open(
     *,
     format: str = "rows",
     partition: Mapping[str, Any] | None = None,
-    writer: str | None = None,
+    name: str | None = None,
     delimiter: str = ",",
     null: str = "\\N",
     compact_after: int = 20,
@@ -51,7 +51,7 @@ def open(
         format: what records are; see :data:`lakemerge.writer.FORMATS`.
         partition: values of the table's partition columns for all records (static); without it, the records have
             them as their last fields (dynamic). A null or an empty one is Hive's default partition.
-        writer: a name that is open once at a time: opening it again fences the one that had it.
+        name: of the writer, open once at a time: opening it again fences the one that had it.
         delimiter, null: of delimited records.
         compact_after, compact_below: after a commit, so many partitions of commits that are smaller than so many
             bytes are merged into one; 0 for never.
@@ -61,13 +61,13 @@ def open(
         InvalidConfig: ``partition`` does not name the partition columns, or the format is not known.
         MetastoreError, StorageError: they may be retried.
     """
-    schema, _, name = table.rpartition(".")
+    schema, _, identifier = table.rpartition(".")
     return Writer(
         kernel,
-        TableName(schema or "default", name),
+        TableName(schema or "default", identifier),
         format,
         partition,
-        writer,
+        name,
         delimiter,
         null,
         (compact_after, compact_below),
@@ -82,7 +82,7 @@ class Writer:
     """See :func:`open`. Not for two threads at once; open one for each.
 
     Attributes:
-        last_batch: the number of the last batch that this writer (by name) has committed; ``None`` for none.
+        last_batch: the number of the last batch that the writer of this name has committed; ``None`` for none.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Writer:
         table: TableName,
         format: str,
         partition: Mapping[str, Any] | None,
-        writer: str | None,
+        name: str | None,
         delimiter: str,
         null: str,
         compact_when: tuple[int, int],
@@ -110,8 +110,8 @@ class Writer:
         self._closed = False
         self.last_batch: int | None = None
         self._progress: Progress | None = None
-        self._key = ("stream", writer or "")
-        if writer:
+        self._key = ("stream", name or "")
+        if name:
             self._take_over()
 
     def _manifest_of_append_table(self) -> Manifest:
@@ -221,7 +221,7 @@ class Writer:
             raise InvalidConfig(
                 expected="batch numbers of a writer with a name",
                 found="one without a name",
-                action="Give `writer` when you open it.",
+                action="Give `name` when you open it.",
             )
         if not self._files or (
             batch is not None and self.last_batch is not None and batch <= self.last_batch

@@ -113,11 +113,11 @@ class TestStream:
         def line(number: int) -> list[str]:
             return [f"{number},named,Asia,India"]
 
-        zombie = lakemerge.writer.open(table, kernel, format="delimited", writer="agent-1")
+        zombie = lakemerge.writer.open(table, kernel, format="delimited", name="agent-1")
         zombie.write(line(100))
         zombie.commit(batch=7)
         zombie.write(line(101))
-        with lakemerge.writer.open(table, kernel, format="delimited", writer="agent-1") as stream:
+        with lakemerge.writer.open(table, kernel, format="delimited", name="agent-1") as stream:
             assert stream.last_batch == 7
             stream.write(line(100))
             assert stream.commit(batch=7) is None, "it was committed before"
