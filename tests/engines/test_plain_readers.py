@@ -10,7 +10,7 @@ import pytest
 from engines.conftest import Site
 from kernel.support import assert_whole
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName, Transaction
-from lakemerge.kernel.names import DEFAULT_PARTITION, escape
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION, escape
 
 ID = HiveColumn("id", "int")
 ITEM = HiveColumn("item", "string")

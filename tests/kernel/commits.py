@@ -24,8 +24,8 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableName
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.operations import drop
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")

@@ -9,7 +9,7 @@ from kernel.support import COLUMNS, COMMIT, rows_of, stage
 from lakemerge.consumer import Batch, Consumer, Options, Run, record
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.names import DEFAULT_PARTITION
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 
 CONSUMER = "cleansing"
 

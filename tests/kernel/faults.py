@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from lakemerge.errors import StorageError
 from lakemerge.kernel import Jvm
 from lakemerge.kernel.jvm import HadoopFileSystem, HiveMetastore
-from lakemerge.kernel.metastore import Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import Refused, ReplyLost
 
 T = TypeVar("T")
 

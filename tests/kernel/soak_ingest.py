@@ -24,7 +24,7 @@ from kernel.soak_worker import COPY, EVENTS, definition
 from lakemerge.consumer import WorkingSet
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
 
 _TESTS = Path(__file__).parents[1]
 _SECONDS = 1800

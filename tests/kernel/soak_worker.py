@@ -27,7 +27,7 @@ from lakemerge.kernel import (
     Transaction,
     ports_of,
 )
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_values
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_values
 
 EVENTS, COPY = TableName("default", "events"), TableName("default", "events_copy")
 COLUMNS = tuple(HiveColumn(name, "int") for name in ("writer", "batch", "number"))

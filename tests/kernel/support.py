@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
-from lakemerge.kernel.definition import new_partition, new_table
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.layout import normal
-from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.names import DEFAULT_PARTITION, partition_name, partition_values
-from lakemerge.kernel.side_tables import SIDE_TABLES
-from lakemerge.kernel.state import TableState, state_of
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_name, partition_values
+from lakemerge.kernel.table.definition import new_partition, new_table
+from lakemerge.kernel.table.layout import normal
+from lakemerge.kernel.table.manifest import WHOLE_TABLE
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
+from lakemerge.kernel.table.state import TableState, state_of
 
 COLUMNS = (HiveColumn("line", "string"),)
 WIDER_COLUMNS = (*COLUMNS, HiveColumn("extra", "int"))

@@ -22,8 +22,8 @@ from kernel.support import (
 )
 from lakemerge.errors import TableNotFound, UnsupportedTable
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.changes import last_change
-from lakemerge.kernel.manifest import ALTERATION
+from lakemerge.kernel.maintenance.freshness import last_change
+from lakemerge.kernel.table.manifest import ALTERATION
 
 PARTS = {"p=1": ["a"], "p=2": ["b"]}
 DAY = 86_400

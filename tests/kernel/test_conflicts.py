@@ -27,8 +27,9 @@ from kernel.support import (
 )
 from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState
 from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName, ports_of
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.operations import drop, history
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 ROWS = {"p=1": ["a1"], "p=2": ["a2"], "p=3": ["a3"]}
 

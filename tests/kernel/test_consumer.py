@@ -41,8 +41,8 @@ from lakemerge.consumer import Batch, Options, WorkingSet
 from lakemerge.consumer.working_set import PROCESSED
 from lakemerge.errors import ConsumerExpired, ConsumerFenced, SourceChanged, SourceRewritten
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _TESTS = Path(__file__).parents[1]
 

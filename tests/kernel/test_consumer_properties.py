@@ -16,7 +16,7 @@ from kernel.support import NO_RETENTION, append, assert_whole, compact, create_a
 from lakemerge.consumer import Batch, Left, Options, Run, WorkingSet
 from lakemerge.errors import ConsumerFenced
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _NUMBERS = itertools.count(1)
 

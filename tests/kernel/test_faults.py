@@ -21,7 +21,7 @@ from kernel.support import (
 )
 from lakemerge.errors import LakemergeError, StorageError
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _RUNS = 100
 

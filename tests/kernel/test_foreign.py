@@ -21,8 +21,8 @@ from kernel.support import (
 )
 from lakemerge.errors import CommitConflict, ForeignWrite, UnsupportedTable
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
-from lakemerge.kernel.definition import moved, stored_as, with_parameters
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.table.definition import moved, stored_as, with_parameters
 
 ROWS = {"p=1": ["a1"], "p=2": ["a2"]}
 

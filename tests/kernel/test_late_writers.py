@@ -29,8 +29,8 @@ from kernel.support import (
 )
 from lakemerge.errors import ClaimHeld, CommitConflict
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.layout import Layout
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.table.layout import Layout
 
 _OLD: Rows = {"p=1": ["old"], "p=2": ["old"], "p=gone": ["old"]}
 _SECONDS = 120

@@ -8,10 +8,10 @@ from kernel.faults import DeafMetastore, HookedDeafMetastore, HookedMetastore, l
 from kernel.support import assert_whole, create, merge, rows_of, settled
 from lakemerge.errors import ClaimHeld, CommitConflict, MetastoreError
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
-from lakemerge.kernel.definition import VERSION, with_parameters
 from lakemerge.kernel.jvm import HiveMetastore
-from lakemerge.kernel.metastore import Refused, ReplyLost, ValueChanged
-from lakemerge.kernel.names import escape, partition_name, partition_values
+from lakemerge.kernel.ports.metastore import Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.ports.names import escape, partition_name, partition_values
+from lakemerge.kernel.table.definition import VERSION, with_parameters
 
 VALUES = [
     "plain",
@@ -127,7 +127,7 @@ def test_lost_replies_under_locks(call: str, jvm: Jvm, kernel: Kernel, name: Tab
 def test_a_lock_held_by_another_is_waited_for_and_named(
     jvm: Jvm, kernel: Kernel, name: TableName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lakemerge.kernel.versions._LOCK_SECONDS", 1.0)
+    monkeypatch.setattr("lakemerge.kernel.protocol.versions._LOCK_SECONDS", 1.0)
     create(kernel, name, {"": ["a"]})
     held = kernel.metastore.lock(name, user="another", host="elsewhere")
     locking = Kernel(ports_of(jvm, metastore=DeafMetastore(jvm)), Settings(claim_timeout=3))

@@ -11,7 +11,8 @@ import pytest
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel import HiveColumn, Ports, TableDefinition, TableName, ports_of
-from lakemerge.kernel.definition import (
+from lakemerge.kernel.ports.metastore import HiveTable, Refused, ValueChanged
+from lakemerge.kernel.table.definition import (
     VERSION,
     moved,
     new_partition,
@@ -20,7 +21,6 @@ from lakemerge.kernel.definition import (
     with_parameters,
     with_statistics,
 )
-from lakemerge.kernel.metastore import HiveTable, Refused, ValueChanged
 from lakemerge.testing import memory_ports
 
 COLUMNS = (HiveColumn("a", "string", 'the first, it\'s "quoted" \\ and naïve'), HiveColumn("b", "int"))

@@ -23,10 +23,10 @@ from kernel.support import (
 )
 from lakemerge.errors import CorruptTable
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.definition import TRANSACTION, VERSION, with_parameters
 from lakemerge.kernel.jvm import HiveMetastore
-from lakemerge.kernel.metastore import HiveTable
-from lakemerge.kernel.state import current_table, state_of
+from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.table.definition import TRANSACTION, VERSION, with_parameters
+from lakemerge.kernel.table.state import current_table, state_of
 
 
 class TearingMetastore(HiveMetastore):

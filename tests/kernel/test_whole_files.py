@@ -15,8 +15,8 @@ from kernel.faults import HookedFileSystem
 from kernel.support import create, merge
 from lakemerge.errors import StorageError
 from lakemerge.kernel import FileSystem, Jvm, Kernel, TableName
-from lakemerge.kernel.garbage import vacuum
 from lakemerge.kernel.jvm import HadoopFileSystem
+from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _TESTS = Path(__file__).parents[1]
 _TEXT = "all of it " * 1000

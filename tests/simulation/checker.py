@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
-from lakemerge.kernel.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
-from lakemerge.kernel.filesystem import FileSystem, Fingerprint
-from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.names import partition_name
+from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
+from lakemerge.kernel.ports.names import partition_name
+from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakemerge.kernel import Kernel
-from lakemerge.kernel.definition import TABLE_ID
-from lakemerge.kernel.operations import drop
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.table.definition import TABLE_ID
 from simulation.checker import Violation, WatchedMetastore
 from simulation.operations import Create, Model, Operation
 

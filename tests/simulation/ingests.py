@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from lakemerge.ingest import FileLedger, LandingRules, ReadFile, look
 from lakemerge.kernel import Kernel
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.names import DEFAULT_PARTITION
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from simulation.checker import Violation
 from simulation.operations import Model, Operation, count
 

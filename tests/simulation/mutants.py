@@ -41,7 +41,7 @@ MUTANTS = {
     # faults that there were once
     "ledger-unread": Mutant(
         "a merge does not see that another has changed the ledger that it read",
-        "kernel.reads",
+        "kernel.commit.reads",
         "            _overlap(names, later.side_data_touched[kind])\n",
         "            False\n",
     ),
@@ -53,7 +53,7 @@ MUTANTS = {
     ),
     "rebuild-unfenced": Mutant(
         "a row that is made anew takes the place of whatever there is by then",
-        "kernel.rebuild",
+        "kernel.protocol.rebuild",
         "        self._versions.compare_and_swap(\n            name,\n            manifest.table_id,\n"
         "            claim,\n"
         '            {VERSION: f"{claim}:replaced"},\n'
@@ -62,38 +62,38 @@ MUTANTS = {
     ),
     "vacuum-by-writers-clock": Mutant(
         "vacuum goes by the time that the writer has put into the manifest",
-        "kernel.garbage",
+        "kernel.maintenance.vacuum",
         "        hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))\n",
         "        hidden_since = datetime.datetime.fromisoformat(manifest.committed_at).timestamp() * 1000\n",
     ),
     # guards of the protocol, each left out
     "claim-without-compare": Mutant(
         "a claim does not compare",
-        "kernel.versions",
+        "kernel.protocol.versions",
         "            self._metastore.alter_table(name, row, expected=expected)\n            return\n",
         "            self._metastore.alter_table(name, row)\n            return\n",
     ),
     "conflicts-unchecked": Mutant(
         "what other commits have changed since is not looked at",
-        "kernel.table_commit",
+        "kernel.commit.table_commit",
         "            if hangs_on and (self.reads.meets(step) or not",
         "            if hangs_on and (False or not",
     ),
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):\n",
         "        if not self._send(swap):\n",
     ),
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        if not in_time:\n            self._mend(name, manifest)\n",
         "",
     ),
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
-        "kernel.committer",
+        "kernel.commit.committer",
         "        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)\n"
         "        if not advanced and not self._in_history(table):\n",
         "        try:\n"
@@ -103,132 +103,132 @@ MUTANTS = {
     ),
     "abort-in-doubt": Mutant(
         "the files of a commit in doubt are deleted",
-        "kernel.transaction",
+        "kernel.commit.transaction",
         '                self.state = "in doubt"\n                self._close()\n',
         "                pass\n",
     ),
     "vacuum-ignores-writers": Mutant(
         "vacuum takes what open transactions have staged for garbage",
-        "kernel.garbage",
+        "kernel.maintenance.vacuum",
         "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
         "        folder: list(entries)\n",
     ),
     "half-seen-rows": Mutant(
         "a row that was half seen is believed",
-        "kernel.state",
+        "kernel.table.state",
         "        if agrees or _fits(current):\n",
         "        if current:\n",
     ),
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "            if normal(partition.location) == normal(empty):\n"
         "                self._send_while(holds, partial(",
         "            if partition:\n                self._send(partial(",
     ),
     "registered-with-rows": Mutant(
         "new partitions are registered where their rows are, before the swap",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]\n",
         "                name, [new_partition(table, partition_values(partition), "
         "layout.absolute(manifest.partitions[partition].location)) for partition in fresh]\n",
     ),
     "requirements-unchecked": Mutant(
         "what a commit requires of the version before it is not asked",
-        "kernel.committer",
+        "kernel.commit.committer",
         "        for check in commit.requirements:\n            check(parent)\n",
         "",
     ),
     "dead-or-alive": Mutant(
         "a writer that waits for its own lease is taken for alive for ever",
-        "kernel.lease",
+        "kernel.protocol.lease",
         "        return self._age(layout, txn) <= lease_seconds\n",
         "        return True\n",
     ),
     "settled-unseen": Mutant(
         "a claim is settled before its partitions are moved",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        added = adds and self._add(table, layout, manifest)\n",
         "        self._settle(name, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
     ),
     "base-manifest": Mutant(
         "a commit writes the state of the version that it began on, not of the newest",
-        "kernel.table_commit",
+        "kernel.commit.table_commit",
         "        draft = Draft(parent, self.base, present)\n",
         "        draft = Draft(self.base or parent, self.base, present)\n",
     ),
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
-        "kernel.garbage",
+        "kernel.maintenance.vacuum",
         "        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])\n",
         "",
     ),
     "removed-comes-back": Mutant(
         "a partition that a commit has removed is there again for who reads differences",
-        "kernel.manifests",
+        "kernel.table.manifests",
         "                states.pop(name, None)\n",
         "                pass\n",
     ),
     "vacuum-unfenced": Mutant(
         "a writer whose files vacuum has deleted claims all the same",
-        "kernel.table_commit",
+        "kernel.commit.table_commit",
         "        if self.txn in step.fenced:\n",
         "        if False:\n",
     ),
     "resent-blindly": Mutant(
         "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        return self._send(lambda: write() if holds() else None)\n",
         "        return self._send(write) if holds() else None\n",
     ),
     "mended-once": Mutant(
         "a swap that came too late is put right once, and nobody looks whether that came too late as well",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "            if self._is_at(state):\n                return\n",
         "            return\n",
     ),
     "repair-unfenced": Mutant(
         "partitions are put right to a version without a look whether it is still the newest",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        unmoved = partial(self._is_at, state)\n",
         "        unmoved = lambda: True\n",
     ),
     "late-drop": Mutant(
         "a swap that came too late drops the partitions that it has emptied",
-        "kernel.rollforward",
+        "kernel.protocol.roll_forward",
         "        holds = partial(self._still_holds_claim, name, manifest)\n",
         "        holds = lambda: True\n",
     ),
     # of tables that are dropped and made again
     "next-tables-version": Mutant(
         "a claim compares the version alone, which the next table of the name has as well",
-        "kernel.versions",
+        "kernel.protocol.versions",
         "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
         "            if table is None:\n",
     ),
     "next-tables-conflict": Mutant(
         "a commit follows on a table that was dropped and made again",
-        "kernel.table_commit",
+        "kernel.commit.table_commit",
         "        if parent.table_id != self.base.table_id:\n",
         "        if False:\n",
     ),
     "drop-takes-all": Mutant(
         "a drop deletes the whole directory when the row is gone",
-        "kernel.drops",
+        "kernel.protocol.drops",
         "        for path in dict.fromkeys((*doom.paths, *(since if self._is_gone(name) else ()))):\n",
         "        for path in (doom.root,):\n",
     ),
     # of ingests
     "ledger-of-files-unread": Mutant(
         "a run commits files that another has read meanwhile",
-        "kernel.draft",
+        "kernel.commit.draft",
         '        if (mode == "set" and self._base and now != before) or (\n',
         "        if False or (\n",
     ),
     # of consumers
     "pin-by-readers-clock": Mutant(
         "whether a pin has expired goes by the clock of who vacuums",
-        "kernel.garbage",
+        "kernel.maintenance.vacuum",
         "kernel.files, state.layout, from_milliseconds(now))\n",
         "kernel.files, state.layout, kernel.clock.now())\n",
     ),
@@ -259,43 +259,43 @@ MUTANTS = {
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",
-        "kernel.late",
+        "kernel.external.late",
         "                found.append((place, whole))\n",
         "                pass\n",
     ),
     "originals-unlooked": Mutant(
         "vacuum does not look into the directories of before the adoption",
-        "kernel.garbage",
+        "kernel.maintenance.vacuum",
         "        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:\n",
         "        if False:\n",
     ),
     "looked-at-once": Mutant(
         "the files that were read are not looked at again before the claim",
-        "kernel.committer",
+        "kernel.commit.committer",
         "        if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:\n",
         "        if True:\n",
     ),
     "late-copied": Mutant(
         "files that came late are copied to where the partition is now, not moved",
-        "kernel.late",
+        "kernel.external.late",
         "                self._files.move(entry.path,",
         "                self._files.copy(entry.path,",
     ),
     "foreign-unseen": Mutant(
         "partitions that another program has moved are not taken in",
-        "kernel.external",
+        "kernel.external.changes",
         "if manifest.partitions.get(name) != state}",
         "if name not in manifest.partitions}",
     ),
     "adopted-blindly": Mutant(
         "a plain table is adopted without a comparison, by two writers at once",
-        "kernel.versions",
+        "kernel.protocol.versions",
         "            self._alter(name, changed, (clock, before))\n",
         "            self._metastore.alter_table(name, changed)\n",
     ),
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",
-        "kernel.versions",
+        "kernel.protocol.versions",
         "        with self._table_lock(name):\n",
         "        if True:\n",
     ),

@@ -19,10 +19,10 @@ from lakemerge.errors import (
     TableNotFound,
 )
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.layout import Layout
-from lakemerge.kernel.manifest import WHOLE_TABLE
-from lakemerge.kernel.names import DEFAULT_PARTITION
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import WHOLE_TABLE
 
 COLUMNS = (HiveColumn("line", "string"),)
 KEYS = (HiveColumn("p", "string"),)

@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 from lakemerge.errors import MetastoreUnreachable, StorageError
 from lakemerge.kernel import HivePartition, HiveTable, Ports, TableName
-from lakemerge.kernel.filesystem import FileSystem
-from lakemerge.kernel.metastore import Metastore, Refused, ReplyLost
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.metastore import Metastore, Refused, ReplyLost
 from lakemerge.testing import MemoryRowFiles, SimulatedClock, SimulatedHost, World
 from simulation.faults import Faults
 from simulation.scheduler import Process

@@ -10,9 +10,10 @@ from unittest import mock
 
 from kernel.support import assert_nothing_orphaned, assert_whole, make_plain
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, manifests
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.manifest import FENCE, FOREIGN
+from lakemerge.kernel import Kernel, Settings
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.table import manifests
+from lakemerge.kernel.table.manifest import FENCE, FOREIGN
 from lakemerge.testing import World
 from simulation import consumers, ingests
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of

@@ -9,8 +9,8 @@ from typing import Any
 
 from lakemerge.errors import MetastoreError, StorageError
 from lakemerge.kernel import HivePartition, HiveTable, TableName
-from lakemerge.kernel.definition import ROOT, moved, new_partition
-from lakemerge.kernel.names import partition_name
+from lakemerge.kernel.ports.names import partition_name
+from lakemerge.kernel.table.definition import ROOT, moved, new_partition
 from lakemerge.testing import MemoryMetastore, World
 from simulation.scheduler import Process
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import metastore, versions
+from lakemerge.kernel.ports import metastore
+from lakemerge.kernel.protocol import versions
 
 DOCS = (Path(__file__).parents[2] / "docs" / "guides" / "errors.md").read_text()
 #: What the docs say of trying again, by error.

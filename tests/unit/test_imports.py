@@ -41,6 +41,26 @@ def test_modules_do_not_import_each_other_in_circles() -> None:
     graphlib.TopologicalSorter(ours).prepare()
 
 
+def rooms_of(package: str) -> dict[str, set[str]]:
+    """What the folders of a package, and the modules beside them, import of each other."""
+
+    def room(module: str) -> str | None:
+        inside, _, below = module.partition(f"{package}.")
+        return below.partition(".")[0] if not inside and below else None
+
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        if here := room(module):
+            found.setdefault(here, set()).update(filter(None, map(room, imports_of(path))))
+            found[here].discard(here)
+    return found
+
+
+@pytest.mark.parametrize("package", ["lakemerge", "lakemerge.kernel"])
+def test_rooms_do_not_import_each_other_in_circles(package: str) -> None:
+    graphlib.TopologicalSorter(rooms_of(package)).prepare()
+
+
 @pytest.mark.parametrize("folder", ["src", "benchmarks", "scripts"])
 def test_the_kernel_is_entered_by_its_front_doors(folder: str) -> None:
     behind = {

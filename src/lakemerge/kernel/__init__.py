@@ -4,9 +4,29 @@ It knows neither dbt nor Spark SQL, and of the outside world only its ports. Thi
 uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
 """
 
-from lakemerge.kernel.changes import last_change
-from lakemerge.kernel.compaction import Group, groups_to_merge
-from lakemerge.kernel.definition import (
+from lakemerge.kernel.commit.transaction import Transaction
+from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.maintenance.compaction import Group, groups_to_merge
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.freshness import last_change
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem
+from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Metastore, ValueChanged
+from lakemerge.kernel.ports.names import (
+    DEFAULT_PARTITION,
+    TableName,
+    escape,
+    partition_name,
+    partition_values,
+)
+from lakemerge.kernel.ports.row_files import RowFile
+from lakemerge.kernel.ports.system import from_milliseconds, new_transaction_id, timestamp
+from lakemerge.kernel.settings import Settings
+from lakemerge.kernel.table.definition import (
     COMMIT_COLUMN_TYPE,
     TEXT,
     VERSION,
@@ -18,12 +38,8 @@ from lakemerge.kernel.definition import (
     with_parameters,
     without_spark_schema,
 )
-from lakemerge.kernel.filesystem import FileEntry, FileSystem
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
-from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.manifest import (
+from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import (
     ALTERATION,
     COMPACTION,
     LEDGER_RESET,
@@ -31,18 +47,9 @@ from lakemerge.kernel.manifest import (
     Manifest,
     PartitionState,
 )
-from lakemerge.kernel.manifests import read_manifest
-from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Metastore, ValueChanged
-from lakemerge.kernel.names import DEFAULT_PARTITION, TableName, escape, partition_name, partition_values
-from lakemerge.kernel.operations import drop, history
-from lakemerge.kernel.pins import Pin, remove_pin, set_pin
-from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.row_files import RowFile
-from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.side_tables import SIDE_TABLES, SideTables
-from lakemerge.kernel.state import TableState, state_of
-from lakemerge.kernel.system import from_milliseconds, new_transaction_id, timestamp
-from lakemerge.kernel.transaction import Transaction
+from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.side_tables import SIDE_TABLES, SideTables
+from lakemerge.kernel.table.state import TableState, state_of
 
 __all__ = [
     "ALTERATION",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from lakemerge.errors import UnknownReference
-from lakemerge.kernel.definition import TableDefinition
-from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.names import TableName
-from lakemerge.kernel.state import TableState
+from lakemerge.kernel.commit.transaction import Transaction
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import TableDefinition
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
-from lakemerge.kernel.transaction import Transaction
 
 
 class Kernel(Tables):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import tenacity
 
-from lakemerge.kernel.system import Clock, Host
+from lakemerge.kernel.ports.system import Clock, Host
 
 T = TypeVar("T")
 

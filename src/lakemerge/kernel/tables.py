@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from lakemerge.errors import ClaimHeld, TableNotFound
-from lakemerge.kernel.definition import check_supported, same_keys
-from lakemerge.kernel.drops import Drops
-from lakemerge.kernel.external import ExternalChanges
-from lakemerge.kernel.late import LateFiles
-from lakemerge.kernel.layout import Layout
-from lakemerge.kernel.lease import Heartbeats
-from lakemerge.kernel.manifest import Manifest
-from lakemerge.kernel.manifests import read_manifest
-from lakemerge.kernel.metastore import HiveTable
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.external.changes import ExternalChanges
+from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.drops import Drops
+from lakemerge.kernel.protocol.lease import Heartbeats
+from lakemerge.kernel.protocol.roll_forward import RollForward
+from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.retries import retried
-from lakemerge.kernel.rollforward import RollForward
 from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.state import TableState, current_table
-from lakemerge.kernel.versions import Versions
+from lakemerge.kernel.table.definition import check_supported, same_keys
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.state import TableState, current_table
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool
     A failure is told and does no harm: what was appended is committed by then.
 
     Args:
-        after, below: see :func:`lakemerge.kernel.compaction.groups_to_merge`.
+        after, below: see :func:`lakemerge.kernel.maintenance.compaction.groups_to_merge`.
 
     Returns:
         Whether some were merged.

@@ -8,7 +8,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
 
 EVENTS = """
 {{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',

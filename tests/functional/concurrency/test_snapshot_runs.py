@@ -9,7 +9,7 @@ import pytest
 
 from functional.concurrency.conftest import STEPS
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
 
 SNAPSHOT = """
 {% snapshot history %}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
 
 MODEL = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='ts',

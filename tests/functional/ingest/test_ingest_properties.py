@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakemerge.kernel import Kernel
-from lakemerge.kernel.system import SystemHost
+from lakemerge.kernel.ports.system import SystemHost
 
 COLUMNS = {"id": "int", "amount": "decimal(6,2)", "text": "string"}
 STEPS = ("staged", "manifest written", "claimed", "side data published", "swapped", "settled")

@@ -9,7 +9,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from functional.node_table import NodeTable
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.names import TableName
 
 
 class Merger(NodeTable):

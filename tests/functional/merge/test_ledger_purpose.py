@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge import ledger
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.kernel import Transaction
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.names import TableName
 
 SCHEMA = "id bigint, sku bigint, name string, ts bigint, at timestamp, op string"
 FEED = {

@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel.ports.metastore import HiveColumn
 
 
 @pytest.fixture(scope="class", autouse=True)

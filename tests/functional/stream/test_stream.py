@@ -18,7 +18,7 @@ from lakemerge.errors import (
     WriterFenced,
 )
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
 
 ALERTS = """
 {{ config(materialized='incremental', append_layout='commit_partitioned', partition_by=['continent', 'country']) }}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.catalog import catalog_rows, catalog_table, statistics
 
-from lakemerge.kernel.metastore import HiveColumn, HiveTable, Storage
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Storage
+from lakemerge.kernel.ports.names import TableName
 
 
 def table(kind: str = "MANAGED_TABLE", columns: tuple[HiveColumn, ...] = (), **fields: Any) -> HiveTable:

@@ -4,9 +4,9 @@ import pytest
 from dbt.adapters.lakemerge import comments
 
 from lakemerge.errors import TableNotFound
-from lakemerge.kernel.definition import with_parameters
-from lakemerge.kernel.metastore import HiveColumn, HiveTable, Metastore, Storage
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import with_parameters
 from lakemerge.testing import MemoryMetastore, Timeline
 
 NAME = TableName("s", "t")

@@ -6,7 +6,7 @@ import pytest
 from dbt.adapters.lakemerge.commit_times import version_at
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel.manifest import Manifest
+from lakemerge.kernel.table.manifest import Manifest
 
 
 def commits(*times: str, first_parent: str | None = None) -> list[Manifest]:

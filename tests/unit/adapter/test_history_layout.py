@@ -6,8 +6,8 @@ import pytest
 from dbt.adapters.lakemerge import history_layout
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
 
-from lakemerge.kernel.manifest import Manifest, PartitionState
-from lakemerge.kernel.metastore import HiveColumn
+from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.table.manifest import Manifest, PartitionState
 
 
 def state(size: int = 100) -> PartitionState:

@@ -15,7 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import Arrivals, LandingRules
 from lakemerge.ingest.continuous import BatchReport, Continuous
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel.ports.filesystem import FileEntry
 
 
 class FakeHandle:

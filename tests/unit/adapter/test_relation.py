@@ -4,7 +4,7 @@ import pytest
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.names import TableName
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from lakemerge.errors import (
     UnknownReference,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.commit import Commit
-from lakemerge.kernel.committer import Committer
-from lakemerge.kernel.garbage import vacuum
+from lakemerge.kernel.commit.commit import Commit
+from lakemerge.kernel.commit.committer import Committer
+from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
 COLUMNS = (HiveColumn("line", "string"),)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
-from lakemerge.kernel.compaction import Group, groups_to_merge
+from lakemerge.kernel.maintenance.compaction import Group, groups_to_merge
 
 MB = 1 << 20
 

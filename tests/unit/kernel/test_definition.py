@@ -6,8 +6,8 @@ import pytest
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import HiveColumn, HiveTable, TableName
-from lakemerge.kernel.definition import FORMATS, check_supported, file_format_of, same_keys
-from lakemerge.kernel.metastore import Storage
+from lakemerge.kernel.ports.metastore import Storage
+from lakemerge.kernel.table.definition import FORMATS, check_supported, file_format_of, same_keys
 
 
 def table(

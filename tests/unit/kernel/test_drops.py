@@ -26,8 +26,8 @@ from kernel.support import (
 )
 from lakemerge.errors import CommitConflict, LakemergeError
 from lakemerge.kernel import Kernel, TableDefinition, TableName
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.operations import drop
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")

@@ -21,8 +21,8 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.operations import history
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")

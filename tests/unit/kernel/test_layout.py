@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakemerge.kernel.layout import Layout, normal
-from lakemerge.kernel.system import SystemClock, SystemHost, new_transaction_id
+from lakemerge.kernel.ports.system import SystemClock, SystemHost, new_transaction_id
+from lakemerge.kernel.table.layout import Layout, normal
 
 LAYOUT = Layout("file:/wh/t/")
 

@@ -10,7 +10,7 @@ import pytest
 from kernel.support import create, stage
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.filesystem import FileEntry
+from lakemerge.kernel.ports.filesystem import FileEntry
 from lakemerge.testing import MemoryFiles, Timeline, World
 
 NAME = TableName("default", "t")

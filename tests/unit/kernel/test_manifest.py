@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
-from lakemerge.kernel.manifest import Delta
+from lakemerge.kernel.table.manifest import Delta
 
 MANIFEST = Manifest(
     txn="20260101T000000-abc",

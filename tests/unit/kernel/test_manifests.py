@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from kernel.support import NO_RETENTION, create, merge, rows_of, stage
 from lakemerge.errors import CorruptTable, TableTooNew
-from lakemerge.kernel import Kernel, TableName, manifests
-from lakemerge.kernel.garbage import vacuum
-from lakemerge.kernel.manifest import Delta
-from lakemerge.kernel.manifests import read_manifest
-from lakemerge.kernel.operations import history
+from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.table import manifests
+from lakemerge.kernel.table.manifest import Delta
+from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.testing import World
 
 NAME = TableName("default", "t")
@@ -245,7 +246,7 @@ def test_a_reader_without_the_feature_refuses_a_difference(
     create(kernel, NAME, {f"p={number}": ["x"] for number in range(10)})
     merge(kernel, NAME, {"p=1": ["y"]})
     body = kept(kernel, history(kernel, NAME)[0].txn)
-    monkeypatch.setattr("lakemerge.kernel.manifest.READER_FEATURES", frozenset())
+    monkeypatch.setattr("lakemerge.kernel.table.manifest.READER_FEATURES", frozenset())
     older = kernel_of(world)
     with pytest.raises(TableTooNew, match="partition_deltas"):
         older.open(NAME)

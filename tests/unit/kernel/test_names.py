@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge.kernel import TableName
-from lakemerge.kernel.names import DEFAULT_PARTITION, escape, partition_name, partition_values, unescape
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION, escape, partition_name, partition_values, unescape
 
 #: What a partition's value can be in Hive: any text, but no control character that XML or SQL would refuse.
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",), min_codepoint=1), min_size=1)

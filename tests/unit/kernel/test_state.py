@@ -6,8 +6,8 @@ import pytest
 
 from lakemerge.errors import CorruptTable
 from lakemerge.kernel import HiveTable, TableName
-from lakemerge.kernel.metastore import Storage
-from lakemerge.kernel.state import state_of
+from lakemerge.kernel.ports.metastore import Storage
+from lakemerge.kernel.table.state import state_of
 
 OWN = {
     "lakemerge.version": "12",

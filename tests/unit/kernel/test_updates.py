@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
-from lakemerge.kernel.draft import Draft, ReplacedMeanwhile, SideDataMode
-from lakemerge.kernel.updates import (
+from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile, SideDataMode
+from lakemerge.kernel.commit.updates import (
     ChangeSideData,
     DescribeSideData,
     RemovePartitions,

@@ -1,12 +1,12 @@
 """The ports as a JVM with Hadoop's and Hive's client classes has them."""
 
-from lakemerge.kernel.filesystem import FileSystem
 from lakemerge.kernel.jvm.files import HadoopFileSystem
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
 from lakemerge.kernel.jvm.metastore import HiveMetastore
 from lakemerge.kernel.jvm.orc import OrcFiles
-from lakemerge.kernel.metastore import Metastore
 from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.metastore import Metastore
 
 
 def ports_of(jvm: Jvm, *, metastore: Metastore | None = None, files: FileSystem | None = None) -> Ports:

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from py4j.java_gateway import is_instance_of
 
 from lakemerge.errors import StorageError, StorageUnreachable
-from lakemerge.kernel.filesystem import FileEntry, FileSystem
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, java_exception
-from lakemerge.kernel.layout import normal
+from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem
+from lakemerge.kernel.table.layout import normal
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class _Replacing(Enum):
 
 
 class HadoopFileSystem(FileSystem):
-    """The port :class:`~lakemerge.kernel.filesystem.FileSystem`."""
+    """The port :class:`~lakemerge.kernel.ports.filesystem.FileSystem`."""
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm

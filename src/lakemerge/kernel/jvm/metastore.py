@@ -14,7 +14,7 @@ import tenacity
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.jvm import thrift
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
-from lakemerge.kernel.metastore import (
+from lakemerge.kernel.ports.metastore import (
     HiveColumn,
     HivePartition,
     HiveTable,
@@ -24,7 +24,7 @@ from lakemerge.kernel.metastore import (
     TableSummary,
     ValueChanged,
 )
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.names import TableName
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _ROWS_OF_TEXT = 500
 
 
 class HiveMetastore(Metastore):
-    """The port :class:`~lakemerge.kernel.metastore.Metastore`; each thread gets a connection of its own.
+    """The port :class:`~lakemerge.kernel.ports.metastore.Metastore`; each thread gets a connection of its own.
 
     Attributes:
         compares: whether the metastore honours compare-and-swap; ``None`` until somebody has found out.

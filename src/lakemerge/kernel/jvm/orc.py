@@ -10,14 +10,14 @@ from py4j.protocol import Py4JJavaError
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.jvm.gateway import Jvm
-from lakemerge.kernel.metastore import HiveColumn
-from lakemerge.kernel.row_files import RowFile, RowFiles
+from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.ports.row_files import RowFile, RowFiles
 
 _FIELD, _ESCAPE, _NULL = "\x01", "\\", "\\N"
 
 
 class OrcFiles(RowFiles):
-    """The port :class:`~lakemerge.kernel.row_files.RowFiles`."""
+    """The port :class:`~lakemerge.kernel.ports.row_files.RowFiles`."""
 
     def __init__(self, jvm: Jvm) -> None:
         self._jvm = jvm

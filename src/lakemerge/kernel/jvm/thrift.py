@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakemerge.kernel.metastore import HiveColumn, HivePartition, HiveTable, Storage
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Storage
+from lakemerge.kernel.ports.names import TableName
 
 _TABLE = {
     "name": "1",

@@ -15,7 +15,7 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
 )
 from dbt.tests.util import run_dbt
 
-from lakemerge.kernel.names import TableName
+from lakemerge.kernel.ports.names import TableName
 
 LONG_COMMENT = "The key of a product. " * 20
 LONG_YML = f"""

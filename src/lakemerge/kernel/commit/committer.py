@@ -1,0 +1,254 @@
+"""Commits, from their updates to settled versions: each table is prepared, the claim decides, the swap settles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakemerge.errors import (
+    CommitUnfinished,
+    InvalidTransactionState,
+    LakemergeError,
+    MetastoreError,
+    StorageError,
+)
+from lakemerge.kernel.commit.commit import Commit
+from lakemerge.kernel.commit.table_commit import TableCommit
+from lakemerge.kernel.commit.updates import WritePartitions
+from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.system import timestamp
+from lakemerge.kernel.protocol.roll_forward import makes_row_anew
+from lakemerge.kernel.protocol.versions import LostRace, lost_race
+from lakemerge.kernel.table.definition import (
+    ROOT,
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    moved,
+    new_table,
+    stored_as,
+    with_parameters,
+    with_statistics,
+    without_spark_schema,
+)
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.manifests import read_commit, write_manifest
+from lakemerge.kernel.table.state import TableState, current_table
+from lakemerge.kernel.tables import Tables
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table's part of one attempt.
+
+    Attributes:
+        expected: the version parameter's value that the claim hangs on; empty when it makes the table.
+        parent: of the version that it follows; ``None`` when it makes the table.
+        manifest: of the version that it makes, which is written.
+    """
+
+    table: TableCommit
+    expected: str
+    parent: Manifest | None
+    manifest: Manifest
+
+
+# So long a look at the files that were read is good for the next try of a claim: they have not changed by the commits
+# that it lost to, and a look lasts as long on many systems.
+_LOOK_SECONDS = 1.0
+
+
+class Committer:
+    """Brings commits about."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._files = tables.files
+        self._metastore = tables.metastore
+
+    def decide(self, commit: Commit) -> None:
+        """Make a commit stand, on whatever versions are the newest; from then on it cannot be undone.
+
+        Raises:
+            CommitConflict: what it hangs on has changed since; nothing was published.
+            ClaimHeld: other writers did not finish in time, or were first each time; nothing was published.
+            MetastoreError: the metastore went silent; whether it stands may then be in doubt.
+        """
+        _require_one_table(commit)
+        commit.manifests = self._tables.retried(
+            lambda: self._attempt(commit), LostRace, first=0.01, longest=0.5
+        )
+
+    def settle(self, commit: Commit) -> None:
+        """Roll what stands forward, until readers see it; every step of it may be done again.
+
+        Raises:
+            CommitUnfinished: the commit stands, but could not be finished.
+        """
+        for table, manifest in zip(commit.tables, commit.manifests, strict=True):
+            try:
+                self._tables.retried(
+                    lambda table=table, manifest=manifest: self._tables.roll_forward.run(  # type: ignore[misc]
+                        table.table, table.layout, manifest
+                    ),
+                    StorageError,
+                    MetastoreError,
+                    first=0.1,
+                    longest=2,
+                    attempts=4,
+                )
+            except LakemergeError as error:
+                raise CommitUnfinished(
+                    expected=f"to finish version {manifest.version} of {table.table}, which is claimed and stands",
+                    found=error.found,
+                    action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
+                ) from error
+
+    def _attempt(self, commit: Commit) -> list[Manifest]:
+        """Try once, which another writer may win (:class:`LostRace`)."""
+        prepared = [self._prepare(table) for table in commit.tables]
+        for part in prepared:
+            if part.parent is None:
+                self._create(commit, part)
+            else:
+                self._claim(commit, part)
+        return [part.manifest for part in prepared]
+
+    # -- preparing -----------------------------------------------------------------------------
+
+    def _prepare(self, commit: TableCommit) -> Prepared:
+        """Check what a table's part hangs on, and write its manifest. Nothing of it shows."""
+        state, parent = (None, None) if commit.base is None else self._tables.settled(commit.table)
+        if state is not None and parent is not None:
+            commit.check_follows(self._files, state, parent)
+            self._check_files(commit, state, parent)
+        for check in commit.requirements:
+            check(parent)
+        expected = state.version_value if state is not None else ""
+        return Prepared(commit, expected, parent, self._write_manifest(commit, state, parent))
+
+    def _check_files(self, commit: TableCommit, state: TableState, parent: Manifest) -> None:
+        """Make sure that no other program has changed what was read. Who loses races does not look each time."""
+        now = self._tables.clock.monotonic()
+        if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:
+            return
+        wanted = None if commit.reads.everything else commit.reads.partitions
+        commit.check_found(self._tables.external.inspect(state, parent, wanted).present)
+        commit.looked_at = now
+
+    def _write_manifest(
+        self, commit: TableCommit, state: TableState | None, parent: Manifest | None
+    ) -> Manifest:
+        present: list[str] = []
+        if commit.replaces_all and state is not None and state.table.partitioned:
+            present = self._metastore.partition_names(commit.table)
+        if not commit.keys and (parent is None or commit.replaces_all) and not commit.writes_whole_table:
+            empty = self._tables.external.examine(commit.layout, commit.layout.data_of(commit.txn))
+            commit.updates.append(WritePartitions({WHOLE_TABLE: empty}))
+        manifest = commit.manifest_after(
+            parent,
+            present,
+            committed_at=timestamp(self._tables.clock),
+            writer=self._tables.writer,
+            lease_seconds=self._tables.settings.lease_seconds,
+        )
+        manifest = write_manifest(self._files, commit.layout, manifest, parent)
+        self._tables.step("manifest written")
+        return manifest
+
+    # -- deciding ------------------------------------------------------------------------------
+
+    def _claim(self, commit: Commit, part: Prepared) -> None:
+        """Claim the next version; for an unpartitioned table this publishes it."""
+        table, manifest, parent = part.table, part.manifest, part.parent
+        assert parent is not None
+        rebuilt = makes_row_anew(parent, manifest)
+        whole = not table.keys and not rebuilt
+        value = str(manifest.version) if whole else f"{manifest.version}:{commit.txn}"
+        # the settled transaction's id moves with the version, so a claim leaves it alone
+        parameters = {VERSION: value, **({TRANSACTION: commit.txn} if whole else {})}
+
+        def change(row: HiveTable) -> HiveTable:
+            row = with_parameters(row, table.parameters)
+            if rebuilt:
+                return row
+            if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
+                row = without_spark_schema(stored_as(row, manifest.columns, manifest.file_format))
+            if whole:
+                row = moved(row, table.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
+            return _with_statistics(row, manifest)
+
+        if whole:
+            self._metastore.delete_table_column_statistics(table.table)
+        commit.in_doubt = True
+        versions, table_id = self._tables.versions, manifest.table_id
+        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)
+        if not advanced and not self._in_history(table):
+            commit.in_doubt = False
+            raise lost_race(table.table)
+
+    def _create(self, commit: Commit, part: Prepared) -> None:
+        """Make the table; an unpartitioned one is complete with it."""
+        table, manifest = part.table, part.manifest
+        assert table.definition is not None
+        location = table.layout.root
+        if not table.keys:
+            location = table.layout.absolute(manifest.partitions[WHOLE_TABLE].location)
+        else:
+            self._files.make_directory(location)
+        own = {
+            VERSION: f"1:{commit.txn}" if table.keys else "1",
+            TRANSACTION: commit.txn,
+            TABLE_ID: manifest.table_id,
+            ROOT: table.layout.root,
+        }
+        row = new_table(table.definition, table.layout.root, location)
+        row = _with_statistics(with_parameters(row, {**table.parameters, **own}), manifest)
+        commit.in_doubt = True
+        try:
+            self._metastore.create_table(row)
+        except (ReplyLost, Refused) as error:
+            self._resolve_creation(commit, table, error)
+
+    def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
+        """Whether a creation that ended in an error has happened all the same."""
+        row = self._metastore.get_table(table.table)
+        if row is not None and row.parameters.get(TABLE_ID) == table.table_id:
+            return
+        if isinstance(error, ReplyLost) and row is None:
+            raise lost_race(table.table) from error
+        commit.in_doubt = False
+        if row is not None:
+            raise table.conflict("that another writer made the table meanwhile") from error
+        raise error
+
+    def _in_history(self, table: TableCommit) -> bool:
+        """Whether a version is there although its claim seemed lost: a rescuer may have settled it."""
+        current = current_table(self._metastore, self._files, table.table)
+        state = current.state if current else None
+        if state is None or table.base is None or state.table_id != table.base.table_id:
+            return False
+        txn: str | None = state.claim or state.txn
+        while txn and txn != table.base.txn:
+            if txn == table.txn:
+                return True
+            txn = read_commit(self._files, state.layout, txn).parent
+        return False
+
+
+def _with_statistics(row: HiveTable, manifest: Manifest) -> HiveTable:
+    return with_statistics(
+        row,
+        files=manifest.total_files,
+        size=manifest.total_bytes,
+        rows=manifest.properties.get("rows"),
+        with_spark=True,
+    )
+
+
+def _require_one_table(commit: Commit) -> None:
+    if len(commit.tables) != 1:
+        raise InvalidTransactionState(
+            expected="a commit of one table",
+            found=f"one of {len(commit.tables)}: {', '.join(str(table.table) for table in commit.tables)}",
+            action="Commit each table by itself.",
+        )

@@ -1,0 +1,76 @@
+"""What a transaction has read, and whether what other commits have changed since is any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lakemerge.kernel.table.manifest import Manifest, PartitionState
+
+
+@dataclass
+class Reads:
+    """Everything that the work of a transaction hangs on.
+
+    Attributes:
+        partitions: names of those that were read, whether they are there or not.
+        everything: whether all partitions were, those of later commits too.
+        states: what the ones that are there were.
+        side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
+        directly: whether no commit may come between, whatever it touches.
+    """
+
+    partitions: set[str] = field(default_factory=set)
+    everything: bool = False
+    states: dict[str, PartitionState] = field(default_factory=dict)
+    side_data: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    directly: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.everything or self.side_data or self.directly)
+
+    @property
+    def has_partitions(self) -> bool:
+        return bool(self.partitions) or self.everything
+
+    def unread(self, names: frozenset[str] | None) -> frozenset[str] | None:
+        """Those of some partitions (``None``: all) that nobody has looked at yet for this transaction."""
+        if self.everything:
+            return frozenset()
+        return None if names is None else names - self.partitions
+
+    def add_partitions(self, base: Manifest, names: frozenset[str] | None) -> None:
+        """Note partitions of a version (``None``: all) as read; one that is not there yet may be made meanwhile."""
+        known = base.partitions
+        self.partitions |= set(known) if names is None else names
+        present = known if names is None else names & set(known)
+        self.states.update({name: known[name] for name in present})
+        self.everything = self.everything or names is None
+
+    def add_side_data(self, kind: str, names: Iterable[str] | None) -> None:
+        """Note side data of a kind as read, that which concerns these partitions (``None``: all)."""
+        before = self.side_data.get(kind, frozenset())
+        self.side_data[kind] = None if names is None or before is None else before | frozenset(names)
+
+    def lacks(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """Those of these partitions that were not read; ``None`` where none was."""
+        if not self.has_partitions:
+            return None
+        return () if self.everything else tuple(sorted(set(names) - self.partitions))
+
+    def meets(self, later: Manifest) -> bool:
+        """Whether a later commit has changed any of it."""
+        if self.directly or later.touched & self.partitions or (self.everything and later.touched):
+            return True
+        return any(
+            _overlap(names, later.side_data_touched[kind])
+            for kind, names in self.side_data.items()
+            if kind in later.side_data_touched
+        )
+
+
+def _overlap(one: frozenset[str] | None, other: tuple[str, ...] | None) -> bool:
+    """Whether two sets of partitions share any; ``None`` is all of them."""
+    if one is None or other is None:
+        return True
+    return not one.isdisjoint(other)

@@ -1,0 +1,238 @@
+"""What one commit does to one table, and what it hangs on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakemerge.errors import CommitConflict, CorruptTable
+from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile
+from lakemerge.kernel.commit.properties import united_properties
+from lakemerge.kernel.commit.reads import Reads
+from lakemerge.kernel.commit.updates import (
+    ReplaceAll,
+    SetParameters,
+    SetSchema,
+    Update,
+    WritePartitions,
+    in_order,
+)
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import COMMIT_COLUMN, TableDefinition
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.table.manifests import read_commit
+from lakemerge.kernel.table.state import TableState
+
+#: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
+Requirement = Callable[["Manifest | None"], None]
+
+
+@dataclass
+class TableCommit:
+    """A commit of one table, before it is decided: what it read, what must still hold, and what it changes.
+
+    Attributes:
+        txn: of the commit, which may have other tables.
+        table_id: of the table that it makes, if it makes one.
+        base: the manifest of the version that the work was done on; ``None`` when it makes the table.
+        definition: of the table that it makes.
+        had_commit_column: of a table of the append kind, its last partition column before this commit; else empty.
+        reads: what the work hangs on.
+        requirements: what must hold besides; each raises where it does not.
+        updates: what it changes.
+        metrics: counts for people.
+        properties: what later commits need to know; lists are united when another commit came between.
+        looked_at: when the files that were read were found as they should be, by the process's own clock.
+    """
+
+    table: TableName
+    txn: str
+    table_id: str
+    operation: str
+    layout: Layout
+    base: Manifest | None
+    definition: TableDefinition | None
+    had_commit_column: str
+    reads: Reads = field(default_factory=Reads)
+    requirements: list[Requirement] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    metrics: dict[str, int] = field(default_factory=dict)
+    properties: dict[str, Any] = field(default_factory=dict)
+    looked_at: float = -math.inf
+
+    # -- what the updates make of it -----------------------------------------------------------
+
+    @property
+    def schema(self) -> SetSchema:
+        """The schema that the table will have."""
+        for update in reversed(self.updates):
+            if isinstance(update, SetSchema):
+                return update
+        shape = self.base or self.definition
+        assert shape is not None, "a commit follows on a version, or makes a table"
+        return SetSchema(shape.columns, shape.partition_columns, shape.file_format, self.had_commit_column)
+
+    @property
+    def keys(self) -> tuple[HiveColumn, ...]:
+        """The partition columns."""
+        return self.schema.partition_columns
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether nothing of the version before stays."""
+        return any(isinstance(update, ReplaceAll) for update in self.updates)
+
+    @property
+    def writes_whole_table(self) -> bool:
+        """Whether it gives an unpartitioned table its content."""
+        return any(
+            isinstance(update, WritePartitions) and WHOLE_TABLE in update.states for update in self.updates
+        )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters that it sets in the metastore's row."""
+        found: dict[str, str] = {}
+        if self.schema.commit_column != self.had_commit_column:
+            found[COMMIT_COLUMN] = self.schema.commit_column
+        for update in self.updates:
+            if isinstance(update, SetParameters):
+                found.update(update.parameters)
+        return found
+
+    # -- whether it may be ---------------------------------------------------------------------
+
+    def check_follows(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
+        """Make sure that it may follow on the newest version, by what other commits have done since its base.
+
+        Raises:
+            CommitConflict: they have changed something that it hangs on.
+        """
+        assert self.base is not None
+        if parent.txn == self.base.txn:
+            return
+        if parent.table_id != self.base.table_id:
+            raise self.conflict("that the table was dropped and made again")
+        hangs_on = bool(self.reads) or not self.replaces_all
+        for step in self._steps_since_base(files, state, parent):
+            self._check_fence(step)
+            if hangs_on and (self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None):
+                author = step.writer.get("node", step.txn)
+                raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
+
+    def check_not_fenced(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
+        """Make sure that no vacuum since its base has taken it for dead, and its files for garbage.
+
+        Raises:
+            CommitConflict: one has.
+        """
+        for step in self._steps_since_base(files, state, parent):
+            self._check_fence(step)
+
+    def _check_fence(self, step: Manifest) -> None:
+        if self.txn in step.fenced:
+            raise self.conflict(
+                f"that it was silent for longer than its lease and version {step.version} has taken it for dead"
+            )
+
+    def _steps_since_base(self, files: FileSystem, state: TableState, parent: Manifest) -> Iterator[Manifest]:
+        """The commits that other writers have made since its base, the newest first."""
+        assert self.base is not None
+        step = parent
+        while step.txn != self.base.txn:
+            yield step
+            if step.parent is None or step.parent == self.base.txn:
+                return
+            try:
+                step = read_commit(files, state.layout, step.parent)
+            except CorruptTable as error:
+                raise self.conflict("that versions since then are vacuumed") from error
+
+    def check_found(self, found: Mapping[str, PartitionState]) -> None:
+        """Make sure that what was read is still the same; other programs do not claim before they write.
+
+        Locations are looked at besides files: a partition may have been added, dropped or moved by hand.
+
+        Args:
+            found: the partitions that were read (or all), as they are now.
+
+        Raises:
+            CommitConflict: one of them is another.
+        """
+        for name in self.reads.partitions | (set(found) if self.reads.everything else set()):
+            if found.get(name) != self.reads.states.get(name):
+                raise self.conflict(f"that another program wrote into {name or 'the table'} meanwhile")
+
+    def conflict(self, found: str) -> CommitConflict:
+        """The error that says what came in between."""
+        version = self.base.version if self.base else 0
+        return CommitConflict(
+            expected=f"{self.table} to be as it was read, at version {version}",
+            found=found,
+            action="The work has to be redone on the newer version.",
+        )
+
+    # -- the version that it makes -------------------------------------------------------------
+
+    def manifest_after(
+        self,
+        parent: Manifest | None,
+        present: Iterable[str],
+        *,
+        committed_at: str,
+        writer: Mapping[str, str],
+        lease_seconds: int,
+    ) -> Manifest:
+        """The manifest of this commit on top of a version (``None``: as the first).
+
+        Args:
+            present: the partitions that the metastore has, of which nothing is to stay when all is replaced.
+
+        Raises:
+            CommitConflict: another commit has changed side data or a reference that this one replaces.
+        """
+        version = parent.version + 1 if parent else 1
+        schema = self.schema
+        draft = self._draft(parent, present, version)
+        replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written
+        return Manifest(
+            txn=self.txn,
+            version=version,
+            parent=parent.txn if parent else None,
+            table_id=parent.table_id if parent else self.table_id,
+            operation=self.operation,
+            columns=schema.columns,
+            partition_columns=schema.partition_columns,
+            file_format=schema.file_format,
+            partitions=draft.partitions,
+            written=tuple(sorted(draft.written)),
+            removed=tuple(sorted(draft.removed - {WHOLE_TABLE})),
+            rewritten=tuple(sorted(draft.rewritten)),
+            committed_at=committed_at,
+            metrics=dict(self.metrics),
+            properties=united_properties(self.properties, self.base, None if replaced_whole else draft.kept),
+            sidecars=draft.sidecars,
+            side_data_touched=draft.side_data_touched,
+            references=draft.references,
+            fenced=tuple(sorted(draft.fenced)),
+            side_data_for=draft.side_data_for,
+            writer=writer,
+            lease_seconds=lease_seconds,
+            unread=self.reads.lacks(draft.written | draft.removed),
+        )
+
+    def _draft(self, parent: Manifest | None, present: Iterable[str], version: int) -> Draft:
+        draft = Draft(parent, self.base, present)
+        for update in in_order(self.updates):
+            if isinstance(update, WritePartitions):
+                update = update.in_version(self.schema.commit_column, version)
+            try:
+                update.apply(draft)
+            except ReplacedMeanwhile as replaced:
+                raise self.conflict(f"that another commit replaced {replaced} meanwhile") from None
+        return draft

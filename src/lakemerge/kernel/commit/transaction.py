@@ -1,0 +1,373 @@
+"""One commit: what was read, what was staged, and its publication."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from lakemerge.errors import InvalidTransactionState, StorageError
+from lakemerge.kernel.commit.commit import Commit
+from lakemerge.kernel.commit.committer import Committer
+from lakemerge.kernel.commit.draft import SideDataMode
+from lakemerge.kernel.commit.table_commit import TableCommit
+from lakemerge.kernel.commit.updates import (
+    ChangeSideData,
+    DescribeSideData,
+    Fence,
+    RemovePartitions,
+    ReplaceAll,
+    SetParameters,
+    SetReference,
+    SetSchema,
+    WritePartitions,
+)
+from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.system import new_transaction_id
+from lakemerge.kernel.protocol.staging import staged_partitions
+from lakemerge.kernel.table.definition import TableDefinition
+from lakemerge.kernel.table.layout import SIDECARS, Layout
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.state import TableState
+from lakemerge.kernel.tables import Tables
+
+_LOG = logging.getLogger("lakemerge")
+
+
+class Transaction:
+    """Builds the commit of one table: reads, stages, and hands it over to be decided.
+
+    Made by :meth:`Kernel.begin` and :meth:`Kernel.create`; not for two threads.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: TableName,
+        operation: str,
+        state: TableState | None,
+        base: Manifest | None,
+        definition: TableDefinition | None,
+        *,
+        data_change: bool = True,
+    ) -> None:
+        self.txn = new_transaction_id(tables.clock, tables.host)
+        self.name = name
+        self.operation = operation
+        self.state = "open"
+        self._tables = tables
+        self._table = state
+        self._data_change = data_change
+        self._beating = False
+        self.layout = state.layout if state else Layout(_root(tables, definition))
+        self._commit = TableCommit(
+            table=name,
+            txn=self.txn,
+            table_id=tables.host.token(),
+            operation=operation,
+            layout=self.layout,
+            base=base,
+            definition=definition,
+            had_commit_column=_commit_column(state, definition),
+            properties=dict(base.properties) if base else {},
+        )
+
+    @property
+    def base(self) -> Manifest | None:
+        """The manifest of the version that this transaction builds on; ``None`` when it makes the table."""
+        return self._commit.base
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """Counts to record, such as ``inserted``."""
+        return self._commit.metrics
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """What later commits need to know; lists are united when another commit came between."""
+        return self._commit.properties
+
+    @properties.setter
+    def properties(self, properties: dict[str, Any]) -> None:
+        self._commit.properties = properties
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether nothing of the version before stays."""
+        return self._commit.replaces_all
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self._commit.schema.commit_column
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read(self, names: Iterable[str] | None = None) -> None:
+        """Declare that partitions (``None``: the whole table) are about to be read.
+
+        What other programs changed in them is taken in first, as a version of its own. From here on a change of
+        theirs is a conflict.
+
+        Raises:
+            CommitConflict: the table has moved on since an earlier read of this transaction.
+            ForeignWrite: other programs changed them and the policy is ``fail``.
+        """
+        self._require_open()
+        if self._table is None or self.base is None:
+            return
+        wanted = None if names is None else frozenset(names)
+        state, _ = self._tables.commit_external_changes(self.name, self._commit.reads.unread(wanted))
+        if state.txn != self.base.txn:
+            if self._commit.reads:
+                raise self._commit.conflict(f"that version {state.version} came first")
+            newest = self._tables.manifest(state)
+            if self._beating:  # what it has staged may be gone, and the new base would hide that
+                self._commit.check_not_fenced(self._tables.files, state, newest)
+            self._table, self._commit.base = state, newest
+            self.properties = dict(self.base.properties)
+        self._commit.reads.add_partitions(self.base, wanted)
+
+    def read_side_data(self, kind: str, names: Iterable[str] | None = None) -> None:
+        """Declare that this work hangs on the side data of a kind, be there any or not.
+
+        A commit that changes it meanwhile is a conflict, even one that touches no partition.
+
+        Args:
+            names: the partitions whose side data it hangs on (``None``: all).
+        """
+        self._require_open()
+        self._commit.reads.add_side_data(kind, names)
+
+    def follow_directly(self) -> None:
+        """Let every commit that comes between be a conflict, whatever partitions it touches.
+
+        For work that depends on more than the partitions that it reads: on side data, on partitions that are not
+        there, on the number of the version that it makes.
+        """
+        self._require_open()
+        self._commit.reads.directly = True
+
+    # -- staging -------------------------------------------------------------------------------
+
+    @property
+    def stage_directory(self) -> str:
+        """The URI to write the new files to: partition directories in it, or the files of the whole table."""
+        self._require_open()
+        self._beat()
+        return self.layout.data_of(self.txn)
+
+    def sidecar_directory(self, kind: str) -> str:
+        """The URI to write this commit's side data of a kind to."""
+        self._require_open()
+        self._beat()
+        return self.layout.sidecar_of(kind, self.txn)
+
+    def _beat(self) -> None:
+        if not self._beating:
+            self._tables.heartbeats.start(self.layout, self.txn)
+            self._beating = True
+
+    def add_staged(self) -> list[str]:
+        """Take what lies in the stage directory as the new content of its partitions; returns their names.
+
+        In a table of the append kind, a null in the commit column stands for the version that will be made.
+        """
+        self._require_open()
+        directory = self.layout.data_of(self.txn)
+        if not self._commit.keys:
+            self._tables.files.make_directory(directory)
+        staged = staged_partitions(self._tables.files, directory, [key.name for key in self._commit.keys])
+        states = self._tables.external.examine_all(self.layout, list(staged.values()))
+        by_name = dict(zip(staged, states, strict=True))
+        self._commit.updates.append(WritePartitions(by_name, self._data_change))
+        return list(staged)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Drop partitions."""
+        self._require_open()
+        self._commit.updates.append(RemovePartitions(frozenset(names), self._data_change))
+
+    def replace_all(self) -> None:
+        """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""
+        self._require_open()
+        self._commit.updates.append(ReplaceAll())
+        self.properties.clear()
+
+    def set_schema(
+        self,
+        columns: Sequence[HiveColumn],
+        partition_columns: Sequence[HiveColumn] | None = None,
+        file_format: str | None = None,
+        commit_column: str | None = None,
+    ) -> None:
+        """Give the table other columns; all but these only together with :meth:`replace_all`."""
+        self._require_open()
+        now = self._commit.schema
+        keys = now.partition_columns if partition_columns is None else tuple(partition_columns)
+        commit_column = now.commit_column if commit_column is None else commit_column
+        schema = SetSchema(tuple(columns), keys, file_format or now.file_format, commit_column)
+        self._commit.updates.append(schema)
+
+    def set_parameters(self, parameters: Mapping[str, str]) -> None:
+        """Set table parameters (such as ``comment``) in the same change."""
+        self._require_open()
+        self._commit.updates.append(SetParameters(dict(parameters)))
+
+    def add_sidecar(self, kind: str, directory: str, *, concerns: Iterable[str] | None = None) -> None:
+        """Record a folder of side data beside those of the version before.
+
+        Args:
+            concerns: the partitions whose readers it may matter to (``None``: all).
+        """
+        self._change_side_data(kind, [directory], "add", concerns)
+
+    def set_sidecars(
+        self,
+        kind: str,
+        directories: Iterable[str],
+        *,
+        keep_later: bool = False,
+        concerns: Iterable[str] | None = None,
+    ) -> None:
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict, but where
+        it only added some and ``keep_later`` is set: these stay beside them.
+
+        Args:
+            concerns: as of :meth:`add_sidecar`, of what is new in them.
+        """
+        self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
+
+    def _change_side_data(
+        self, kind: str, directories: Iterable[str], mode: SideDataMode, concerns: Iterable[str] | None
+    ) -> None:
+        self._require_open()
+        paths = tuple(self.layout.relative(directory) for directory in directories)
+        whom = None if concerns is None else frozenset(concerns)
+        self._commit.updates.append(ChangeSideData(kind, paths, mode, whom))
+
+    def set_reference(self, name: str, txn: str | None) -> None:
+        """Let a name stand for a version, which vacuum then keeps.
+
+        Args:
+            txn: the version's transaction: this one's own, or one of the table's history; ``None`` takes the name away.
+
+        Raises:
+            CorruptTable: the version is vacuumed.
+        """
+        self._require_open()
+        if self._table is not None and txn not in (None, self.txn):
+            self._tables.manifest(self._table, txn)
+        self._commit.updates.append(SetReference(name, txn))
+
+    def fence(self, transactions: Iterable[str]) -> None:
+        """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""
+        self._require_open()
+        self._commit.updates.append(Fence(frozenset(transactions)))
+
+    def describe_side_data(self, kind: str, purpose: Mapping[str, Any] | None) -> None:
+        """Record what the side data of a kind is made for, from this commit on, as :attr:`Manifest.side_data_for`.
+
+        It stays as long as the side data, whoever commits. A commit that has recorded something else meanwhile is a
+        conflict.
+
+        Args:
+            purpose: an object for JSON; ``None`` to record nothing.
+        """
+        self._require_open()
+        self._commit.updates.append(DescribeSideData(kind, purpose))
+
+    def require(self, check: Callable[[Manifest | None], None]) -> None:
+        """Have a check made right before the claim, on the manifest that this commit will follow.
+
+        The claim succeeds only while that manifest is the newest, so what the check found still holds then. It
+        raises where the commit must not be; ``None`` is what it gets where the table is yet to be made.
+        """
+        self._require_open()
+        self._commit.requirements.append(check)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def commit(self) -> int:
+        """Publish what was staged, all at once.
+
+        Returns:
+            The version that this commit made.
+
+        Raises:
+            CommitConflict: what this transaction read has changed since; nothing was published.
+            ClaimHeld: another writer did not finish in time; nothing was published.
+            CommitUnfinished: the commit stands, but could not be finished; it must not be redone.
+            MetastoreError: the metastore went silent. The state is then ``in doubt`` if the claim had been sent.
+        """
+        self._require_open()
+        self._beat()
+        self._tables.step("staged")
+        committer = Committer(self._tables)
+        commit = Commit(self.txn, [self._commit])
+        try:
+            committer.decide(commit)
+        except BaseException:
+            if commit.in_doubt:
+                self.state = "in doubt"
+                self._close()
+            raise
+        self.state = "committed"
+        self._tables.step("claimed")
+        try:
+            committer.settle(commit)
+        finally:
+            self._close()
+        if self.base is not None:
+            self._tables.late.after(self.name, self.base, commit.manifests[0])
+        return commit.manifests[0].version
+
+    def abort(self) -> None:
+        """Give up, and remove what was staged. Does nothing after the end of the transaction.
+
+        Nor does it when the outcome of the claim is in doubt, for a committed version may need the files.
+        """
+        if self.state != "open":
+            return
+        self.state = "aborted"
+        sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
+        try:
+            for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
+                self._tables.files.delete(path)
+        except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
+            _LOG.log(loudness(error), "Files of an aborted transaction could not be removed: %s", error)
+        finally:
+            self._close()
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give up what the block has not committed, so that no heartbeat stays behind."""
+        self.abort()
+
+    def _close(self) -> None:
+        if self._beating:
+            self._tables.heartbeats.stop(self.layout, self.txn)
+            self._beating = False
+
+    def _require_open(self) -> None:
+        if self.state != "open":
+            raise InvalidTransactionState(
+                expected="an open transaction",
+                found=f"one that is {self.state}",
+                action="Begin another one.",
+            )
+
+
+def _commit_column(state: TableState | None, definition: TableDefinition | None) -> str:
+    if state is not None:
+        return state.commit_column
+    return definition.commit_column if definition is not None else ""
+
+
+def _root(tables: Tables, definition: TableDefinition | None) -> str:
+    assert definition is not None
+    return tables.files.qualify(definition.root) if definition.root else tables.default_root(definition.name)

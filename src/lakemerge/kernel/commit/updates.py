@@ -1,0 +1,170 @@
+"""What a commit does to a table: a list of updates.
+
+They are values, made before the commit is decided and applied to whatever version it turns out to follow. Each says by
+what it does to the :class:`Draft` what it touches, side data included: other commits are checked against that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from lakemerge.kernel.commit.draft import Draft, SideDataMode
+from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.protocol.staging import partitions_of_version
+from lakemerge.kernel.table.manifest import PartitionState
+
+
+@dataclass(frozen=True)
+class Update:
+    """One change of a table.
+
+    Attributes:
+        rank: when it is applied, whatever the order in which the updates of a commit were given.
+    """
+
+    rank: ClassVar[int] = 9
+
+    def apply(self, draft: Draft) -> None:
+        """Change the version that is being made. Does nothing for what the manifest does not hold."""
+
+
+@dataclass(frozen=True)
+class ReplaceAll(Update):
+    """Let nothing stay of the version before: neither partitions nor side data."""
+
+    rank: ClassVar[int] = 0
+
+    def apply(self, draft: Draft) -> None:
+        draft.clear()
+
+
+@dataclass(frozen=True)
+class SetSchema(Update):
+    """Give the table these columns, format and (of a table of the append kind) commit column."""
+
+    rank: ClassVar[int] = 1
+
+    columns: tuple[HiveColumn, ...]
+    partition_columns: tuple[HiveColumn, ...]
+    file_format: str
+    commit_column: str
+
+
+@dataclass(frozen=True)
+class RemovePartitions(Update):
+    """Drop partitions.
+
+    Attributes:
+        data_change: whether rows change; if not, their rows are in partitions that are written.
+    """
+
+    rank: ClassVar[int] = 2
+
+    names: frozenset[str]
+    data_change: bool = True
+
+    def apply(self, draft: Draft) -> None:
+        draft.remove(sorted(self.names), data_change=self.data_change)
+
+
+@dataclass(frozen=True)
+class WritePartitions(Update):
+    """Add partitions, or replace their content.
+
+    Attributes:
+        states: by name; a null in the commit column stands for the version that will be made.
+        data_change: whether rows change, or only how they lie in files.
+    """
+
+    rank: ClassVar[int] = 3
+
+    states: Mapping[str, PartitionState]
+    data_change: bool = True
+
+    def in_version(self, commit_column: str, version: int) -> WritePartitions:
+        """This update by the names that its partitions have in a version."""
+        return replace(self, states=partitions_of_version(self.states, commit_column, version))
+
+    def apply(self, draft: Draft) -> None:
+        draft.write(self.states, data_change=self.data_change)
+
+
+@dataclass(frozen=True)
+class ChangeSideData(Update):
+    """Add, set or fold folders of side data.
+
+    Attributes:
+        paths: relative to the table's root.
+        mode: what they are to those that there are.
+        concerns: the partitions to whose readers the change may matter; ``None`` for any.
+    """
+
+    rank: ClassVar[int] = 4
+
+    kind: str
+    paths: tuple[str, ...]
+    mode: SideDataMode
+    concerns: frozenset[str] | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.change_side_data(self.kind, self.paths, self.mode, self.concerns)
+
+
+@dataclass(frozen=True)
+class SetReference(Update):
+    """Let a name stand for a version, whose files vacuum then keeps.
+
+    Attributes:
+        txn: the version's transaction, this commit's own among them; ``None`` takes the name away.
+    """
+
+    rank: ClassVar[int] = 5
+
+    name: str
+    txn: str | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.set_reference(self.name, self.txn)
+
+
+@dataclass(frozen=True)
+class Fence(Update):
+    """Let transactions that are taken for dead not commit any more."""
+
+    rank: ClassVar[int] = 6
+
+    transactions: frozenset[str]
+
+    def apply(self, draft: Draft) -> None:
+        draft.fenced |= self.transactions
+
+
+@dataclass(frozen=True)
+class DescribeSideData(Update):
+    """Say what side data is made for, which stays with it whoever commits.
+
+    Attributes:
+        purpose: an object for JSON; ``None`` to let it be unknown.
+    """
+
+    rank: ClassVar[int] = 4
+
+    kind: str
+    purpose: Mapping[str, Any] | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.describe_side_data(self.kind, self.purpose)
+
+
+@dataclass(frozen=True)
+class SetParameters(Update):
+    """Set parameters of the metastore's row, such as ``comment``."""
+
+    parameters: Mapping[str, str]
+
+
+def in_order(updates: Iterable[Update]) -> list[Update]:
+    """Updates in the order in which they are applied."""
+    return sorted(updates, key=lambda update: update.rank)

@@ -1,0 +1,300 @@
+"""Files that another program wrote into a directory which a commit had superseded meanwhile: found, and taken in.
+
+An ``INSERT`` that was planned before a commit may end after the commit's last look. Its files then lie where no version
+looks. They are told from those that the commit knew by the directory's fingerprint, and each is moved, in one step, to
+where its partition is now: there it is a change by another program like any other. As a file is in one directory at
+any moment, two processes that do this, one that dies in the middle, and one that does it again take in no row twice;
+and a directory that is superseded just when it gets a file is looked at again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lakemerge.errors import LakemergeError, MetastoreError, StorageError
+from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
+from lakemerge.kernel.ports.metastore import Metastore
+from lakemerge.kernel.ports.names import TableName, partition_values
+from lakemerge.kernel.ports.system import Clock, Host, new_transaction_id
+from lakemerge.kernel.settings import Settings
+from lakemerge.kernel.table.definition import new_partition, same_keys
+from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import FOREIGN, WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.state import TableState
+
+_LOG = logging.getLogger("lakemerge")
+
+# How long after a commit the end of a statement that was planned before it is reckoned with, in milliseconds.
+_LONGEST_STATEMENT = 24 * 3600 * 1000
+_PREFIX = re.compile(r"^late-[0-9a-f]{16}-")
+# What ``hdfs dfs -put`` calls a file that it has not written to its end.
+_HALF = "._COPYING_"
+
+
+@dataclass(frozen=True)
+class Superseded:
+    """A directory that was a partition's until a commit.
+
+    Attributes:
+        location: its URI.
+        state: what the last version that had it knew of it.
+        before: that version.
+        by: the commit.
+        replaced_by: the last commit, this one or a later one, that put the partition's rows in the place of others
+            without a look at them. What another program had written by then is replaced as well.
+    """
+
+    partition: str
+    location: str
+    state: PartitionState
+    before: Manifest
+    by: Manifest
+    replaced_by: str | None
+
+
+def superseded(layout: Layout, chain: Iterable[Manifest]) -> Iterator[Superseded]:
+    """The directories that commits have put others in the place of, or none.
+
+    Args:
+        chain: commits, the newest first, each followed by the one before it.
+    """
+    replaced: dict[str, str] = {}
+    by: Manifest | None = None
+    for before in chain:
+        if by is not None:
+            # what another program did is no replacement of what a third one did
+            unseen = () if by.operation == FOREIGN else by.touched if by.unread is None else by.unread
+            for partition in unseen:
+                replaced.setdefault(partition, by.txn)
+            for partition in by.touched & set(before.partitions):
+                state, now = before.partitions[partition], by.partitions.get(partition)
+                if now is None or now.location != state.location:
+                    location = layout.absolute(state.location)
+                    yield Superseded(partition, location, state, before, by, replaced.get(partition))
+        by = before
+
+
+class SettledTables(Protocol):
+    """Where tables are found settled, and other programs' work is taken in."""
+
+    metastore: Metastore
+    files: FileSystem
+    clock: Clock
+    host: Host
+    settings: Settings
+
+    def settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        """The settled state of a table, and the manifest of its version."""
+
+    def commit_external_changes(
+        self, name: TableName, names: Iterable[str] | None
+    ) -> tuple[TableState, frozenset[str]]:
+        """Commit what other programs did to partitions."""
+
+
+class LateFiles:
+    """Looks at superseded directories, and takes in what has come into them."""
+
+    def __init__(self, tables: SettledTables) -> None:
+        self._tables = tables
+        self._files = tables.files
+
+    # -- where to look -------------------------------------------------------------------------
+
+    def after(self, name: TableName, before: Manifest, by: Manifest) -> None:
+        """Look at what a settled commit has superseded, as far as it had read it.
+
+        Never fails: the commit stands, and ``lakemerge_recover`` and vacuum look again.
+        """
+        if by.unread is None or not (by.touched - set(by.unread)) & set(before.partitions):
+            return
+        try:
+            state, newest = self._tables.settled(name)
+            chain = [by, before] if newest.txn == by.txn else lineage(self._files, state.layout, newest)
+            places = []
+            for place in superseded(state.layout, chain):
+                if place.by.version < by.version:
+                    break
+                if place.by.txn == by.txn and place.partition not in by.unread:
+                    places.append(place)
+            self.take_in(name, places)
+        except LakemergeError as error:
+            _LOG.warning(
+                "%s: whether other programs wrote during version %d could not be seen; lakemerge_recover looks again: "
+                "%s",
+                name,
+                by.version,
+                error,
+            )
+
+    def lately(self, name: TableName) -> list[Superseded]:
+        """The directories that were superseded within the time that a statement may take."""
+        state, newest = self._tables.settled(name)
+        oldest = self._files.now(state.layout.commits) - _LONGEST_STATEMENT
+        written = written_at(self._files, state.layout)
+        places = superseded(state.layout, lineage(self._files, state.layout, newest))
+        return list(itertools.takewhile(lambda place: written.get(place.by.txn, 0) >= oldest, places))
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def look(self, place: Superseded, written: Mapping[str, int]) -> list[FileEntry] | None:
+        """The files that nobody has taken in or replaced; ``None`` where others were changed or removed besides.
+
+        Args:
+            written: when manifests were, as of :func:`written_at`.
+        """
+        known = _known(place)
+        found, entries = self._files.snapshot(place.location)
+        if found == known:
+            return []
+        if place.replaced_by is not None:
+            since = written.get(place.replaced_by, 0)
+            entries = [entry for entry in entries if entry.modified > since]
+        if not entries:
+            return []
+        added = self._files.added_since(place.location, known)
+        return None if added is None else [entry for entry in added if entry in entries]
+
+    # -- taking in -----------------------------------------------------------------------------
+
+    def take_in(self, name: TableName, places: Sequence[Superseded]) -> list[str]:
+        """Make what has come into superseded directories a version, until nothing more is found.
+
+        Returns:
+            The partitions that have got rows.
+
+        Raises:
+            LakemergeError: some may not have been looked at; files that were found are where they were, or where
+                readers find them.
+        """
+        taken: set[str] = set()
+        while places:
+            state, newest = self._tables.settled(name)
+            found = self._find(state, newest, places)
+            if not found:
+                break
+            # what else other programs did comes first, and what writers did that came too late
+            partitions = {place.partition for place, _ in found}
+            self._tables.commit_external_changes(name, partitions)
+            state, newest = self._tables.settled(name)
+            if newest.table_id == found[0][0].by.table_id:
+                for place, entries in found:
+                    self._move(state, newest, place, entries)
+                self._tables.commit_external_changes(name, partitions)
+                taken |= partitions
+            # another commit may have superseded just what the files were moved to
+            places = self._since(name, newest, partitions)
+        return sorted(taken)
+
+    def _find(
+        self, state: TableState, newest: Manifest, places: Sequence[Superseded]
+    ) -> list[tuple[Superseded, list[FileEntry]]]:
+        live = {normal(state.layout.absolute(one.location)) for one in newest.partitions.values()}
+        written = written_at(self._files, state.layout)
+        dead = [
+            place
+            for place in places
+            if normal(place.location) not in live and place.by.table_id == newest.table_id
+        ]
+        # most are what they were, and all are listed at once
+        marks = self._files.fingerprints([place.location for place in dead])
+        found = []
+        for place, mark in zip(dead, marks, strict=True):
+            if mark == _known(place):
+                continue
+            entries = self.look(place, written)
+            whole = [entry for entry in entries or () if not entry.name.endswith(_HALF)]
+            if entries is None or (whole and not self._may_take(place, newest)):
+                _refuse(place)
+            elif whole:
+                found.append((place, whole))
+        return found
+
+    def _since(self, name: TableName, known: Manifest, partitions: set[str]) -> list[Superseded]:
+        state, newest = self._tables.settled(name)
+        if newest.table_id != known.table_id:
+            return []
+        places = superseded(state.layout, lineage(self._files, state.layout, newest))
+        later = itertools.takewhile(lambda place: place.by.version > known.version, places)
+        return [place for place in later if place.partition in partitions]
+
+    def _may_take(self, place: Superseded, newest: Manifest) -> bool:
+        before = place.before
+        types = {column.name: column.type for column in newest.columns}
+        return (
+            self._tables.settings.on_foreign_write == "adopt"
+            # what another program moved or dropped is that program's business
+            and place.by.operation != FOREIGN
+            and same_keys(before.partition_columns, newest.partition_columns)
+            and before.file_format == newest.file_format
+            and all(types.get(column.name, column.type) == column.type for column in before.columns)
+        )
+
+    def _move(
+        self, state: TableState, newest: Manifest, place: Superseded, entries: Sequence[FileEntry]
+    ) -> None:
+        target = self._target(state, newest, place.partition)
+        _LOG.warning(
+            "%s: another program wrote %d files into %s after a commit had superseded it; they are taken in",
+            state.table.name,
+            len(entries),
+            place.location,
+        )
+        for entry in entries:
+            # named by its path: files of one name may come from several directories
+            mark = hashlib.sha256(normal(entry.path).encode()).hexdigest()[:16]
+            try:
+                self._files.move(entry.path, f"{target}/late-{mark}-{_PREFIX.sub('', entry.name)}")
+            except StorageError:
+                if self._files.exists(entry.path):
+                    raise
+                # another process was faster
+
+    def _target(self, state: TableState, newest: Manifest, partition: str) -> str:
+        """Where a partition is now; one that is no more is made again."""
+        known = newest.partitions.get(partition)
+        if known is not None:
+            return state.layout.absolute(known.location)
+        assert partition != WHOLE_TABLE
+        metastore = self._tables.metastore
+        token = new_transaction_id(self._tables.clock, self._tables.host)
+        # not below _lakemerge: there a partition that no version has counts as the work of a late writer
+        location = f"{state.layout.root}/late-{token}/{partition}"
+        self._files.make_directory(location)
+        row = new_partition(state.table, partition_values(partition), location)
+        metastore.add_partitions(state.table.name, [row])
+        for made in metastore.partitions(state.table.name, [partition]):
+            if not state.is_stray(made.location):
+                return made.location
+        raise MetastoreError(
+            expected=f"to make the partition {partition} of {state.table.name} again, for files that came late",
+            found="that another process made or dropped it in this moment",
+            action="Run lakemerge_recover, which looks again.",
+        )
+
+
+def written_at(files: FileSystem, layout: Layout) -> dict[str, int]:
+    """When manifests were written, in the file system's milliseconds, by transaction."""
+    return {entry.name.removesuffix(".json"): entry.modified for entry in files.list(layout.commits)}
+
+
+def _refuse(place: Superseded) -> None:
+    _LOG.warning(
+        "%s: another program wrote into this directory after a commit had superseded it, and what it wrote cannot be "
+        "taken in: files were removed or replaced, the table has other columns by now, another program had moved or "
+        "dropped the partition, or on_foreign_write is fail. "
+        "Its rows are not in the table. Vacuum keeps the directory: insert them again from there, then delete it",
+        place.location,
+    )
+
+
+def _known(place: Superseded) -> Fingerprint:
+    """What a directory held when its commit was made."""
+    return Fingerprint(place.state.files, place.state.bytes, place.state.digest)

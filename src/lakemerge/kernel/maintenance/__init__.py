@@ -1,0 +1,1 @@
+"""What is done to a table's versions besides making them: history, vacuum, drop, pins, compaction."""

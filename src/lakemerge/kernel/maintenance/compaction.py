@@ -1,0 +1,64 @@
+"""Which partitions of a table of the append kind are to be merged, for they are small and many.
+
+Only partitions of about the same size go together, so that a large one is not written again with every few small
+commits. Below 8 MB all are of one size: there the cost is that of opening files, not of their bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+from lakemerge.kernel.table.manifest import Manifest
+
+# Partitions that differ less than by this factor in size are of one tier.
+_TIER = 8
+_SMALLEST = 1 << 20
+# What one compaction takes on, so that its claim is held for a second or two and its filter stays short.
+_MOST_GROUPS = 50
+_MOST_MEMBERS = 500
+
+
+@dataclass(frozen=True)
+class Group:
+    """Partitions that become one.
+
+    Attributes:
+        members: their names, by commit.
+        commit: the newest of their commits, whose partition the rows of all move to.
+    """
+
+    members: tuple[str, ...]
+    commit: int
+
+    @property
+    def target(self) -> str:
+        return self.members[-1]
+
+
+def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below: int) -> list[Group]:
+    """The groups of small partitions that are large enough to be merged.
+
+    Args:
+        after: how many partitions of one tier make a group; 0 for none ever.
+        below: bytes from which on a partition is not small any more.
+    """
+    if not after:
+        return []
+    tiers: dict[tuple[str, int], list[tuple[int, str]]] = defaultdict(list)
+    for name, state in manifest.partitions.items():
+        others, _, last = name.rpartition("/")
+        column, _, value = last.partition("=")
+        if column == commit_column and value.isdigit() and state.bytes < below:
+            tiers[others, _tier(state.bytes)].append((int(value), name))
+    groups = []
+    for _, members in sorted(tiers.items()):
+        if len(members) >= after:
+            chosen = sorted(members)[:_MOST_MEMBERS]
+            groups.append(Group(tuple(name for _, name in chosen), chosen[-1][0]))
+    return groups[:_MOST_GROUPS]
+
+
+def _tier(size: int) -> int:
+    return int(math.log(max(size, _SMALLEST) / _SMALLEST, _TIER))

@@ -1,0 +1,49 @@
+"""Dropping a table with all its versions."""
+
+from __future__ import annotations
+
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.drops import Doom
+from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.state import state_of
+
+
+def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
+    """Drop a table or view with all its versions; no error where there is none.
+
+    The metastore's row goes first, so that no reader finds the table half there. A drop that died is finished
+    by the next one, or by the next table of the name.
+
+    Args:
+        keep_files: leave the files, as Hive does for external tables.
+    """
+    kernel.drops.finish(name)
+    dropped: str | None = None
+    left: Doom | None = None
+    # a row that is made anew by another process at this moment is not there to be dropped, and comes back
+    while kernel.exists(name):
+        table = kernel.metastore.get_table(name)
+        if table is None:
+            continue
+        table_id = table.parameters.get(TABLE_ID, "")
+        if dropped not in (None, table_id):
+            break  # the next table of the name
+        if not keep_files and _has_own_files(table):
+            left = kernel.drops.condemn(table)
+            if left is None:
+                continue
+        kernel.metastore.drop_table(name)
+        dropped = table_id
+    if left is not None:
+        kernel.drops.carry_out(name, left)
+    elif dropped:
+        kernel.roll_forward.side_tables.drop(name, dropped)
+
+
+def _has_own_files(table: HiveTable) -> bool:
+    """Whether lakemerge deletes files of a table that is dropped: no look at its manifest, which may be corrupt."""
+    if table.kind == "VIRTUAL_VIEW":
+        return False
+    return state_of(table) is not None or (table.kind != "EXTERNAL_TABLE" and bool(table.location))

@@ -1,0 +1,86 @@
+"""When a table's rows changed last, as far as its commits and its files tell. Nothing is written."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.manifest import ADOPTION, ALTERATION, FENCE, FOREIGN, LEDGER_RESET, Manifest
+from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.state import TableState, current_table
+
+# Commits that record what others did, some time after they did it.
+_TAKES_IN = (ADOPTION, FOREIGN)
+_DDL_TIME = "transient_lastDdlTime"
+
+
+def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
+    """When rows of a table were changed last, in UTC.
+
+    Of what lakemerge wrote, that is the time of the commit. Of what others wrote it is the time of the newest file:
+    Spark's inserts into Hive tables leave the metastore's own time as it was, and `analyze table` changes it. Rows
+    that others only took away leave no trace, except where no file is left.
+
+    Raises:
+        TableNotFound: there is no such table.
+        UnsupportedTable: it is a view, or its rows are not in files.
+    """
+    current = current_table(kernel.metastore, kernel.files, name)
+    table = current.table if current else kernel.table(name)
+    if not table.location or table.kind not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
+        raise UnsupportedTable(
+            expected=f"{name} to be a table of files, whose times tell when it changed",
+            found=f"a {table.kind.lower().replace('_', ' ')} without files",
+            action="Tell by its rows instead: give the source a loaded_at_field or a loaded_at_query.",
+        )
+    if current is None or current.state is None or current.manifest is None:
+        return _newest(kernel, _locations(kernel, table)) or _made(table)
+    commits = lineage(kernel.files, current.state.layout, current.manifest)
+    commit = next(
+        (manifest for manifest in commits if not _keeps_rows(manifest)),
+        current.manifest,
+    )
+    # a commit that keeps the rows may have written them to newer files
+    if commit.operation in _TAKES_IN and commit.txn == current.manifest.txn:
+        return _newest(kernel, _locations(kernel, table)) or _made(table)
+    committed = datetime.datetime.fromisoformat(commit.committed_at)
+    return max(committed, _newest(kernel, _changed(kernel, current.state, current.manifest)) or committed)
+
+
+def _keeps_rows(manifest: Manifest) -> bool:
+    """Whether a commit brings no row, takes none away and changes none but by its columns."""
+    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE, LEDGER_RESET)
+
+
+def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:
+    """The directories that are not what the last commit left."""
+    found = kernel.external.inspect(state, manifest, None)
+    names = kernel.external.differs(manifest, found)
+    return [state.layout.absolute(found.present[name].location) for name in names if name in found.present]
+
+
+def _locations(kernel: Kernel, table: HiveTable) -> list[str]:
+    if not table.partitioned:
+        return [table.location]
+    names = kernel.metastore.partition_names(table.name)
+    return [partition.location for partition in kernel.metastore.partitions(table.name, names)]
+
+
+def _newest(kernel: Kernel, directories: Iterable[str]) -> datetime.datetime | None:
+    snapshots = kernel.files.snapshots(list(directories))
+    times = (entry.modified for _, entries in snapshots for entry in entries)
+    newest = max(times, default=None)
+    return None if newest is None else _utc(newest // 1000)  # as commits and the metastore tell it
+
+
+def _made(table: HiveTable) -> datetime.datetime:
+    """Of a table without files there is only the time of its last DDL."""
+    return _utc(float(table.parameters.get(_DDL_TIME) or 0))
+
+
+def _utc(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.timezone.utc)

@@ -1,0 +1,22 @@
+"""The commits of a table."""
+
+from __future__ import annotations
+
+import itertools
+
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifests import lineage
+
+
+def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[Manifest]:
+    """The table's commits, the newest first. Empty for a table that was never adopted.
+
+    The list ends early where vacuum has removed older manifests.
+    """
+    state = kernel.current_state(name)
+    if state is None:
+        return []
+    commits = lineage(kernel.files, state.layout, kernel.manifest(state))
+    return list(itertools.islice(commits, limit))

@@ -1,0 +1,80 @@
+"""Pins: versions of a table that a consumer has not got past yet, so that vacuum leaves them.
+
+A pin ends by itself at its expiry, so that a consumer nobody runs any more does not keep files for ever.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from lakemerge.errors import StorageError
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.table.layout import Layout
+
+_LOG = logging.getLogger("lakemerge")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A consumer's need of a version and all that came after it.
+
+    Attributes:
+        consumer: who: the consumer's name and its output's.
+        version: the oldest version that it still reads.
+        expires_at: ISO 8601 in UTC; from then on the pin counts no more.
+    """
+
+    consumer: str
+    version: int
+    expires_at: str
+
+
+def set_pin(files: FileSystem, layout: Layout, pin: Pin) -> None:
+    """Write a consumer's pin in the place of the one it had."""
+    files.write_text(_path(layout, pin.consumer), json.dumps(asdict(pin)) + "\n")
+
+
+def remove_pin(files: FileSystem, layout: Layout, consumer: str) -> None:
+    """Remove a consumer's pin; no error where there is none."""
+    files.delete(_path(layout, consumer))
+
+
+def pins(files: FileSystem, layout: Layout) -> Iterator[Pin]:
+    """All pins of a table, expired ones among them."""
+    for entry in files.list(layout.pins):
+        if not entry.name.startswith("."):
+            try:
+                yield Pin(**json.loads(files.read_text(entry.path)))
+            except FileNotFoundError:
+                continue  # removed in this moment
+            except (ValueError, StorageError):
+                # being rewritten in this moment: what it needs is not known, so all is needed
+                yield Pin(
+                    entry.name, 0, datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).isoformat()
+                )
+
+
+def oldest_pinned(files: FileSystem, layout: Layout, now: datetime.datetime) -> int:
+    """The oldest version that a pin keeps; above every version where there is none."""
+    versions = [sys.maxsize]
+    for pin in pins(files, layout):
+        if datetime.datetime.fromisoformat(pin.expires_at) > now:
+            versions.append(pin.version)
+        else:
+            _LOG.warning(
+                "The consumer %s has not run since before %s: its pin on version %d counts no more",
+                pin.consumer,
+                pin.expires_at,
+                pin.version,
+            )
+    return min(versions)
+
+
+def _path(layout: Layout, consumer: str) -> str:
+    return f"{layout.pins}/{hashlib.sha256(consumer.encode()).hexdigest()[:16]}.json"

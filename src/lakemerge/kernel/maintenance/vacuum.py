@@ -1,0 +1,349 @@
+"""Vacuum: frees the files that no version needs any more."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from lakemerge.errors import CommitConflict
+from lakemerge.kernel.external.late import Superseded, superseded, written_at
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.maintenance.pins import oldest_pinned
+from lakemerge.kernel.ports.filesystem import FileEntry
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.system import from_milliseconds
+from lakemerge.kernel.table.layout import SIDECARS, Layout, normal
+from lakemerge.kernel.table.manifest import FENCE, FOREIGN, Manifest
+from lakemerge.kernel.table.manifests import keep_state, lineage
+from lakemerge.kernel.table.state import TableState
+
+_LOG = logging.getLogger("lakemerge")
+
+DEFAULT_RETENTION = datetime.timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """Something that no kept version needs: a URI, its size in bytes, and why it can go."""
+
+    path: str
+    size: int
+    reason: str
+
+
+def vacuum(
+    kernel: Kernel,
+    name: TableName,
+    *,
+    retention: datetime.timedelta = DEFAULT_RETENTION,
+    dry_run: bool = True,
+) -> list[Garbage]:
+    """Free the files that no kept version needs.
+
+    The newest version is always kept, every one that was still the newest at some moment of the retention
+    time, which must outlive the longest query, every one that a consumer has not got past yet, and every one that a
+    reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
+    superseded directory that another program has written into since: an INSERT that was planned before a commit may end
+    after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
+
+    Args:
+        dry_run: only tell what would be deleted.
+
+    Returns:
+        What is (or would be) deleted.
+    """
+    kernel.drops.finish(name)
+    # what was idle before the versions are read belongs to one of them or to none
+    idle = _idle(kernel, kernel.open(name).layout)
+    versions = _Versions.read(kernel, name)
+    if not dry_run:
+        dead = _dead(kernel, versions, idle, retention)
+        if dead:
+            if not _fence_off(kernel, name, dead):
+                return []
+            versions = _Versions.read(kernel, name)
+        _mark_seen(kernel, versions.state)
+    state = versions.state
+    now, oldest = _now_and_oldest(kernel, state.layout, retention)
+    pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
+    kept: list[Manifest] = list(versions.aside)
+    expired: list[Manifest] = []
+    for manifest, hidden_since in _with_ends(kernel, versions, now):
+        needed = hidden_since > oldest or manifest.version >= pinned or manifest.txn in versions.named
+        (kept if needed else expired).append(manifest)
+    late: list[Superseded] = []
+    garbage = list(_garbage(kernel, state, idle, kept, expired, oldest, late))
+    if not dry_run:
+        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])
+        for item in garbage:
+            kernel.files.delete(item.path)
+        _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
+        kernel.late.take_in(name, late)
+    return garbage
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """The versions of a table that are there.
+
+    Attributes:
+        state: the newest one's.
+        chain: those that led to it, the newest first.
+        aside: those before them that have a name; the way to them is vacuumed.
+        named: the transactions of all that have one.
+    """
+
+    state: TableState
+    chain: tuple[Manifest, ...]
+    aside: tuple[Manifest, ...]
+    named: frozenset[str]
+
+    @classmethod
+    def read(cls, kernel: Kernel, name: TableName) -> _Versions:
+        state, newest = kernel.settled(name)
+        chain = tuple(lineage(kernel.files, state.layout, newest))
+        named = frozenset(newest.references.values())
+        missing = sorted(named - {manifest.txn for manifest in chain})
+        return cls(state, chain, tuple(kernel.manifest(state, txn) for txn in missing), named)
+
+    def __iter__(self) -> Iterator[Manifest]:
+        yield from self.chain
+        yield from self.aside
+
+
+def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
+    """Have versions stand by themselves, before the manifests that they are the difference to go."""
+    there = {manifest.txn for manifest in kept}
+    for manifest in kept:
+        alone = manifest.delta is not None and manifest.parent not in there
+        if alone and not kernel.files.exists(layout.state_of(manifest.txn)):
+            keep_state(kernel.files, layout, manifest)
+
+
+def _dead(
+    kernel: Kernel, versions: _Versions, idle: dict[str, list[FileEntry]], retention: datetime.timedelta
+) -> set[str]:
+    """The transactions that never committed, and whose files are about to go."""
+    layout = versions.state.layout
+    _, oldest = _now_and_oldest(kernel, layout, retention)
+    known = {manifest.txn for manifest in versions}
+    known |= {_transaction_of(layout, place) for manifest in versions for place in _places(layout, manifest)}
+    entries = [entry for folder in _content(layout) for entry in idle[folder]]
+    return {
+        entry.name
+        for entry in entries
+        if entry.is_directory and entry.modified <= oldest and entry.name not in known
+    }
+
+
+def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
+    """Make a version that names transactions which were taken for dead.
+
+    None of them that wakes up now can claim after it; one that was faster is in the lineage by then.
+
+    Returns:
+        Whether all of them are fenced off; false where the table has got other columns in this moment.
+    """
+    try:
+        with kernel.begin(name, FENCE) as fence:
+            fence.fence(dead)
+            fence.commit()
+    except CommitConflict:
+        return False
+    return True
+
+
+def _now_and_oldest(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> tuple[int, int]:
+    """The file system's time, and the time before which what nothing refers to may go, in milliseconds."""
+    now = kernel.files.now(layout.commits)
+    return now, now - int(retention.total_seconds() * 1000)
+
+
+def _places(layout: Layout, manifest: Manifest) -> Iterator[str]:
+    """Where all lies that a version consists of."""
+    yield from (normal(layout.absolute(entry.location)) for entry in manifest.partitions.values())
+    yield from (normal(layout.absolute(path)) for paths in manifest.sidecars.values() for path in paths)
+
+
+def _transaction_of(layout: Layout, place: str) -> str:
+    """The transaction in whose directory something lies, such as ``…/data/<txn>/p=1``; empty where it is nobody's."""
+    for folder in _content(layout):
+        _, below, rest = place.partition(f"{normal(folder)}/")
+        if below:
+            return rest.partition("/")[0]
+    return ""
+
+
+def _mark_seen(kernel: Kernel, state: TableState) -> None:
+    """Leave a file whose time tells that by then the newest version was settled, and the one before hidden."""
+    path = state.layout.seen_of(state.txn)
+    if not kernel.files.exists(path):
+        kernel.files.write_text(path, "")
+
+
+def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[Manifest, float]]:
+    """The versions, the newest first, each with a time by which readers surely did not find it any more.
+
+    In the file system's milliseconds, for a writer's clock may be wrong, and between a claim and its swap any time may
+    pass: a version is hidden at the latest when the manifest of the version after next is written, whose
+    writer has found the next one settled. Of the version before the newest a vacuum's mark tells; else it is now.
+    """
+    layout = versions.state.layout
+    written = written_at(kernel.files, layout)
+    seen = {entry.name: entry.modified for entry in kernel.files.list(layout.seen)}
+    hidden_since = math.inf
+    settled_by = float(seen.get(versions.state.txn, now))
+    for manifest in versions.chain:
+        yield manifest, hidden_since
+        # a manifest may go at this moment: by another vacuum, for it is old, or with the table
+        hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))
+
+
+def _garbage(
+    kernel: Kernel,
+    state: TableState,
+    idle: dict[str, list[FileEntry]],
+    kept: list[Manifest],
+    expired: list[Manifest],
+    oldest: int,
+    late: list[Superseded],
+) -> Iterator[Garbage]:
+    """
+    Args:
+        oldest: the time, in the file system's milliseconds, before which what nothing refers to may go.
+        late: gets the directories that have to stay because another program has written into them.
+    """
+    layout = state.layout
+    live = {place for manifest in kept for place in _places(layout, manifest)}
+    committed = {manifest.txn for manifest in kept}
+    chain = sorted((*kept, *expired), key=lambda manifest: -manifest.version)
+    places = {
+        normal(place.location): place
+        for place in superseded(layout, chain)
+        if place.by.parent
+        == place.before.txn  # of a version that a reference names, those beside it may be gone
+    }
+    written = written_at(kernel.files, layout)
+    if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
+        yield from _superseded_originals(kernel, layout, live, expired)
+    in_chain = committed | {manifest.txn for manifest in expired}
+    for entry in (entry for folder in _content(layout) for entry in idle[folder]):
+        # not in the chain and young: a transaction that died lately, or one whose claim is on its way
+        if not entry.is_directory or (entry.name not in in_chain and entry.modified > oldest):
+            continue
+        reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
+        for item in _dead_parts(kernel, entry.path, live, reason):
+            foul = [place for place in _below(item.path, places) if kernel.late.look(place, written) != []]
+            late += foul
+            if not foul:
+                yield item
+    for location, place in places.items():  # of the table before it was adopted, and of other programs
+        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:
+            late += [place] if kernel.late.look(place, written) != [] else []
+    committed |= {manifest.txn for manifest in _ways_to(late, expired)}
+    yield from _small_files(kernel, state, idle, committed, oldest)
+
+
+def _ways_to(late: list[Superseded], expired: list[Manifest]) -> list[Manifest]:
+    """The expired versions that tell of directories which have to stay: what the next vacuum knows them by."""
+    oldest = min((place.before.version for place in late), default=math.inf)
+    return [manifest for manifest in expired if manifest.version >= oldest]
+
+
+def _small_files(
+    kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], committed: set[str], oldest: int
+) -> Iterator[Garbage]:
+    layout = state.layout
+    for entry in idle[layout.empty]:
+        # a query may have planned with it
+        if entry.modified <= oldest:
+            yield Garbage(entry.path, 0, "an empty directory of a settled commit")
+    for entry in idle[layout.commits]:
+        if _txn_of(entry) not in committed and entry.modified <= oldest:
+            yield Garbage(entry.path, entry.size, "a manifest of no kept version")
+    for entry in kernel.files.list(layout.seen):
+        if entry.name != state.txn:
+            yield Garbage(entry.path, entry.size, "a mark of a version that is not the newest any more")
+    yield from _unfinished((entry for folder in _others(layout) for entry in idle[folder]), oldest)
+
+
+def _unfinished(entries: Iterable[FileEntry], oldest: int) -> Iterator[Garbage]:
+    """The small files that are there under the hidden names under which they are written."""
+    for entry in entries:
+        if entry.name.startswith(".") and not entry.is_directory and entry.modified <= oldest:
+            yield Garbage(entry.path, entry.size, "left by a write that never ended")
+
+
+def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
+    """What lies in the folders of transactions and belongs to none that is at work, by folder."""
+    folders = (*_content(layout), layout.empty, layout.commits, *_others(layout))
+    found = {folder: kernel.files.list(folder) for folder in folders}
+    # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
+    lease = kernel.settings.lease_seconds
+    at_work = {
+        entry.name
+        for entry in kernel.files.list(layout.open)
+        if not entry.name.startswith(".") and kernel.heartbeats.alive(layout, entry.name, lease)
+    }
+    return {
+        folder: [entry for entry in entries if _txn_of(entry) not in at_work]
+        for folder, entries in found.items()
+    }
+
+
+def _content(layout: Layout) -> list[str]:
+    """The folders that hold what commits wrote: data and side data."""
+    return [layout.data, *(layout.sidecars(kind) for kind in SIDECARS)]
+
+
+def _others(layout: Layout) -> list[str]:
+    """The folders of small files that are no transaction's, or only as long as it is open."""
+    return [layout.control, layout.open, layout.pins]
+
+
+def _txn_of(entry: FileEntry) -> str:
+    """The transaction of ``<txn>``, ``<txn>.json``, or one of these as it is being written: ``.<txn>.json.<hex>``."""
+    return entry.name.removeprefix(".").partition(".")[0]
+
+
+def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Iterator[Garbage]:
+    """A directory as a whole where no live one is below it, else its dead parts."""
+    here = normal(path)
+    if here in live:
+        return
+    if not any(other.startswith(f"{here}/") for other in live):
+        yield Garbage(path, sum(entry.size for entry in kernel.files.walk(path)), reason)
+        return
+    for entry in kernel.files.list(path):
+        if entry.is_directory:
+            yield from _dead_parts(kernel, entry.path, live, reason)
+
+
+def _below(path: str, places: Mapping[str, Superseded]) -> Iterator[Superseded]:
+    """The places in a directory, itself among them."""
+    here = normal(path)
+    for location, place in places.items():
+        if location == here or location.startswith(f"{here}/"):
+            yield place
+
+
+def _superseded_originals(
+    kernel: Kernel, layout: Layout, live: set[str], expired: list[Manifest]
+) -> Iterator[Garbage]:
+    """Files of version 0 or of other programs, straight below the root, that only expired versions name."""
+    seen: set[str] = set()
+    for manifest in expired:
+        for entry in manifest.partitions.values():
+            location = normal(layout.absolute(entry.location))
+            below = location == normal(layout.root) or location.startswith(f"{normal(layout.root)}/")
+            if layout.owns(location) or not below or location in live or location in seen:
+                continue
+            seen.add(location)
+            # the root of an unpartitioned table holds _lakemerge too, so files go one by one
+            if kernel.files.fingerprint(location).digest == entry.digest:
+                for file in kernel.files.list(location):
+                    if not file.is_directory and file.name[:1] not in "_.":
+                        yield Garbage(file.path, file.size, "of the table before it was adopted")

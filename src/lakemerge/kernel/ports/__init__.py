@@ -1,0 +1,52 @@
+"""Everything outside of the kernel that it works on: what to implement to put another world in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
+from lakemerge.kernel.ports.metastore import (
+    HiveColumn,
+    HivePartition,
+    HiveTable,
+    Metastore,
+    Refused,
+    ReplyLost,
+    Storage,
+    TableSummary,
+    ValueChanged,
+)
+from lakemerge.kernel.ports.row_files import RowFile, RowFiles
+from lakemerge.kernel.ports.system import Clock, Host, Owner, SystemClock, SystemHost
+
+__all__ = [
+    "Clock",
+    "FileEntry",
+    "FileSystem",
+    "Fingerprint",
+    "HiveColumn",
+    "HivePartition",
+    "HiveTable",
+    "Host",
+    "Metastore",
+    "Owner",
+    "Ports",
+    "Refused",
+    "ReplyLost",
+    "RowFile",
+    "RowFiles",
+    "Storage",
+    "TableSummary",
+    "ValueChanged",
+]
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The outside world of one process. :func:`lakemerge.kernel.jvm.ports_of` has the real one."""
+
+    metastore: Metastore
+    files: FileSystem
+    row_files: RowFiles
+    clock: Clock = field(default_factory=SystemClock)
+    host: Host = field(default_factory=SystemHost)

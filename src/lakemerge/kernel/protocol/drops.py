@@ -1,0 +1,142 @@
+"""Drops: the metastore's row goes first, then what the table has left in its directory.
+
+Another table may take the name, and with it the directory, as soon as the row is gone. So what is to be deleted is
+listed while the table is there, in a file by which whoever comes next finishes a drop that died; a later table's
+files are in no such list.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.lease import Heartbeats
+from lakemerge.kernel.protocol.rebuild import Rebuilds
+from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.layout import CONTROL, Layout
+from lakemerge.kernel.table.side_tables import SideTables
+from lakemerge.kernel.table.state import state_of
+
+
+@dataclass(frozen=True)
+class Doom:
+    """What a table leaves that is about to be dropped.
+
+    Attributes:
+        table_id: the table's; empty where it was never adopted.
+        root: its directory.
+        whole: whether all of that goes; else what lakemerge has made of it.
+        paths: what is to be deleted in it.
+    """
+
+    table_id: str
+    root: str
+    whole: bool
+    paths: tuple[str, ...] = ()
+
+
+class Drops:
+    """Deletes what dropped tables have left."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        rebuilds: Rebuilds,
+        side_tables: SideTables,
+        heartbeats: Heartbeats,
+        lease_seconds: float,
+    ) -> None:
+        self._metastore = ports.metastore
+        self._files = ports.files
+        self._rebuilds = rebuilds
+        self._side_tables = side_tables
+        self._heartbeats = heartbeats
+        self._lease = lease_seconds
+
+    def condemn(self, table: HiveTable) -> Doom | None:
+        """List what a table will leave, for those who finish its drop; ``None`` where it is another table by now."""
+        state = state_of(table)
+        table_id, root = (state.table_id, state.layout.root) if state else ("", table.location)
+        # an adopted external table's own files are somebody else's; what lakemerge made of it is not
+        doom = Doom(table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE")
+        doom = replace(doom, paths=tuple(self._left(doom)))
+        self._files.write_text(self._path(table.name), json.dumps(asdict(doom)))
+        # what was listed is this table's only if no other had taken its place by then
+        found = self._metastore.get_table(table.name)
+        if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
+            return doom
+        self._files.delete(self._path(table.name))
+        return None
+
+    def _left(self, doom: Doom) -> Iterator[str]:
+        layout = Layout(doom.root)
+        if doom.whole:
+            for entry in self._files.list(layout.root):
+                if entry.name != CONTROL or not doom.table_id:
+                    yield entry.path
+        if doom.table_id:
+            yield from self._made(layout)
+
+    def _made(self, layout: Layout) -> Iterator[str]:
+        """What transactions have made, but for those that are at work: they clear up, or make the next table."""
+        folders = [entry.path for entry in self._files.list(layout.control) if entry.is_directory]
+        found = [entry for folder in folders for entry in self._files.list(folder)]
+        at_work = {
+            entry.name
+            for entry in self._files.list(layout.open)
+            if not entry.name.startswith(".") and self._heartbeats.alive(layout, entry.name, self._lease)
+        }
+        for entry in found:
+            if entry.name.removeprefix(".").partition(".")[0] not in at_work:
+                yield entry.path
+
+    def carry_out(self, name: TableName, doom: Doom) -> None:
+        """Delete what a table has left whose row is gone."""
+        self._side_tables.drop(name, doom.table_id)
+        # what commits have made between the list and the end, as long as no other table has the name
+        since = tuple(self._left(doom)) if doom.table_id else ()
+        for path in dict.fromkeys((*doom.paths, *(since if self._is_gone(name) else ()))):
+            self._files.delete(path)
+        self._files.delete(self._path(name))
+        layout = Layout(doom.root)
+        self._prune(layout.root if doom.whole else layout.control)
+
+    def _is_gone(self, name: TableName) -> bool:
+        """Whether there is no table, nor one whose row is being made anew."""
+        missing = self._metastore.get_table(name) is None and self._rebuilds.find(name) is None
+        return missing and self._metastore.get_table(name) is None  # nor one that was made anew just then
+
+    def _prune(self, folder: str) -> None:
+        """Remove a directory in which nothing is but empty ones."""
+        for entry in self._files.list(folder):
+            if entry.is_directory:
+                self._prune(entry.path)
+        self._files.delete_if_empty(folder)
+
+    def finish(self, name: TableName) -> None:
+        """Delete what a table has left whose drop has died after it had removed the metastore's row."""
+        try:
+            doom = _parsed(self._files.read_text(self._path(name)))
+        except FileNotFoundError:
+            return
+        table = self._metastore.get_table(name)
+        if table is not None and table.parameters.get(TABLE_ID, "") == doom.table_id:
+            self._files.delete(self._path(name))  # it was not dropped
+        elif table is not None or self._is_gone(name):
+            self.carry_out(name, doom)
+        # else its row, or the next table's, is on its way
+
+    def _path(self, name: TableName) -> str:
+        return Layout(self._rebuilds.default_root(name)).dropping
+
+
+def _parsed(text: str) -> Doom:
+    """A list, or what an earlier release has left: the URI of a directory that goes as a whole."""
+    if not text.startswith("{"):
+        return Doom("", text, whole=True, paths=(text,))
+    body = json.loads(text)
+    return Doom(body["table_id"], body["root"], body["whole"], tuple(body["paths"]))

@@ -1,0 +1,107 @@
+"""Signs of life of open transactions: a small file each, rewritten as long as the process lives.
+
+Its time of change is the file system's own, so no two machines' clocks are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+
+from lakemerge.errors import StorageError
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.system import Owner
+from lakemerge.kernel.table.layout import Layout
+
+_LOG = logging.getLogger("lakemerge")
+
+
+class Heartbeats:
+    """Keeps the heartbeat files of this process's open transactions fresh."""
+
+    def __init__(self, ports: Ports, lease_seconds: float) -> None:
+        self._files = ports.files
+        self._clock = ports.clock
+        self._host = ports.host
+        self._lease = lease_seconds
+        self._open: set[str] = set()
+        self._lock = threading.Lock()
+        self._beating = False
+
+    def start(self, layout: Layout, txn: str) -> None:
+        """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`."""
+        path = layout.heartbeat_of(txn)
+        self._host.open_here.add(txn)
+        try:
+            self._beat(path)
+        except StorageError:
+            self._host.open_here.discard(txn)
+            raise
+        with self._lock:
+            self._open.add(path)
+            begins, self._beating = not self._beating, True
+        if begins:
+            self._clock.repeat(self._lease / 3, self._beat_all, "lakemerge-heartbeat")
+
+    def stop(self, layout: Layout, txn: str) -> None:
+        """End a transaction's heartbeat and remove its file."""
+        path = layout.heartbeat_of(txn)
+        self._open.discard(path)
+        self._host.open_here.discard(txn)
+        self._remove(path)
+
+    def _beat_all(self) -> bool:
+        """Write all heartbeats once more; false, and the last time, when there are none."""
+        with self._lock:
+            paths = sorted(self._open)
+            self._beating = bool(paths)
+        for path in paths:
+            if path in self._open:
+                self._beat_quietly(path)
+                if path not in self._open:  # stopped while it was being written
+                    self._remove(path)
+        return bool(paths)
+
+    def _beat_quietly(self, path: str) -> None:
+        try:
+            self._beat(path)
+        except StorageError as error:
+            _LOG.log(loudness(error), "A heartbeat could not be written: %s", error)
+
+    def _remove(self, path: str) -> None:
+        try:
+            self._files.delete(path)
+        except StorageError as error:
+            # the commit itself is over, and a file that stays is found dead by lakemerge_recover
+            _LOG.log(loudness(error), "A heartbeat could not be removed: %s", error)
+
+    def _beat(self, path: str) -> None:
+        self._files.write_text(path, json.dumps(self._host.owner().to_json()))
+
+    def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
+        """Whether the writer of a transaction may still be at work.
+
+        Of this process that is known. Of others: not one that is gone from this very machine, nor one that has been
+        silent for longer than the lease, be it here or elsewhere. One that is only slow is fenced when it goes on.
+        """
+        if txn in self._host.open_here:
+            return True
+        path = layout.heartbeat_of(txn)
+        try:
+            owner = Owner.from_json(json.loads(self._files.read_text(path)))
+        except FileNotFoundError:
+            return False
+        except (ValueError, KeyError, TypeError, StorageError):
+            pass  # being rewritten at this moment (Hadoop then finds a wrong checksum): its age decides
+        else:
+            if self._host.is_gone(owner):
+                return False
+        return self._age(layout, txn) <= lease_seconds
+
+    def _age(self, layout: Layout, txn: str) -> float:
+        """Seconds since the last heartbeat, by the file system's clock."""
+        now = self._files.now(layout.open)
+        times = {entry.name: entry.modified for entry in self._files.list(layout.open)}
+        return (now - times.get(txn, 0)) / 1000

@@ -1,0 +1,208 @@
+"""A table's metastore row made anew, for the metastore refuses to change partition columns.
+
+The new row is made under a name of its own, with all its partitions. Then two renames put it in the place of the
+old one: the old row goes aside, if it is still the one that was claimed, and the new one takes its name and is settled
+with that. Between the two the table is missing; a file says who is at it. Nothing is dropped but the row that went
+aside, by a name that no other commit has, so that no call can harm what others have committed since, however late.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lakemerge.errors import CorruptTable, MetastoreError, TableNotFound
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.names import TableName, partition_values
+from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.table.definition import (
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    TableDefinition,
+    moved,
+    new_partition,
+    new_table,
+    with_parameters,
+    with_statistics,
+)
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+
+_TRIES = 8
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """A table whose row is being made anew.
+
+    Attributes:
+        txn: the transaction that does it.
+        root: the table's, which need not be the default one.
+    """
+
+    txn: str
+    root: str
+
+
+class Rebuilds:
+    """Makes rows anew, and finds those that are under way by the table's name alone."""
+
+    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+        self._metastore = ports.metastore
+        self._files = ports.files
+        self._versions = versions
+        self._step = step
+
+    # -- who is at it --------------------------------------------------------------------------
+
+    def default_root(self, name: TableName) -> str:
+        """The directory of a table that names none: in the database's."""
+        database = self._metastore.database_location(name.schema)
+        return self._files.qualify(f"{database.rstrip('/')}/{name.name}")
+
+    def _path(self, name: TableName) -> str:
+        return Layout(self.default_root(name)).rebuild
+
+    def find(self, name: TableName) -> Rebuild | None:
+        """The rebuild of a table that is under way; ``None`` where there is none.
+
+        Raises:
+            CorruptTable: the file cannot be read.
+        """
+        path = self._path(name)
+        try:
+            return Rebuild(**json.loads(self._files.read_text(path)))
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError) as error:
+            raise CorruptTable(
+                expected=f"the description of a table in {path}",
+                found=f"{type(error).__name__}: {error}",
+                action="Remove the file; if the table is missing, create it again.",
+            ) from error
+
+    # -- the exchange --------------------------------------------------------------------------
+
+    def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        """Bring a claimed commit's row to its place, and settle it. Any process may do so, any number of times.
+
+        Raises:
+            TableNotFound: the table was dropped meanwhile.
+        """
+        fresh, aside = _rows_of(name, manifest.txn)
+        claim = f"{manifest.version}:{manifest.txn}"
+        table = self._metastore.get_table(name)
+        if table is not None and table.parameters.get(VERSION) == claim:
+            before = self.find(name)
+            if before is not None and before.txn != manifest.txn:
+                self.clear(
+                    name, before.txn
+                )  # an earlier version's: its process died when the row had its place
+            rebuild = Rebuild(manifest.txn, layout.root)
+            self._files.write_text(self._path(name), json.dumps(dataclasses.asdict(rebuild)))
+            self._prepare(fresh, table, layout, manifest)
+            self._step("row prepared")
+            self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
+            self._step("row moved")
+        self._take_place(name, fresh, manifest, layout)
+        self.clear(name, manifest.txn)
+
+    def clear(self, name: TableName, txn: str) -> None:
+        """Remove what a transaction's exchange leaves, after the end of it."""
+        for row in _rows_of(name, txn):
+            self._metastore.drop_table(row)
+        rebuild = self.find(name)
+        if rebuild is not None and rebuild.txn == txn:
+            self._files.delete(self._path(name))
+
+    def _prepare(self, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
+        """Make the new row with its partitions, unless an earlier try has made it."""
+        row = self._new_row(fresh, table, layout, manifest)
+        with contextlib.suppress(ReplyLost):
+            try:
+                self._metastore.create_table(row)
+            except Refused as error:
+                if error.kind != "AlreadyExistsException":
+                    raise
+        partitions = [
+            with_statistics(
+                new_partition(row, partition_values(partition), layout.absolute(state.location)),
+                files=state.files,
+                size=state.bytes,
+            )
+            for partition, state in manifest.partitions.items()
+            if partition != WHOLE_TABLE
+        ]
+        self._metastore.add_partitions(fresh, partitions)
+
+    @staticmethod
+    def _new_row(fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> HiveTable:
+        definition = TableDefinition(
+            name=fresh,
+            columns=manifest.columns,
+            partition_columns=manifest.partition_columns,
+            file_format=manifest.file_format,
+            external=table.kind == "EXTERNAL_TABLE",
+            owner=table.owner,
+        )
+        # elsewhere than it will be: a row that is renamed with its location would take the files along
+        row = new_table(definition, layout.root, layout.empty_of(manifest.txn))
+        kept = {key: value for key, value in table.parameters.items() if not key.startswith("spark.sql.")}
+        row = with_parameters(row, {**kept, TABLE_ID: manifest.table_id})
+        return with_statistics(row, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
+
+    def _move_aside(self, name: TableName, aside: TableName, manifest: Manifest, empty: str) -> None:
+        """Rename the old row, if it is still the claimed one; if not, another process has done so already."""
+        claim = f"{manifest.version}:{manifest.txn}"
+        self._versions.compare_and_swap(
+            name,
+            manifest.table_id,
+            claim,
+            {VERSION: f"{claim}:replaced"},
+            lambda table: moved(replace(table, name=aside), empty),
+        )
+
+    def _take_place(self, name: TableName, fresh: TableName, manifest: Manifest, layout: Layout) -> None:
+        """Give the new row the table's name, and settle the version with it."""
+        claim = f"{manifest.version}:{manifest.txn}"
+        whole = manifest.partitions.get(WHOLE_TABLE)
+        location = layout.absolute(whole.location) if whole else layout.root
+        own = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        for _ in range(_TRIES):
+            found = self._metastore.get_table(name)
+            if found is not None:
+                if found.parameters.get(VERSION) != claim:
+                    return  # it is there, be it by this process or by another
+                raise MetastoreError(
+                    expected=f"the old row of {name} to have moved aside",
+                    found="that it is still there",
+                    action="Run again: the next commit (or lakemerge_recover) finishes it.",
+                )
+            row = self._metastore.get_table(fresh)
+            if row is None:
+                raise TableNotFound(
+                    expected=f"the table {name}, which transaction {manifest.txn} has claimed",
+                    found="that it was dropped meanwhile",
+                    action="Run again to make it anew.",
+                )
+            with contextlib.suppress(ReplyLost, Refused):
+                placed = moved(replace(with_parameters(row, own), name=name), location)
+                self._metastore.alter_table(fresh, placed, expected=(VERSION, claim))
+                self._step("settled")
+                return
+        raise ReplyLost(
+            expected=f"the metastore to say whether {name} has its new row",
+            found=f"no answer {_TRIES} times",
+            action="Run again: the next commit (or lakemerge_recover) finds out and finishes the work.",
+        )
+
+
+def _rows_of(name: TableName, txn: str) -> tuple[TableName, TableName]:
+    """The names of the new row before it has its place, and of the old one after it has left it."""
+    fresh, aside = (f"{name.name}__{kind}_{txn[-12:]}" for kind in ("new", "old"))
+    return TableName(name.schema, fresh), TableName(name.schema, aside)

@@ -1,0 +1,356 @@
+"""From a claim to a settled version: the second half of a commit, the same for its writer and for a rescuer.
+
+Every step may be done twice and by two processes at once with the same result, so a writer that died
+anywhere after its claim is finished by whoever comes next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+from lakemerge.errors import TableNotFound
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
+from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
+from lakemerge.kernel.protocol.rebuild import Rebuilds
+from lakemerge.kernel.protocol.staging import only_adds
+from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.table.definition import (
+    COMMIT_COLUMN,
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    moved,
+    needs_new_row,
+    new_partition,
+    same_keys,
+    storage_of,
+    stored_as,
+    with_statistics,
+)
+from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.side_tables import SideTables
+from lakemerge.kernel.table.state import TableState, current_table
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger("lakemerge")
+# How often an idempotent write is sent again when its reply is lost.
+_SENDS = 4
+
+
+class RollForward:
+    """Finishes claimed commits of partitioned tables."""
+
+    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+        self._metastore = ports.metastore
+        self._files = ports.files
+        self._clock = ports.clock
+        self._versions = versions
+        self._step = step
+        self.rebuilds = Rebuilds(ports, versions, step)
+        self.side_tables = SideTables(ports.metastore, ports.files)
+
+    def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        """Bring the metastore to the state that a claimed manifest describes, and settle it.
+
+        Returns quietly when another process has settled it already.
+        """
+        table = self._metastore.get_table(name)
+        rebuild = self.rebuilds.find(name) if table is None else None
+        if table is None and (rebuild is None or rebuild.txn != manifest.txn):
+            raise TableNotFound(
+                expected=f"the table {name}, which transaction {manifest.txn} has claimed",
+                found="that it was dropped meanwhile",
+                action="Run again to make it anew.",
+            )
+        if table is not None and not self._holds_claim(table, manifest):
+            return
+        parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
+        self._publish_sidecars(name, layout, manifest, parent)
+        if table is None or makes_row_anew(parent, manifest):
+            self.rebuilds.run(name, layout, manifest)
+            return
+        adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
+        added = adds and self._add(table, layout, manifest)
+        if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
+            self._mend(
+                name, manifest
+            )  # what was sent, and never answered, may have come too late all the same
+            return
+        # what was done while the claim was held came before any other commit
+        in_time = not table.partitioned or self._still_holds_claim(name, manifest)
+        self._settle(name, manifest)
+        self._step("settled")
+        if not in_time:
+            self._mend(name, manifest)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _publish_sidecars(
+        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
+    ) -> None:
+        """Show the side data that people query, before the rows that it belongs to."""
+
+        def mine() -> bool:
+            return self._still_holds_claim(name, manifest)
+
+        if self.side_tables.publish(name, layout, manifest, parent, mine):
+            self._step("side data published")
+
+    def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
+        """The one call that registers new partitions where their files are: an append's whole swap.
+
+        Returns:
+            False when not all of them were new: somebody else has registered some, or the claim was lost.
+        """
+        rows = []
+        for partition in manifest.written:
+            state = manifest.partitions[partition]
+            row = new_partition(table, partition_values(partition), layout.absolute(state.location))
+            rows.append(with_statistics(row, files=state.files, size=state.bytes))
+        added = self._send_while(
+            partial(self._still_holds_claim, table.name, manifest),
+            lambda: self._metastore.add_partitions(table.name, rows),
+        )
+        if added is None:
+            return False
+        self._step("swapped")
+        return added == len(rows)
+
+    def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
+        """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
+        name = table.name
+        existing = set(self._metastore.partition_names(name))
+        empty = layout.empty_of(manifest.txn)
+        fresh = [partition for partition in manifest.written if partition not in existing]
+        gone = [partition for partition in manifest.removed if partition in existing]
+        if fresh or gone:
+            self._files.make_directory(empty)
+        self._send(
+            lambda: self._metastore.add_partitions(
+                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]
+            )
+        )
+        self._step("registered")
+        columns = [column.name for column in manifest.columns]
+        self._metastore.delete_partition_column_statistics(
+            name, [partition for partition in manifest.written if partition in existing], columns
+        )
+        if not self._alter(name, layout, manifest, parent, existing):
+            return False
+        self._step("swapped")
+        self._drop_empty(name, gone, manifest, empty)
+        self._step("dropped")
+        return True
+
+    def _drop_empty(self, name: TableName, partitions: list[str], manifest: Manifest, empty: str) -> None:
+        """Drop those partitions that still point to this commit's empty directory, not what others made of them.
+
+        Only while the claim is held: a swap that came too late has emptied what another commit has made since, and who
+        finds that gone, before it is put right, takes it for another program's drop.
+        """
+        holds = partial(self._still_holds_claim, name, manifest)
+        for partition in self._metastore.partitions(name, partitions):
+            if normal(partition.location) == normal(empty):
+                self._send_while(holds, partial(self._metastore.drop_partition, name, partition.values))
+
+    def _alter(
+        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]
+    ) -> bool:
+        """The one call that moves all touched partitions at once."""
+        locations = {
+            partition: layout.absolute(manifest.partitions[partition].location)
+            for partition in manifest.written
+        }
+        locations.update(
+            {
+                partition: layout.empty_of(manifest.txn)
+                for partition in manifest.removed
+                if partition in existing
+            }
+        )
+        names = sorted(locations)
+        if parent.columns != manifest.columns:
+            names = sorted(set(manifest.partitions) | set(locations))
+        found = self._metastore.partitions(name, names)
+        serde = storage_of(manifest.file_format).serde
+        rows = []
+        for row in found:
+            partition = _partition_of(row, manifest)
+            if row.storage.serde != serde or not same_keys(row.storage.columns, manifest.columns):
+                row = stored_as(row, manifest.columns, manifest.file_format)
+            if partition in locations:
+                state = manifest.partitions.get(partition)
+                files, size = (state.files, state.bytes) if state else (0, 0)
+                row = with_statistics(moved(row, locations[partition]), files=files, size=size)
+            rows.append(row)
+
+        def swap() -> bool:
+            self._metastore.alter_partitions(name, rows)
+            return True
+
+        # the fence: a writer that was taken for dead must not move what others have moved since
+        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):
+            _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
+            return False
+        return True
+
+    def _settle(self, name: TableName, manifest: Manifest) -> None:
+        expected = f"{manifest.version}:{manifest.txn}"
+        settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        self._versions.compare_and_swap(name, manifest.table_id, expected, settled)
+
+    def _mend(self, name: TableName, manifest: Manifest) -> None:
+        """Undo this process's swap where it came too late, after another commit had moved the same partitions.
+
+        The metastore cannot compare before it moves partitions, so between the fence and the move a pause
+        longer than the lease remains; the newest manifest says where each partition belongs.
+        """
+        while (state := self._moved_on(name, manifest)) is not None:
+            if state.claim is not None:
+                # by another that sleeps or is dead: it may have swapped before this process did, and not look again
+                self.run(name, state.layout, read_manifest(self._files, state.layout, state.claim))
+                continue
+            newest = read_manifest(self._files, state.layout, state.txn)
+            touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
+            self.repair(state, touched, restore=removed)
+            self.side_tables.publish(
+                name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
+            )
+            # a repair may come too late as well; what it did counts only if nothing has changed since
+            if self._is_at(state):
+                return
+
+    def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
+        """The state of a table that has later commits than this one; ``None`` where it has none such.
+
+        One that is claimed is waited for, for a lease: its swap may come before this process's, or after it.
+        """
+        deadline = self._clock.monotonic() + manifest.lease_seconds
+        while True:
+            current = current_table(self._metastore, self._files, name)
+            if current is None or current.state is None or current.state.table_id != manifest.table_id:
+                return None
+            if current.state.txn == manifest.txn and current.state.claim is None:
+                return None
+            if current.state.claim is None or self._clock.monotonic() > deadline:
+                return current.state
+            self._clock.sleep(0.1)
+
+    def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
+        """Point partitions to where the settled manifest says, those that point elsewhere below our root.
+
+        Those that it does not have and that a writer registered who came too late are dropped.
+
+        Does nothing when the table has moved on from ``state``; the caller looks again in any case.
+
+        Args:
+            restore: partitions that this process may have dropped too late, to be registered again.
+        """
+        manifest = read_manifest(self._files, state.layout, state.txn)
+        name = state.table.name
+        astray = []
+        strays = []
+        found = set()
+        for row in self._metastore.partitions(name, sorted(partitions)):
+            partition = _partition_of(row, manifest)
+            found.add(partition)
+            known = manifest.partitions.get(partition)
+            location = normal(row.location)
+            if (
+                known
+                and location != normal(state.layout.absolute(known.location))
+                and state.layout.owns(location)
+            ):
+                astray.append(moved(row, state.layout.absolute(known.location)))
+            elif not known and state.is_stray(location):
+                strays.append(row.values)
+        missing = [
+            new_partition(
+                state.table,
+                partition_values(partition),
+                state.layout.absolute(manifest.partitions[partition].location),
+            )
+            for partition in restore
+            if partition in manifest.partitions and partition not in found
+        ]
+        unmoved = partial(self._is_at, state)
+        if not (astray or missing or strays) or not unmoved():
+            return
+        count = len(astray) + len(missing) + len(strays)
+        _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
+        if missing:
+            self._send_while(unmoved, lambda: self._metastore.add_partitions(name, missing))
+        if astray:
+            self._send_while(unmoved, lambda: self._metastore.alter_partitions(name, astray))
+        for values in strays:
+            self._send_while(unmoved, partial(self._metastore.drop_partition, name, values))
+
+    # -- helpers -------------------------------------------------------------------------------
+
+    def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
+        table = self._metastore.get_table(name)
+        return table is not None and self._holds_claim(table, manifest)
+
+    def _is_settled_at(self, name: TableName, txn: str) -> bool:
+        table = self._metastore.get_table(name)
+        return table is not None and table.parameters.get(TRANSACTION) == txn
+
+    def _is_at(self, state: TableState) -> bool:
+        """Whether a table is what it was when it was found in this state."""
+        table = self._metastore.get_table(state.table.name)
+        if table is None or table.parameters.get(TABLE_ID) != state.table_id:
+            return False
+        return table.parameters.get(VERSION) == state.version_value
+
+    @staticmethod
+    def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
+        return (
+            table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
+            and table.parameters.get(TABLE_ID) == manifest.table_id
+        )
+
+    def _send_while(self, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
+        """Send an idempotent write again until an answer comes, each time only if something holds at that moment.
+
+        An answer that never comes is waited for as long as a connection lasts, and others go on meanwhile.
+
+        Returns:
+            ``None`` where it held no more.
+        """
+        return self._send(lambda: write() if holds() else None)
+
+    def _send(self, write: Callable[[], T]) -> T:
+        """Send an idempotent write again until an answer comes."""
+        for _ in range(1, _SENDS):
+            with contextlib.suppress(ReplyLost):
+                return write()
+        return write()
+
+
+def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
+    """Whether a commit changes what the metastore refuses to change in a table's row."""
+    same = same_keys(parent.partition_columns, manifest.partition_columns)
+    return not same or needs_new_row(parent.columns, manifest.columns)
+
+
+def _renamed(partitions: Iterable[str], newest: Manifest) -> list[str]:
+    """Partitions by the names that a version gives them: by their values alone, as the metastore finds them.
+
+    A table whose row was made anew with other columns may have partitions of the same values, which a swap that comes
+    too late moves as if they were its own.
+    """
+    columns = [column.name for column in newest.partition_columns]
+    values = [partition_values(name) for name in partitions]
+    return sorted(partition_name(columns, one) for one in values if len(one) == len(columns))
+
+
+def _partition_of(row: HivePartition, manifest: Manifest) -> str:
+    return partition_name([column.name for column in manifest.partition_columns], row.values)

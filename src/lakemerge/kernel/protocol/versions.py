@@ -1,0 +1,145 @@
+"""The one word that decides: compare-and-swap of a table's version parameter."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from lakemerge.errors import ClaimHeld
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, with_parameters
+
+_LOG = logging.getLogger("lakemerge")
+_SENDS = 4
+_LOCK_SECONDS = 60.0
+
+
+class Versions:
+    """Moves version parameters on, one writer at a time."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._metastore = ports.metastore
+        self._clock = ports.clock
+        self._host = ports.host
+        self._lock = threading.Lock()
+
+    def compare_and_swap(
+        self,
+        name: TableName,
+        table_id: str,
+        expected: str,
+        parameters: Mapping[str, str],
+        change: Callable[[HiveTable], HiveTable] | None = None,
+    ) -> bool:
+        """Set table parameters, ``lakemerge.version`` among them, if the version is still the expected one.
+
+        Args:
+            table_id: of the table that is meant; the next one of its name counts versions from 1 again.
+            expected: the version parameter's value that allows the change.
+            parameters: what to set, with values that no other writer sets (they tell a lost reply's outcome).
+            change: further changes of the table's row, in the same call.
+
+        Returns:
+            Whether the table now has these parameters by this call (or by another process's equal one).
+        """
+        for _ in range(_SENDS):
+            table = self._metastore.get_table(name)
+            if table is None or table.parameters.get(TABLE_ID) != table_id:
+                return False
+            if table.parameters.get(VERSION) != expected:
+                return all(table.parameters.get(key) == value for key, value in parameters.items())
+            row = change(table) if change else table
+            try:
+                self._alter(name, with_parameters(row, parameters), (VERSION, expected))
+                return True
+            except (ReplyLost, ValueChanged):
+                continue  # it may have succeeded, or another writer was first: look again
+        raise ReplyLost(
+            expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
+            found=f"no answer {_SENDS} times",
+            action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
+        )
+
+    def adopt(self, table: HiveTable, parameters: Mapping[str, str]) -> bool:
+        """Give a table that has no version parameter its first one, unless another writer was faster.
+
+        A value that is absent cannot be compared with, so the time of the last DDL, which every table of
+        the metastore has, stands in for it.
+
+        Args:
+            table: the row as it is to be but for these parameters; as it was read in its time of the last DDL.
+        """
+        clock = "transient_lastDdlTime"
+        before = table.parameters[clock]
+        name, changed = table.name, with_parameters(table, {**parameters, clock: str(int(before) + 1)})
+        try:
+            self._alter(name, changed, (clock, before))
+        except ValueChanged:
+            return False
+        except ReplyLost:
+            found = self._metastore.get_table(name)
+            return found is not None and found.parameters.get(TRANSACTION) == parameters[TRANSACTION]
+        return True
+
+    def compares(self, name: TableName) -> bool:
+        """Whether the metastore compares, found out once on an existing table."""
+        with self._lock:
+            if self._metastore.compares is None:
+                self._metastore.compares = self._metastore.probe_compare_and_swap(name)
+                if not self._metastore.compares:
+                    _LOG.warning(
+                        "This metastore ignores compare-and-swap (it lacks HIVE-26882); its lock API stands in: "
+                        "a writer that pauses longer than the lock's time-out can overwrite another's commit"
+                    )
+            return self._metastore.compares
+
+    def _alter(self, name: TableName, row: HiveTable, expected: tuple[str, str]) -> None:
+        if self.compares(name):
+            self._metastore.alter_table(name, row, expected=expected)
+            return
+        with self._table_lock(name):
+            table = self._metastore.get_table(name)
+            found = table.parameters.get(expected[0]) if table else None
+            if found != expected[1]:
+                raise ValueChanged("alter_table under a lock", "changed", f"{expected[0]} is {found!r}")
+            # the expectation costs nothing, and one server of several may be newer than the one that was asked
+            self._metastore.alter_table(name, row, expected=expected)
+
+    @contextmanager
+    def _table_lock(self, name: TableName) -> Iterator[None]:
+        """Hive's exclusive lock on the table, for metastores that do not compare."""
+        user = f"{getpass.getuser()}-{self._host.token()[:12]}"
+        lock_id = self._metastore.lock(name, user=user, host=self._host.owner().host)
+        try:
+            deadline = self._clock.monotonic() + _LOCK_SECONDS
+            while not self._metastore.lock_acquired(lock_id):
+                if self._clock.monotonic() > deadline:
+                    raise ClaimHeld(
+                        expected=f"the metastore's lock on {name} within {_LOCK_SECONDS:.0f} seconds",
+                        found="that another process holds it",
+                        action="Run again later; see SHOW LOCKS in Hive for the holder.",
+                    )
+                self._clock.sleep(0.1)
+            yield
+        finally:
+            try:
+                self._metastore.unlock(lock_id)
+            except Refused as error:
+                _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+
+
+class LostRace(ClaimHeld):
+    """Another writer claimed first; nothing is lost but the attempt."""
+
+
+def lost_race(name: TableName) -> LostRace:
+    return LostRace(
+        expected=f"to claim the next version of {name}",
+        found="that other writers were first each time",
+        action="Run again when fewer writers are at work.",
+    )

@@ -1,0 +1,1 @@
+"""A table as the kernel knows it: its definition, where its files lie, its manifests and its state."""

@@ -1,0 +1,201 @@
+"""Side data that people query: a table of its own in the metastore, whose partitions are folders of a manifest.
+
+The manifest of the main table is the truth, so that rows and side data are one commit. The table here is its image:
+an external table with one partition for each folder. It is brought up to date between the claim and the swap of each
+commit, by its writer or by whoever rolls it forward, and every step of that may be done twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Metastore, Refused
+from lakemerge.kernel.ports.names import TableName, partition_name
+from lakemerge.kernel.table.definition import ROOT, TableDefinition, moved, new_partition, new_table
+from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import Manifest
+
+#: On a published table: the `lakemerge.id` of the table whose side data it shows.
+PUBLISHED_OF = "lakemerge.published_of"
+#: The one partition column of published tables: the transaction that wrote the folder.
+KEY = HiveColumn("txn", "string")
+
+
+@dataclass(frozen=True)
+class SideTable:
+    """A kind of side data that is published.
+
+    Attributes:
+        suffix: the published table's name is the main table's and this.
+        columns: those of the files, ORC.
+    """
+
+    suffix: str
+    columns: tuple[HiveColumn, ...]
+    comment: str
+
+    def name_of(self, table: TableName) -> TableName:
+        return TableName(table.schema, f"{table.name}{self.suffix}")
+
+
+#: One problem of a record, in the order in which the record's columns are.
+_PROBLEM = "struct<reason:string,column_name:string,reason_text:string>"
+SIDE_TABLES = {
+    "quarantine": SideTable(
+        "__quarantine",
+        (
+            HiveColumn("record", "string", "the record as it stood in the file"),
+            HiveColumn(
+                "record_bytes", "binary", "its bytes, where they are no text of the declared encoding"
+            ),
+            HiveColumn("file", "string", "URI of the file"),
+            HiveColumn("line", "bigint", "line of the record in the file, from 1"),
+            HiveColumn("reason", "string", "code of the first problem"),
+            HiveColumn("column_name", "string", "the column that it is about"),
+            HiveColumn("reason_text", "string", "the first problem in words"),
+            HiveColumn("problems", f"array<{_PROBLEM}>", "all problems"),
+            HiveColumn("fields", "array<string>", "names of the record's fields, where the file names them"),
+            HiveColumn("file_modified", "timestamp", "when the file was last changed"),
+            HiveColumn("batch", "bigint", "number of the batch that read the record, from 1"),
+            HiveColumn("quarantined_at", "timestamp", "when that was"),
+            HiveColumn("replays", "int", "how often it was read again since"),
+        ),
+        "Records that an ingest has rejected, with the reasons",
+    )
+}
+
+
+class SideTables:
+    """Keeps published tables what the newest manifest says."""
+
+    def __init__(self, metastore: Metastore, files: FileSystem) -> None:
+        self._metastore = metastore
+        self._files = files
+
+    def publish(
+        self,
+        name: TableName,
+        layout: Layout,
+        manifest: Manifest,
+        parent: Manifest,
+        still_newest: Callable[[], bool],
+    ) -> bool:
+        """Bring the published tables to a manifest's state.
+
+        Args:
+            parent: of the version before; what it had and this one has no more is taken away.
+            still_newest: asked just before each change; false when another process has moved on.
+
+        Returns:
+            Whether there was anything to change.
+
+        Raises:
+            UnsupportedTable: another table has the name.
+        """
+        changed = False
+        for kind, published in SIDE_TABLES.items():
+            if kind in manifest.sidecars or kind in parent.sidecars:
+                folders = manifest.sidecars.get(kind, ())
+                wanted = {folder.rpartition("/")[2]: layout.absolute(folder) for folder in folders}
+                changed |= self._sync(published, name, layout, manifest, wanted, still_newest)
+        return changed
+
+    def _sync(
+        self,
+        published: SideTable,
+        main: TableName,
+        layout: Layout,
+        manifest: Manifest,
+        wanted: dict[str, str],
+        still_newest: Callable[[], bool],
+    ) -> bool:
+        name = published.name_of(main)
+        table = self._metastore.get_table(name)
+        if table is not None:
+            check_own(table)
+            if table.parameters[PUBLISHED_OF] != manifest.table_id and still_newest():
+                # that of a table of this name which another program has dropped
+                self._metastore.drop_table(name)
+                table = None
+        if table is None:
+            self._create(published, name, layout, manifest)
+            table = self._metastore.get_table(name)
+            assert table is not None, "it was made just now"
+        names = self._metastore.partition_names(name)
+        present = {row.values[0]: row for row in self._metastore.partitions(name, names)}
+        fresh = [txn for txn in wanted if txn not in present]
+        gone = [txn for txn in present if txn not in wanted]
+        astray = [txn for txn in wanted if txn in present and _is_astray(present[txn], wanted[txn])]
+        if not (fresh or gone or astray) or not still_newest():
+            return False
+        if not gone and not astray:
+            self._metastore.add_partitions(name, [new_partition(table, [txn], wanted[txn]) for txn in fresh])
+            return True
+        empty = layout.empty_of(manifest.txn)
+        self._files.make_directory(empty)
+        self._metastore.add_partitions(name, [new_partition(table, [txn], empty) for txn in fresh])
+        self._swap(name, {**wanted, **dict.fromkeys(gone, empty)}, still_newest)
+        for txn in gone:
+            if still_newest():
+                self._metastore.drop_partition(name, [txn])
+        return True
+
+    def _swap(self, name: TableName, locations: dict[str, str], still_newest: Callable[[], bool]) -> None:
+        """Move all partitions by one call, so that no record is seen twice or not at all."""
+        rows = self._metastore.partitions(name, [partition_name([KEY.name], [txn]) for txn in locations])
+        if still_newest():
+            self._metastore.alter_partitions(name, [moved(row, locations[row.values[0]]) for row in rows])
+
+    def _create(self, published: SideTable, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
+        location = layout.sidecars(kind)
+        self._files.make_directory(location)
+        definition = TableDefinition(
+            name=name,
+            columns=published.columns,
+            partition_columns=(KEY,),
+            external=True,
+            parameters={PUBLISHED_OF: manifest.table_id, "comment": published.comment},
+        )
+        table = new_table(definition, layout.root, location)
+        parameters = {key: value for key, value in table.parameters.items() if key != ROOT}
+        try:
+            self._metastore.create_table(replace(table, parameters=parameters))
+        except Refused as error:
+            if error.kind != "AlreadyExistsException":
+                raise
+
+    def drop(self, main: TableName, table_id: str) -> None:
+        """Drop the published tables of a table that is dropped; their files are the main table's and go with it."""
+        for published in SIDE_TABLES.values():
+            table = self._metastore.get_table(published.name_of(main))
+            if table is not None and table_id and table.parameters.get(PUBLISHED_OF) == table_id:
+                self._metastore.drop_table(table.name)
+
+    def check(self, main: TableName) -> None:
+        """Whether the published tables' names are free, or theirs already.
+
+        Raises:
+            UnsupportedTable: another table has one of the names.
+        """
+        for published in SIDE_TABLES.values():
+            table = self._metastore.get_table(published.name_of(main))
+            if table is not None:
+                check_own(table)
+
+
+def check_own(table: HiveTable) -> None:
+    """Refuse to write to a table that does not show side data. Raises UnsupportedTable."""
+    if PUBLISHED_OF not in table.parameters:
+        raise UnsupportedTable(
+            expected=f"no table {table.name}, or the one that lakemerge keeps there",
+            found="a table of that name that is not its own",
+            action="Rename it or drop it; or give the model another alias.",
+        )
+
+
+def _is_astray(row: HivePartition, location: str) -> bool:
+    return normal(row.location) != normal(location)

@@ -1,0 +1,151 @@
+"""The state of a table: what its parameters and its manifest say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel.ports.filesystem import FileSystem
+from lakemerge.kernel.ports.metastore import HiveTable, Metastore
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION, same_keys
+from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.manifests import read_manifest
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table of lakemerge's at one moment.
+
+    Attributes:
+        version: the number of the last settled version.
+        txn: its transaction.
+        claim: the transaction that has claimed the next version, ``None`` when settled.
+    """
+
+    table: HiveTable
+    layout: Layout
+    version: int
+    txn: str
+    claim: str | None
+    table_id: str
+
+    @property
+    def commit_column(self) -> str:
+        """Of a table of the append kind, the last partition column; else empty."""
+        return self.table.parameters.get(COMMIT_COLUMN, "")
+
+    def is_stray(self, location: str) -> bool:
+        """Whether a partition that no version has points here by the work of a writer that came too late.
+
+        That is an empty directory of a commit's. Where appends register partitions at their files, it is those too.
+        """
+        found = normal(location)
+        ours = (self.layout.empty, self.layout.data) if self.commit_column else (self.layout.empty,)
+        return any(found.startswith(f"{normal(folder)}/") for folder in ours)
+
+    @property
+    def version_value(self) -> str:
+        """The version parameter as the metastore holds it, the value to compare with."""
+        return f"{self.version + 1}:{self.claim}" if self.claim else str(self.version)
+
+
+def state_of(table: HiveTable) -> TableState | None:
+    """The state that a table's parameters tell; ``None`` for a table that lakemerge has not adopted.
+
+    Raises:
+        CorruptTable: some of the parameters are missing or not readable.
+    """
+    value = table.parameters.get(VERSION)
+    if value is None:
+        return None
+    number, claimed, claim = value.partition(":")
+    try:
+        version = int(number) - (1 if claimed else 0)
+        return TableState(
+            table=table,
+            layout=Layout(table.parameters[ROOT]),
+            version=version,
+            txn=table.parameters[TRANSACTION],
+            claim=claim or None,
+            table_id=table.parameters[TABLE_ID],
+        )
+    except (KeyError, ValueError) as error:
+        raise CorruptTable(
+            expected=f"the table parameters {VERSION}, {TRANSACTION}, {ROOT} and {TABLE_ID} on {table.name}",
+            found=f"{VERSION}={value!r} and {type(error).__name__}: {error}",
+            action="Set them back, or remove all four to have the table adopted afresh as it is.",
+        ) from error
+
+
+@dataclass(frozen=True)
+class CurrentTable:
+    """A table of the metastore as it was at one moment.
+
+    Attributes:
+        state: ``None`` if lakemerge has not adopted the table.
+        manifest: of the last settled version; ``None`` with the state.
+    """
+
+    table: HiveTable
+    state: TableState | None
+    manifest: Manifest | None
+
+
+def current_table(metastore: Metastore, files: FileSystem, name: TableName) -> CurrentTable | None:
+    """See a table as it is at one moment; ``None`` where the metastore has none of this name.
+
+    The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
+    moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, the
+    columns or the location of another. The manifest tells, for it has those of its version. What does not fit is
+    read again until two reads agree: a change that was half seen in the first is wholly seen in the second.
+
+    Raises:
+        CorruptTable: the parameters say what cannot be.
+    """
+    before = None
+    while True:
+        table = metastore.get_table(name)
+        if table is None:
+            return None
+        agrees, before = table == before, table
+        state = state_of(table)
+        try:
+            manifest = read_manifest(files, state.layout, state.txn) if state else None
+        except CorruptTable:
+            if agrees:
+                raise
+            continue
+        current = CurrentTable(table, state, manifest)
+        if agrees:
+            _require_version(current)
+        if agrees or _fits(current):
+            return current
+
+
+def _fits(current: CurrentTable) -> bool:
+    if current.state is None or current.manifest is None:
+        return False
+    # a claim may have changed the columns already
+    if current.state.claim is None and not same_keys(current.table.columns, current.manifest.columns):
+        return False
+    whole = current.manifest.partitions.get(WHOLE_TABLE)
+    if whole and normal(current.table.location) != normal(current.state.layout.absolute(whole.location)):
+        return False
+    return _has_version(current.state, current.manifest)
+
+
+def _has_version(state: TableState, manifest: Manifest) -> bool:
+    # a table that is being made has the first version's transaction from the beginning
+    return manifest.version == state.version or state.claim == state.txn
+
+
+def _require_version(current: CurrentTable) -> None:
+    state, manifest = current.state, current.manifest
+    if state and manifest and not _has_version(state, manifest):
+        raise CorruptTable(
+            expected=f"{current.table.name} to be at the version of its transaction {state.txn}, {manifest.version}",
+            found=f"{VERSION}={state.version_value!r}",
+            action="Another program has set one of the two; set it back.",
+        )
