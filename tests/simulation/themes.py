@@ -149,6 +149,15 @@ THEMES = {
         calls=("write_text", "alter_table", "move"),
         most=(0, 1, 2),
     ),
+    # runs of one consumer, which meet each other, compactions and vacuum
+    "consumed": Theme(
+        3,
+        kinds=("append",),
+        writers=(1, 2),
+        consumed=1.0,
+        streams=0.2,
+        strangers=0.0,
+    ),
     # tables that go, and others of their names
     "dropped": Theme(
         2,
