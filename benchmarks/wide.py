@@ -109,9 +109,9 @@ def models(widths: Sequence[int]) -> dict[str, str]:
 class Bench(BenchProject):
     """A dbt project with a model of each capability for each width."""
 
-    def __init__(self, root: Path, widths: Sequence[int]) -> None:
+    def __init__(self, root: Path, widths: Sequence[int], memory: str) -> None:
         project = PROJECT + f"vars: {{landing: {root}/landing}}\n"
-        super().__init__(root, project, models(widths), settings="spark.driver.memory: 6g")
+        super().__init__(root, project, models(widths), settings=f"spark.driver.memory: {memory}")
 
     def feed(self, width: int, rows: int, number: int) -> None:
         """Write the rows of a run: in the second, half of them are changed."""
@@ -160,9 +160,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[10, 10_000], help="rows of a feed (10 10000)")
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS, help=f"columns {WIDTHS}")
     parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES, help="what to run (all)")
+    parser.add_argument("--memory", default="6g", help="of Java; Spark's own choice is 1g (6g)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
-        bench = Bench(Path(folder), arguments.widths)
+        bench = Bench(Path(folder), arguments.widths, arguments.memory)
         bench.start()
         for rows in arguments.rows:
             print(f"| {rows:,} rows | {' | '.join(f'{width:,} columns' for width in arguments.widths)} |")

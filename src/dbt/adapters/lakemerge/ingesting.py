@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publishing import FEED, CommitResponse
+from dbt.adapters.lakemerge.record_planning import planned_for_records
 from dbt.adapters.lakemerge.record_source import RecordSource
 from dbt.adapters.lakemerge.record_types import record_columns
 from dbt.adapters.lakemerge.table_schema import literal
@@ -328,8 +329,9 @@ class IngestMethods(metaclass=AdapterMeta):
         allowed = plan.options.too_many(rejected, records)
         if not allowed:
             return
-        with self.connections.exception_handler(sql):
-            samples = self.handle.spark.sql(sql).limit(_SAMPLES).collect()
+        spark = self.handle.spark
+        with self.connections.exception_handler(sql), planned_for_records(spark, len(plan.columns)):
+            samples = spark.sql(sql).limit(_SAMPLES).collect()
         shown = "; ".join(
             f"{row['file']}:{row['line']}: {row['reason']}"
             f"{' in ' + row['column_name'] if row['column_name'] else ''} ({row['reason_text']}): {row['record'][:100]}"

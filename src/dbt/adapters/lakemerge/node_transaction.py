@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.ledger import LEDGER, LedgerPurpose, purpose_met
 from dbt.adapters.lakemerge.merge_plan import MergePlan
 from dbt.adapters.lakemerge.observations import Observed, observe
 from dbt.adapters.lakemerge.partition_filter import partition_filter
+from dbt.adapters.lakemerge.record_planning import planned_for_records
 from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
 from dbt.adapters.lakemerge.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.unreadable_files import typed_read_errors
@@ -340,12 +341,12 @@ class NodeTransaction:
         if self.conflict is not None:
             return {"records": 0, "rejected": 0}
         frame, keys = self._spark.sql(sql), self.plan.partitions
-        with typed_read_errors():
+        with planned_for_records(self._spark, len(self.plan.columns)), typed_read_errors():
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
             else:
                 write_files(frame, self._transaction.stage_directory, self.file_format, self._config, keys)
-        counts = observation.get
+            counts = observation.get
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
         return counts
@@ -382,7 +383,8 @@ class NodeTransaction:
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
+        with planned_for_records(self._spark, len(self.plan.columns)):
+            write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:

@@ -37,15 +37,6 @@ _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
 
 
-def suit_planner(spark: SparkSession) -> None:
-    """Set how Spark plans the session's queries of records."""
-    # Java does not compile longer methods; Spark then makes several of them
-    spark.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
-    # what Spark derives from the condition of good records is of no use, and takes minutes for thousands of columns,
-    # for each is tried in the conditions of all others
-    spark.conf.set("spark.sql.constraintPropagation.enabled", "false")
-
-
 class RecordSource:
     """Makes views of what a run reads."""
 
@@ -55,7 +46,6 @@ class RecordSource:
         self._plan = plan
         self._regex = jvm.java.java.util.regex
         self._options = plan.options
-        suit_planner(spark)
         self._now = datetime.datetime.now(datetime.timezone.utc).isoformat()
 
     def open(self, entries: Sequence[FileEntry], *, positions: bool) -> list[RecordGroup]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.connectors import connector_missing
 from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.record_source import suit_planner
 from py4j.java_gateway import JavaClass, is_instance_of
 
 from lakemerge.errors import BrokerError, BrokerUnreachable, TopicNotFound
@@ -170,7 +169,6 @@ class TopicSource:
             "current_timestamp() as __ingested_at",
             "0 as __replays",
         ).createOrReplaceTempView(view)
-        suit_planner(self._spark)
         plan.tasks = max(1, min(len(ranges), self._spark.sparkContext.defaultParallelism))
         options = plan.options
         return [RecordGroup(view, options.format, plan.file_fields, options, plan.columns, has_nulls=True)]

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from pyspark.errors import AnalysisException
 
 LEAKS_SQL = """
 {{ config(
@@ -24,6 +26,7 @@ select current_timezone() as zone
 LATER_SQL = (
     "{{ config(materialized='table') }} select current_timezone() as zone -- depends_on: {{ ref('leaks') }}"
 )
+FACTORY = "spark.sql.codegen.factoryMode"
 SLOW_QUERY = "select count(*) from range(0, 100000000000, 1, 8) where hash(id) = 7"
 
 
@@ -78,6 +81,28 @@ class TestSession:
                 )
             }
         assert list(settings.values()) == ["nonstrict", "true", "false"]
+
+    @pytest.mark.parametrize("given", [{}, {FACTORY: "FALLBACK"}], ids=["none", "the profile's"])
+    def test_settings_for_queries_of_records_end_with_them(self, project: Any, given: dict[str, str]) -> None:
+        with handle_of(project, "records") as handle:
+            spark, other = handle.spark, handle.application.new_session({})
+            spark.conf.unset(FACTORY)
+            for name, value in given.items():
+                spark.conf.set(name, value)
+            before, elsewhere = spark.conf.getAll, other.conf.getAll
+            with planned_for_records(spark, MANY_COLUMNS):
+                assert other.conf.getAll == elsewhere
+                assert spark.conf.get(FACTORY) == given.get(FACTORY, "NO_CODEGEN")
+            assert spark.conf.getAll == before
+            with pytest.raises(AnalysisException), planned_for_records(spark, MANY_COLUMNS):
+                spark.sql("select nothing")
+            assert spark.conf.getAll == before
+
+    def test_code_for_few_columns_is_compiled(self, project: Any) -> None:
+        with handle_of(project, "records") as handle:
+            handle.spark.conf.unset(FACTORY)
+            with planned_for_records(handle.spark, MANY_COLUMNS - 1):
+                assert handle.spark.conf.get(FACTORY, None) is None
 
     def test_a_query_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
         with handle_of(project, "deep"), pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"):

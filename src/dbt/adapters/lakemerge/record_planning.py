@@ -1,0 +1,53 @@
+"""How Spark plans and runs queries of records, which have several layers of expressions for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FACTORY = "spark.sql.codegen.factoryMode"
+#: From so many columns on, Spark evaluates the expressions instead of compiling code of them. Compiling takes memory
+#: with the columns, whatever the rows: that of 2,000 does not fit into the 1 GB that Spark's driver has by default,
+#: that of 400 does.
+MANY_COLUMNS = 500
+
+
+@contextmanager
+def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
+    """Let the session's queries meanwhile be planned as queries of records; the settings are put back.
+
+    A factory mode that the session has already is left alone.
+
+    Args:
+        columns: of the table that the records are for.
+    """
+    settings = {
+        # Java does not compile longer methods; Spark then makes several of them
+        "spark.sql.codegen.hugeMethodLimit": "8000",
+        # what Spark derives from the condition of good records is of no use, and takes minutes for thousands of
+        # columns, for each is tried in the conditions of all others
+        "spark.sql.constraintPropagation.enabled": "false",
+    }
+    if columns >= MANY_COLUMNS and spark.conf.get(_FACTORY, None) is None:
+        settings |= {_FACTORY: "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+    with _settings(spark, settings):
+        yield
+
+
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value_before in before.items():
+            if value_before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value_before)
