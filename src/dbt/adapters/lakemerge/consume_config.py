@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from dbt.adapters.lakemerge.write_config import OptionReader
+from dbt.adapters.lakemerge.options import OptionReader
 
 from lakemerge.consumer import Options
 
@@ -51,7 +51,7 @@ class ConsumeConfig:
             max_bytes=reader.size("max_bytes", 0) or None,
             timeout=reader.duration("timeout", timedelta(hours=12)),
             max_retries=reader.count("max_retries", 3, least=0),
-            on_rewrite=reader.choice("on_rewrite", "reprocess"),  # type: ignore[arg-type]
+            on_rewrite=reader.choice("on_rewrite", "reprocess", "append_only", "ignore"),  # type: ignore[arg-type]
             pin=reader.duration("pin", timedelta(days=7)),
             where=reader.text("where"),
         )

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from dbt.adapters.lakemerge.held_times import HeldTimes
+from dbt.adapters.lakemerge.options import OptionReader
 from dbt.adapters.lakemerge.topic_options import OF_FILES, topic_rules
-from dbt.adapters.lakemerge.write_config import OptionReader
 
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
 from lakemerge.ingest.topics import TopicRules
@@ -107,7 +107,7 @@ class IngestOptions:
         """
         problems: list[str] = []
         reader = _IngestReader(config, problems)
-        on_changed_file = reader.choice("on_changed_file", "report")
+        on_changed_file = reader.choice("on_changed_file", "report", "reread", "fail")
         ignored = reader.names("ignore_names")
         options = cls(
             landing=LandingRules(
@@ -120,8 +120,8 @@ class IngestOptions:
                 max_bytes=reader.size("max_bytes", 0),
                 takes_empty=config.get("format") in (None, *TEXT_FORMATS) and not config.get("header"),
             ),
-            topics=topic_rules(config, reader.choice("tombstones", "reject") == "reject", problems),
-            format=reader.choice("format", "delimited"),
+            topics=topic_rules(config, reader.choice("tombstones", "reject", "drop") == "reject", problems),
+            format=reader.choice("format", "delimited", "json", "regex", "orc", "parquet", "avro"),
             field_delimiter=reader.verbatim("field_delimiter", ","),
             collection_delimiter=reader.verbatim("collection_delimiter", "\x02"),
             map_key_delimiter=reader.verbatim("map_key_delimiter", "\x03"),
@@ -135,16 +135,16 @@ class IngestOptions:
             date_format=reader.verbatim("date_format", ""),
             timestamp_format=reader.verbatim("timestamp_format", ""),
             skip_empty_lines=reader.flag("skip_empty_lines", False),
-            extra_fields=reader.choice("extra_fields", "reject"),
-            missing_fields=reader.choice("missing_fields", "reject"),
-            unterminated_last_record=reader.choice("unterminated_last_record", "reject"),
-            on_bad_record=reader.choice("on_bad_record", "quarantine"),
+            extra_fields=reader.choice("extra_fields", "reject", "drop"),
+            missing_fields=reader.choice("missing_fields", "reject", "null"),
+            unterminated_last_record=reader.choice("unterminated_last_record", "reject", "accept"),
+            on_bad_record=reader.choice("on_bad_record", "quarantine", "fail", "drop"),
             on_changed_file=on_changed_file,
             max_bad_records=reader.limit("max_bad_records"),
             max_bad_fraction=reader.fraction("max_bad_fraction"),
             record_columns=tuple(name.lower() for name in reader.names("record_columns")),
             partition_values=reader.values("partition_values"),
-            trigger=reader.choice("trigger", "once"),
+            trigger=reader.choice("trigger", "once", "available_now", "processing_time"),
             trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
         problems += options._problems(config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.history_layout import OPTIONS as HISTORY_OPTIONS
 from dbt.adapters.lakemerge.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.options import OptionReader
 from dbt.adapters.lakemerge.scd2_config import OPTIONS as SCD2_OPTIONS
 from dbt.adapters.lakemerge.scd2_config import Scd2Config
 from dbt.adapters.lakemerge.table_schema import hive_columns, quote
@@ -20,24 +20,7 @@ from lakemerge.kernel import COMMIT_COLUMN_TYPE, HiveColumn, Manifest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_CHOICES = {
-    "file_format": ("orc", "parquet"),
-    "on_schema_change": ("ignore", "append_new_columns", "sync_all_columns", "fail"),
-    "on_sequence_tie": ("error", "any"),
-    "on_foreign_write": ("adopt", "fail"),
-    "sync": ("none", "full"),
-    "stored_as_scd_type": ("1", "2"),
-    "on_rewrite": ("reprocess", "append_only", "ignore"),
-    "append_layout": ("rewrite", "commit_partitioned"),
-    "format": ("delimited", "json", "regex", "orc", "parquet", "avro"),
-    "extra_fields": ("reject", "drop"),
-    "missing_fields": ("reject", "null"),
-    "unterminated_last_record": ("reject", "accept"),
-    "on_bad_record": ("quarantine", "fail", "drop"),
-    "on_changed_file": ("report", "reread", "fail"),
-    "tombstones": ("reject", "drop"),
-    "trigger": ("once", "available_now", "processing_time"),
-}
+_SCHEMA_CHANGES = ("ignore", "append_new_columns", "sync_all_columns", "fail")
 _MERGE_ONLY = (
     "sequence_by",
     "apply_as_deletes",
@@ -63,8 +46,6 @@ _NOT_WITH_SCD2 = (
 COMMIT_COLUMN = "_commit"
 _COMMIT_PARTITIONED_ONLY = ("commit_column", "compact_after", "compact_below")
 _NEED_SEQUENCE = ("apply_as_truncates",)
-_UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
-_SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 
 
 @dataclass(frozen=True)
@@ -126,7 +107,7 @@ class WriteConfig:
         problems: list[str] = []
         reader = OptionReader(config, problems)
         merges = strategy == "merge"
-        scd2 = reader.choice("stored_as_scd_type", "1") == "2"
+        scd2 = reader.choice("stored_as_scd_type", "1", "2") == "2"
         keeps_history = scd2 or strategy == "snapshot"
         file_size = reader.size("target_file_size", 128 * 2**20)
         result = cls(
@@ -140,19 +121,21 @@ class WriteConfig:
             merge_update_columns=reader.names("merge_update_columns"),
             merge_exclude_columns=reader.names("merge_exclude_columns"),
             incremental_predicates=reader.names("incremental_predicates") or reader.names("predicates"),
-            on_sequence_tie=reader.choice("on_sequence_tie", "error"),
+            on_sequence_tie=reader.choice("on_sequence_tie", "error", "any"),
             tombstone_retention=reader.duration("tombstone_retention", timedelta(days=30)),
-            sync=reader.choice("sync", "none"),
+            sync=reader.choice("sync", "none", "full"),
             allow_empty_sync=reader.flag("allow_empty_sync", False),
             partition_by=reader.names("partition_by"),
             partition_moves=reader.flag("partition_moves", True),
-            file_format=reader.choice("file_format", "orc"),
-            on_schema_change=reader.choice("on_schema_change", "ignore"),
-            on_foreign_write=reader.choice("on_foreign_write", "adopt"),
+            file_format=reader.choice("file_format", "orc", "parquet"),
+            on_schema_change=reader.choice(
+                "on_schema_change", "ignore", "append_new_columns", "sync_all_columns", "fail"
+            ),
+            on_foreign_write=reader.choice("on_foreign_write", "adopt", "fail"),
             location_root=reader.text("location_root"),
             target_file_size=file_size,
             max_attempts=reader.count("max_attempts", 10),
-            append_layout=reader.choice("append_layout", "rewrite"),
+            append_layout=reader.choice("append_layout", "rewrite", "commit_partitioned"),
             commit_column=reader.text("commit_column").lower() or COMMIT_COLUMN,
             compact_after=reader.count("compact_after", 20, least=0),
             compact_below=reader.size("compact_below", file_size),
@@ -360,85 +343,3 @@ def _scd2_of(config: Mapping[str, Any], reader: OptionReader, problems: list[str
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() for name in names))
-
-
-class OptionReader:
-    """Reads single options and collects what is wrong with them."""
-
-    def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
-        self._config = config
-        self._problems = problems
-
-    def require_sound(
-        self,
-        expected: str = "a valid configuration",
-        action: str = "Correct these options of the model.",
-    ) -> None:
-        """Raise InvalidConfig naming all that is wrong, if anything is."""
-        if self._problems:
-            raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
-
-    def _get(self, name: str) -> Any:
-        return self._config.get(name)
-
-    def names(self, name: str) -> tuple[str, ...]:
-        value = self._get(name)
-        values = [value] if isinstance(value, str) else list(value or ())
-        if any(not isinstance(item, str) for item in values):
-            self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
-            return ()
-        return tuple(item.strip() for item in values if item.strip())
-
-    def text(self, name: str) -> str:
-        value = self._get(name)
-        if value is not None and not isinstance(value, str):
-            self._problems.append(f"{name} must be a string, not {value!r}")
-            return ""
-        return (value or "").strip()
-
-    def flag(self, name: str, default: bool) -> bool:
-        value = self._get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            self._problems.append(f"{name} must be true or false, not {value!r}")
-            return default
-        return value
-
-    def choice(self, name: str, default: str) -> str:
-        value = self._get(name)
-        if value is None:
-            return default
-        if str(value).lower() not in _CHOICES[name]:
-            self._problems.append(f"{name} must be one of {', '.join(_CHOICES[name])}, not {value!r}")
-            return default
-        return str(value).lower()
-
-    def duration(self, name: str, default: timedelta) -> timedelta:
-        value = self._get(name)
-        if value is None:
-            return default
-        match = re.fullmatch(r"\s*(\d+)\s*([a-z]+?)s?\s*", str(value).lower())
-        if not match or match[2] not in _UNITS:
-            self._problems.append(f"{name} must be a duration such as '30 days' or '12 hours', not {value!r}")
-            return default
-        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-
-    def count(self, name: str, default: int, least: int = 1) -> int:
-        value = self._get(name)
-        if value is None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            self._problems.append(f"{name} must be a whole number of at least {least}, not {value!r}")
-            return default
-        return int(value)
-
-    def size(self, name: str, default: int) -> int:
-        value = self._get(name)
-        if value is None:
-            return default
-        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?b)?\s*", str(value).lower())
-        if not match or int(match[1]) == 0:
-            self._problems.append(f"{name} must be a size such as '128mb', not {value!r}")
-            return default
-        return int(match[1]) * _SIZES[match[2] or "b"]

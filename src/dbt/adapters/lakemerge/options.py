@@ -1,0 +1,97 @@
+"""Reading options from a dbt config, with all that is wrong told at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from lakemerge.errors import InvalidConfig
+
+_UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
+_SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
+
+
+class OptionReader:
+    """Reads single options and collects what is wrong with them."""
+
+    def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
+        self._config = config
+        self._problems = problems
+
+    def require_sound(
+        self,
+        expected: str = "a valid configuration",
+        action: str = "Correct these options of the model.",
+    ) -> None:
+        """Raise InvalidConfig naming all that is wrong, if anything is."""
+        if self._problems:
+            raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
+
+    def _get(self, name: str) -> Any:
+        return self._config.get(name)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        value = self._get(name)
+        values = [value] if isinstance(value, str) else list(value or ())
+        if any(not isinstance(item, str) for item in values):
+            self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
+            return ()
+        return tuple(item.strip() for item in values if item.strip())
+
+    def text(self, name: str) -> str:
+        value = self._get(name)
+        if value is not None and not isinstance(value, str):
+            self._problems.append(f"{name} must be a string, not {value!r}")
+            return ""
+        return (value or "").strip()
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self._get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self._problems.append(f"{name} must be true or false, not {value!r}")
+            return default
+        return value
+
+    def choice(self, name: str, default: str, *others: str) -> str:
+        """One of some words, in lower case; the first of them if it is not given."""
+        value = self._get(name)
+        if value is None:
+            return default
+        allowed = (default, *others)
+        if str(value).lower() not in allowed:
+            self._problems.append(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+            return default
+        return str(value).lower()
+
+    def duration(self, name: str, default: timedelta) -> timedelta:
+        value = self._get(name)
+        if value is None:
+            return default
+        match = re.fullmatch(r"\s*(\d+)\s*([a-z]+?)s?\s*", str(value).lower())
+        if not match or match[2] not in _UNITS:
+            self._problems.append(f"{name} must be a duration such as '30 days' or '12 hours', not {value!r}")
+            return default
+        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+    def count(self, name: str, default: int, least: int = 1) -> int:
+        value = self._get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            self._problems.append(f"{name} must be a whole number of at least {least}, not {value!r}")
+            return default
+        return int(value)
+
+    def size(self, name: str, default: int) -> int:
+        value = self._get(name)
+        if value is None:
+            return default
+        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?b)?\s*", str(value).lower())
+        if not match or int(match[1]) == 0:
+            self._problems.append(f"{name} must be a size such as '128mb', not {value!r}")
+            return default
+        return int(match[1]) * _SIZES[match[2] or "b"]
