@@ -94,7 +94,7 @@ class Bench(BenchProject):
 
     def plain(self, measured: Measured, files: Path, *, same_writer: bool) -> None:
         """Read by Spark's CSV reader, write ORC."""
-        from dbt.adapters.lakemerge.data_files import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.publish.data_files import WRITER_OPTIONS
 
         target = self.root / "plain"
         schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())

@@ -109,7 +109,7 @@ class Bench(BenchProject):
             self._write(latest.drop("op"))
 
     def _write(self, frame: Any) -> None:
-        from dbt.adapters.lakemerge.data_files import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.publish.data_files import WRITER_OPTIONS
 
         target = self.root / "floor"
         writer = frame.write.format("orc").mode("overwrite").partitionBy("region")

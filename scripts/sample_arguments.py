@@ -9,17 +9,17 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.history_layout import HistoryLayout
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.ledger import LedgerPurpose, Part
-from dbt.adapters.lakemerge.merge_plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.record_types import RecordColumn, TypedField, ValueType
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.history.plan import Scd2Plan
+from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
+from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
+from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
+from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
-from dbt.adapters.lakemerge.snapshots import SnapshotPlan
-from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
-from dbt.adapters.lakemerge.write_config import WriteConfig
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 
 from lakemerge.ingest import LandingRules
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.merge_plan import MergePlan
-from dbt.adapters.lakemerge.scd2_plan import Scd2Plan
-from dbt.adapters.lakemerge.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.history.plan import Scd2Plan
+from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.merge.plan import MergePlan
 
 from render_macros import Macros, documentation
 from sample_arguments import SampleTransaction, sample_values

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
-from dbt.adapters.lakemerge.configuration import Configuration, session_settings
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark.configuration import Configuration, session_settings
 from pyspark.sql import SparkSession
 
 from lakemerge.java import ensure_java

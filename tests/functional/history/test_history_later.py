@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt_common.exceptions import DbtRuntimeError
 
 from .test_history_options import FEED, SCHEMA, change, versions

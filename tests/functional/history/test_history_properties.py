@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 

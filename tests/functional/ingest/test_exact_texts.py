@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.record_types import ValueType
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.record_types import ValueType
 
 OPTIONS = IngestOptions.of({"landing": "/landing", "format": "delimited"})
 NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import ingest_plan
-from dbt.adapters.lakemerge.held_times import HeldTimes
+from dbt.adapters.lakemerge.ingest import plan as ingest_plan
+from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 
 #: Types by column.
 COLUMNS = {

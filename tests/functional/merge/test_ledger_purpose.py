@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import ledger
+from dbt.adapters.lakemerge.merge import ledger
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.kernel import Transaction

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 
 class TestRedo:

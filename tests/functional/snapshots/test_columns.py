@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.table_schema import SchemaPlan, plan_change
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn

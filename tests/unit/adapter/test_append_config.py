@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.consume_config import ConsumeConfig
-from dbt.adapters.lakemerge.consuming import ConsumingMethods
-from dbt.adapters.lakemerge.partition_frames import as_uri
-from dbt.adapters.lakemerge.write_config import WriteConfig
+from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
+from dbt.adapters.lakemerge.consume.options import ConsumeConfig
+from dbt.adapters.lakemerge.consume.partition_frames import as_uri
+from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig

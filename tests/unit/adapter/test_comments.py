@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.adapters.lakemerge import comments
+from dbt.adapters.lakemerge.relations import comments
 
 from lakemerge.errors import TableNotFound
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage

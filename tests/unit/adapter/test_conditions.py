@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from dbt.adapters.lakemerge.conditions import all_of, any_of
+from dbt.adapters.lakemerge.relations.conditions import all_of, any_of
 
 
 def test_some_conditions_stand_in_a_row() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from dbt import flags
-from dbt.adapters.lakemerge.configuration import Configuration, configures_logging, session_settings
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging, session_settings
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import contextlib
 from types import SimpleNamespace
 from typing import Any
 
-from dbt.adapters.lakemerge.consumed_turns import ConsumedTurns
-from dbt.adapters.lakemerge.publishing import CommitResponse
+from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
+from dbt.adapters.lakemerge.publish.commit_methods import CommitResponse
 
 from lakemerge.consumer import Left
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import diagnostics
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark import diagnostics
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import JavaNotFound, MetastoreUnreachable

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dbt.adapters.lakemerge import environment
-from dbt.adapters.lakemerge.configuration import Configuration
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark import environment
+from dbt.adapters.lakemerge.spark.configuration import Configuration
 
 from bounded import killed_after
 from lakemerge.errors import (

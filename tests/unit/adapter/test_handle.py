@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import handle as handle_module
-from dbt.adapters.lakemerge.handle import SessionHandle
+from dbt.adapters.lakemerge.spark import handle as handle_module
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from lakemerge.errors import JavaDied

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_batches import IngestBatches
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
+from dbt.adapters.lakemerge.ingest.batches import IngestBatches
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import InvalidConfig

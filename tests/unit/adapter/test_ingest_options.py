@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_options import IngestOptions, split_pattern
+from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 
 from lakemerge.errors import InvalidConfig
 

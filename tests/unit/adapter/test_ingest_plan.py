@@ -3,9 +3,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.ingest_plan import RecordGroup
-from dbt.adapters.lakemerge.record_types import RecordColumn, ValueType
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.plan import RecordGroup
+from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, ValueType
 
 from lakemerge.ingest import LandingRules
 

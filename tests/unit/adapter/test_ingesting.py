@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingesting import IngestMethods
+from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 
 from lakemerge.ingest import OffsetLedger, TopicArrivals, TopicRules
 from lakemerge.ingest.topics import OffsetRange, ReadTopic, TopicState

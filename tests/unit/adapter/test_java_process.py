@@ -11,7 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.java_process import JavaProcess, keep_calls_without_answer_quiet, lost_connection
+from dbt.adapters.lakemerge.spark.java_process import (
+    JavaProcess,
+    keep_calls_without_answer_quiet,
+    lost_connection,
+)
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 

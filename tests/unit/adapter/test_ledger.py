@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from dbt.adapters.lakemerge.ledger import LedgerPurpose, Part, key_order
-from dbt.adapters.lakemerge.sequences import sequence_metrics, sequence_order
+from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part, key_order
+from dbt.adapters.lakemerge.merge.sequences import sequence_metrics, sequence_order
 
 PURPOSE = LedgerPurpose(
     (Part("id", "int"),), (Part("ts", "timestamp"), Part("line", "int")), ("since",), False

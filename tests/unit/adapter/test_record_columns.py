@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
-from dbt.adapters.lakemerge.record_types import record_columns
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.record_types import record_columns
 
 from lakemerge.errors import InvalidConfig
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import retries
+from dbt.adapters.lakemerge.publish import retries
 
 from lakemerge.errors import CommitConflict, CommitsExhausted
 from lakemerge.kernel import TableName

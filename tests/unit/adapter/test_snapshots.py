@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history_layout import HistoryLayout
-from dbt.adapters.lakemerge.snapshots import SnapshotPlan
-from dbt.adapters.lakemerge.table_schema import ColumnPlan, SchemaPlan
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import IncompatibleColumn

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.adapters.lakemerge.statements import comment_of, split_statements
+from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest_options import IngestOptions
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import TopicRules

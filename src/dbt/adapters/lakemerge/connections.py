@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
-from dbt.adapters.lakemerge.configuration import session_settings
-from dbt.adapters.lakemerge.deep_queries import too_deep
-from dbt.adapters.lakemerge.handle import SessionHandle
-from dbt.adapters.lakemerge.session import application, told_if_java_died
+from dbt.adapters.lakemerge.spark.configuration import session_settings
+from dbt.adapters.lakemerge.spark.deep_queries import too_deep
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.session import application, told_if_java_died
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from py4j.protocol import Py4JError, Py4JJavaError

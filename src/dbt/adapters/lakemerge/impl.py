@@ -17,23 +17,23 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
-from dbt.adapters.lakemerge import comments
-from dbt.adapters.lakemerge.alterations import AlterationMethods
-from dbt.adapters.lakemerge.catalog import catalog_entry, catalog_rows, catalog_table
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.conditions import all_of
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError, as_dbt_error
-from dbt.adapters.lakemerge.consuming import ConsumingMethods
-from dbt.adapters.lakemerge.diagnostics import run_checks
-from dbt.adapters.lakemerge.freshness import FreshnessMethods
-from dbt.adapters.lakemerge.handle import SessionHandle
-from dbt.adapters.lakemerge.ingesting import IngestMethods
-from dbt.adapters.lakemerge.python_models import SessionPythonJob
+from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
+from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
+from dbt.adapters.lakemerge.ingest.methods import IngestMethods
+from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
+from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.seeds import check_columns, inferred_type
-from dbt.adapters.lakemerge.session import rehearsal, told_if_java_died
-from dbt.adapters.lakemerge.snapshots import SnapshotMethods
-from dbt.adapters.lakemerge.statements import split_statements
+from dbt.adapters.lakemerge.relations import comments
+from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
+from dbt.adapters.lakemerge.relations.conditions import all_of
+from dbt.adapters.lakemerge.relations.seeds import check_columns, inferred_type
+from dbt.adapters.lakemerge.spark.diagnostics import run_checks
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
+from dbt.adapters.lakemerge.spark.session import rehearsal, told_if_java_died
+from dbt.adapters.lakemerge.spark.statements import split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.comments import MAX_COLUMN_COMMENT
+from dbt.adapters.lakemerge.relations.comments import MAX_COLUMN_COMMENT
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
     BasePersistDocsAllColumnsMissing,

@@ -1,0 +1,1 @@
+"""Partitions of sources, each processed once."""

@@ -1,0 +1,167 @@
+"""The adapter's methods for models that consume partitions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.lakemerge.consume.consumption import Consumption, Request
+from dbt.adapters.lakemerge.consume.options import ConsumeConfig
+from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
+from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
+from dbt_common.exceptions import CompilationError
+
+from lakemerge.consumer import Consumer, WorkingSet
+from lakemerge.errors import InvalidConfig, LakemergeError
+from lakemerge.kernel import TableName
+
+_STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
+# Commands that render a model to show its text, or its rows.
+_RENDERING = ("compile", "generate", "docs", "list", "parse")
+# What a consumer's last run was told, which operations need to see what it sees.
+_TOLD = ("where", "on_rewrite")
+
+
+class ConsumingMethods(PublishingMethods):
+    """A mixin of the adapter; see the macros in ``consumer``."""
+
+    @available.parse_none
+    def consume(
+        self, relation: BaseRelation, model: Mapping[str, Any], arguments: Mapping[str, Any], command: str
+    ) -> str:
+        """Ask for partitions of a source; the materialization takes them when the model's turn has come.
+
+        Returns:
+            The view that the model's query reads them by.
+        """
+        kind = model["config"].get("materialized")
+        if model.get("resource_type") != "model" or kind != "incremental":
+            told = (
+                "Let an incremental model consume its table" if kind == "ingest" else "Change `materialized`"
+            )
+            raise CompilationError(
+                "Expected consume() in an incremental model, for what is consumed is committed with its rows; "
+                f"found {kind} {model.get('unique_id')}. {told}."
+            )
+        source = _name(relation)
+        try:
+            config = ConsumeConfig.of(arguments, str(model["name"]))
+        except LakemergeError as error:
+            raise CompilationError(f"{type(error).__name__}: {error}") from error
+        request = Request(f"lakemerge_consumed_{source.schema}_{source.name}", source, config)
+        if command in _RENDERING:
+            return request.view
+        others = [one for one in self.handle.requests if one.view == request.view]
+        if others and others != [request]:
+            raise CompilationError(
+                f"Expected one consume() of {source} in {model['name']}; found two that differ. "
+                "Write it once, in a common table expression."
+            )
+        if not others:
+            self.handle.requests.append(request)
+        if command == "show":
+            output = TableName(str(model["schema"]), str(model["alias"]))
+            with self.connections.exception_handler(f"look at {source}"):
+                Consumption(self.handle.spark, self._kernel(model, None), output).show(request)
+        return request.view
+
+    @available.parse_none
+    def consumed_turns(
+        self, relation: BaseRelation, model: Mapping[str, Any], strategy: str, rebuild: bool, exists: bool
+    ) -> ConsumedTurns:
+        """The turns of a run: one for each commit that the consumed partitions take; one where none are consumed.
+
+        Args:
+            rebuild: the output is made anew: take everything.
+            exists: whether the output is there; a first build has one turn, for its query may differ from later ones.
+        """
+        handle = self.handle
+        if not handle.requests:
+            return ConsumedTurns(handle)
+        with self.connections.exception_handler(f"consume for {relation.render()}"):
+            if strategy not in _STRATEGIES:
+                raise InvalidConfig(
+                    expected=f"consume() with incremental_strategy {', '.join(_STRATEGIES)}",
+                    found=strategy,
+                    action="Its rows are not committed by lakemerge in one piece: choose another strategy.",
+                )
+            consumption = Consumption(handle.spark, self._kernel(model, None), _name(relation))
+            handle.consumption = consumption
+            handle.on_release(lambda: consumption.release(handle.last_error))
+            run = consumption.run(handle.requests, rebuild=rebuild, once=not exists)
+        guard = self.connections.exception_handler
+        return ConsumedTurns(handle, run, lambda: guard(f"consume for {relation.render()}"))
+
+    # -- operations ----------------------------------------------------------------------------
+
+    @available.parse_list
+    def consumed_partitions(self, relation: BaseRelation) -> list[dict[str, Any]]:
+        """The working set of a table's consumers, brought up to date."""
+        with self._guarded():
+            return [
+                dataclasses.asdict(row)
+                for consumer in self._consumers(relation)
+                for row in consumer.refresh()
+            ]
+
+    @available.parse_list
+    def put_back_partitions(
+        self, relation: BaseRelation, consumer: str | None, partitions: Sequence[str] | None
+    ) -> list[str]:
+        """Make discarded partitions available again; returns their names."""
+        with self._guarded():
+            return [
+                name
+                for one in self._consumers(relation, consumer)
+                for name in one.put_back(partitions or None)
+            ]
+
+    @available.parse_none
+    def reset_consumer(
+        self, relation: BaseRelation, source: BaseRelation, consumer: str, version: int | None
+    ) -> None:
+        """Let a consumer begin anew, after a version of the source or with all that it holds."""
+        with self._guarded():
+            for one in self._consumers(relation, consumer, _name(source)):
+                one.reset(version)
+
+    @available.parse_none
+    def drop_consumer(self, relation: BaseRelation, source: BaseRelation, consumer: str) -> None:
+        """Forget a consumer."""
+        with self._guarded():
+            for one in self._consumers(relation, consumer, _name(source)):
+                one.drop()
+
+    def _consumers(
+        self, relation: BaseRelation, name: str | None = None, source: TableName | None = None
+    ) -> list[Consumer]:
+        """A table's consumers of that name and source.
+
+        Raises:
+            InvalidConfig: there is none.
+        """
+        kernel, output = self._kernel({}, None), _name(relation)
+        known = WorkingSet(kernel, output).consumers()
+        found = [key for key in known if name in (None, key[1]) and (source is None or str(source) == key[0])]
+        if not found:
+            raise InvalidConfig(
+                expected=f"a consumer named {name} that writes to {output}"
+                if name
+                else f"a consumer that writes to {output}",
+                found=", ".join(f"{consumer} of {table}" for table, consumer in known) or "none",
+                action="Correct the name. A consumer is there from its first run on.",
+            )
+        consumption = Consumption(self.handle.spark, kernel, output)
+        return [
+            consumption.consumer(
+                TableName(*key[0].split(".", 1)),
+                ConsumeConfig.of({name: known[key].get(name) for name in _TOLD}, key[1]),
+            )
+            for key in found
+        ]
+
+
+def _name(relation: BaseRelation) -> TableName:
+    return TableName(str(relation.schema), str(relation.identifier))

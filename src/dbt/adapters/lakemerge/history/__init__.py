@@ -1,0 +1,1 @@
+"""Tables that keep history, by merges and by snapshots."""

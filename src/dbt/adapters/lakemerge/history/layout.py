@@ -1,0 +1,189 @@
+"""How a history table lies on disk: open rows apart from closed ones, so that closing does not rewrite the past.
+
+A history table (a snapshot, or a merge with ``stored_as_scd_type: 2``) has by default one more partition column, the
+last of its path: 0 for the rows that are still open, N for those that the commit which made version N closed. A commit
+rewrites the open rows of the partitions that it touches, and adds what it closed as partitions of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.relations.table_schema import quote
+
+from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values
+
+logger = AdapterLogger("Lakemerge")
+
+#: The options that are read here; they have a meaning for history tables only.
+OPTIONS = ("history_layout", "history_partition")
+LAYOUTS = ("split", "plain")
+#: The type of the partition column.
+PARTITION_TYPE = "bigint"
+# A user's partition may have so many partitions of closed rows before some of them become one.
+_MOST_CLOSED = 32
+# Closed partitions are of one tier when their sizes lie within this factor; of so many of one tier one is made.
+_TIER = 4
+
+
+@dataclass(frozen=True)
+class HistoryLayout:
+    """Where open and closed rows lie.
+
+    Attributes:
+        split: whether the partition column is there; else open and closed rows share the user's partitions.
+        partition: its name, in lower case.
+        chosen: whether the model says how its table lies, so that it need not be told.
+        version: the version that a commit on what was read would make: the value for rows that it closes. Another
+            commit that came between may have used it too, which does no harm: it says where rows lie, not when.
+        stored: the partitions that the table has, by name.
+    """
+
+    split: bool = True
+    # no underscore in front: it would begin the name of the partition's directory, and Hadoop hides such ones
+    partition: str = "dbt_closed_in"
+    chosen: bool = False
+    version: int = 1
+    stored: Mapping[str, PartitionState] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], problems: list[str]) -> HistoryLayout:
+        """Read the options of a dbt config; what is wrong with them is added to ``problems``."""
+        layout = config.get("history_layout") or "split"
+        if layout not in LAYOUTS:
+            problems.append(f"history_layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
+        name = config.get("history_partition")
+        if name is not None and (not isinstance(name, str) or not name.strip()):
+            problems.append(f"history_partition must be a name, not {name!r}")
+            name = None
+        if name and layout == "plain":
+            problems.append("history_partition only has a meaning with history_layout 'split'")
+        chosen = any(config.get(option) for option in OPTIONS)
+        return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
+
+    def met(self, base: Manifest | None) -> HistoryLayout:
+        """The layout of a commit on this version (``None``: a new table): that of the table, where there is one."""
+        if base is None:
+            return self
+        split = bool(base.partition_columns) and base.partition_columns[-1].name == self.partition
+        return dataclasses.replace(self, split=split, version=base.version + 1, stored=base.partitions)
+
+    def tell_kept(self, asked: HistoryLayout, table: str) -> None:
+        """Log that a table keeps another layout than the one that its model asks for."""
+        if self.split != asked.split:
+            logger.info(
+                f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
+                f"To have '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
+            )
+
+    def tell_made(self, table: str) -> None:
+        """Log that a new table gets a column which its model does not name, unless the model chose so."""
+        if self.split and not self.chosen:
+            logger.info(
+                f"{table} gets the partition column {self.partition} (0 in current rows, another number in closed "
+                f"ones), so that no run has to rewrite closed rows. Set history_layout: plain to make the table "
+                f"without it, or history_layout: split to hide this line."
+            )
+
+    def partition_by(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """The table's partition columns, given the user's."""
+        return (*columns, self.partition) if self.split else tuple(columns)
+
+    @property
+    def columns(self) -> tuple[HiveColumn, ...]:
+        """The columns that the layout adds to the table."""
+        return (HiveColumn(self.partition, PARTITION_TYPE),) if self.split else ()
+
+    # -- SQL -----------------------------------------------------------------------------------
+
+    @property
+    def quoted(self) -> str:
+        return quote(self.partition)
+
+    @property
+    def open_filter(self) -> str:
+        """SQL that is true in the partitions that hold open rows."""
+        return f"{self.quoted} = 0" if self.split else "true"
+
+    @property
+    def closed_filter(self) -> str:
+        """SQL that is true in the partitions that hold none but closed rows."""
+        return f"{self.quoted} <> 0" if self.split else "false"
+
+    def value(self, is_open: str) -> str:
+        """SQL of the partition column's value for a row that this commit writes.
+
+        Args:
+            is_open: SQL that is true for a row that is open.
+        """
+        return f"cast(if({is_open}, 0, {self.version}) as {PARTITION_TYPE})"
+
+    # -- partitions ----------------------------------------------------------------------------
+
+    @property
+    def open_partitions(self) -> list[str]:
+        """The names of the stored partitions that hold open rows."""
+        return [name for name in self.stored if not self._is_closed(name)]
+
+    @property
+    def closed_partitions(self) -> list[str]:
+        """The names of the stored partitions that hold none but closed rows."""
+        return [name for name in self.stored if self._is_closed(name)]
+
+    def closed_beside(self, open_partitions: Iterable[str]) -> list[str]:
+        """The closed partitions that belong to the same of the user's partitions as these."""
+        users = {self._user_part(name) for name in open_partitions}
+        return [name for name in self.closed_partitions if self._user_part(name) in users]
+
+    def closes_into(self, open_partition: str) -> str:
+        """The name of the partition for the rows that this commit closes in the one of that name.
+
+        It has to be among what the commit reads, though it is seldom there: a commit that came between and made it
+        must be a conflict.
+        """
+        if not self.split:
+            return open_partition
+        return f"{self._user_part(open_partition)}{self.partition}={self.version}"
+
+    def to_merge(self, touched: Iterable[str]) -> list[str]:
+        """The closed partitions whose rows this commit should take along into the one that it makes.
+
+        So that closed partitions do not become too many. They are merged by tiers: of those with the fewest bytes,
+        all whose sizes are alike. A row is so rewritten once for each time that its partition grows by the tier's
+        factor, whatever the length of the history.
+
+        Args:
+            touched: names of partitions that this commit writes; only beside them are others merged.
+        """
+        if not self.split:
+            return []
+        written = set(touched)
+        users = {self._user_part(name) for name in written}
+        groups: dict[str, list[str]] = {user: [] for user in users}
+        for name in self.closed_partitions:
+            if self._user_part(name) in users and name not in written:
+                groups[self._user_part(name)].append(name)
+        return sorted(name for closed in groups.values() for name in self._lowest_tier(closed))
+
+    def _lowest_tier(self, closed: list[str]) -> list[str]:
+        if len(closed) <= _MOST_CLOSED:
+            return []
+        by_size = sorted(closed, key=lambda name: (self.stored[name].bytes, name))
+        for start, name in enumerate(by_size):
+            limit = max(1, self.stored[name].bytes) * _TIER
+            tier = [other for other in by_size[start:] if self.stored[other].bytes <= limit]
+            if len(tier) >= _TIER:
+                # the smaller ones before it go along: they cost less than it does
+                return by_size[: start + len(tier)]
+        return by_size[:_TIER]
+
+    def _is_closed(self, name: str) -> bool:
+        return self.split and partition_values(name)[-1] != "0"
+
+    def _user_part(self, name: str) -> str:
+        """What stands before the partition column in a partition's path, with its slash."""
+        return name[: name.rfind("/") + 1]

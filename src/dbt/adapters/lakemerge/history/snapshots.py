@@ -1,0 +1,234 @@
+"""How a snapshot's source meets its table: the facts that the snapshot's SQL is made from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, quote, spark_type
+from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.errors import IncompatibleColumn
+
+if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.spark.handle import SessionHandle
+
+# Properties of the versions that a snapshot makes.
+#: The values of `dbt_valid_to` that current rows have had, besides null.
+VALID_TO_CURRENT = "valid_to_current"
+#: Whether keys may have closed rows alone: "none" or "some".
+ENDED_KEYS = "ended_keys"
+
+_HARD_DELETES = ("ignore", "invalidate", "new_record")
+
+
+@dataclass(frozen=True)
+class SnapshotPlan:
+    """Everything that the snapshot's macros need to know.
+
+    Attributes:
+        unique_key: the key as the configuration has it, for messages.
+        keys: names of the columns that hold the key's parts while the snapshot runs, as dbt names them.
+        columns: the table's.
+        names: quoted names of dbt's columns in the table, by dbt's own: ``dbt_valid_from``…
+        current_values: SQL of the values besides null that ``dbt_valid_to`` has in current rows; those of earlier
+            configurations too, for a row that has one is no less current.
+        valid_to_current: the one of them that new rows get; ``null`` for none.
+        is_adopted: whether the version before this one tells nothing of such values.
+        may_have_ended: whether keys may have closed rows and no current one.
+        run_time: SQL of the time of this run in the type of the validity columns; null where it has none.
+    """
+
+    table: str
+    exists: bool
+    unique_key: str
+    keys: tuple[str, ...]
+    columns: tuple[ColumnPlan, ...]
+    names: Mapping[str, str]
+    current_values: tuple[str, ...]
+    valid_to_current: str
+    hard_deletes: str
+    is_adopted: bool
+    may_have_ended: bool
+    run_time: str
+    layout: HistoryLayout
+
+    @property
+    def partitions(self) -> tuple[ColumnPlan, ...]:
+        return tuple(column for column in self.columns if column.is_partition)
+
+    def is_layout_column(self, column: ColumnPlan) -> bool:
+        """Whether a column says where its row lies."""
+        return self.layout.split and column.name == self.layout.partition
+
+    @property
+    def reads(self) -> list[str] | None:
+        """The partitions that this commit depends on, beside new ones; ``None`` for all."""
+        if not self.layout.split:
+            return None
+        names = self.layout.open_partitions
+        return [*names, *(self.layout.closes_into(name) for name in names)]
+
+    @property
+    def is_current(self) -> str:
+        """SQL that is true for a current row of the table, over its columns."""
+        valid_to = self.names["dbt_valid_to"]
+        return (
+            f"({' or '.join([f'{valid_to} is null', *(f'{valid_to} = {x}' for x in self.current_values)])})"
+        )
+
+    @property
+    def sees_deletes(self) -> bool:
+        return self.hard_deletes != "ignore"
+
+    @property
+    def marks_deletes(self) -> bool:
+        return self.hard_deletes == "new_record"
+
+    @property
+    def is_deleted(self) -> str:
+        """The quoted name of the column that marks deletions; empty where the table has none."""
+        name = self.names["dbt_is_deleted"]
+        return name if any(column.quoted == name for column in self.columns) else ""
+
+    def properties(self, rows: int | None, ended: int) -> dict[str, Any]:
+        """What this commit tells later ones.
+
+        Args:
+            rows: the number of rows after it, where it is known.
+            ended: how many keys it left without a current row.
+        """
+        some = self.may_have_ended or bool(ended)
+        return {
+            "rows": rows,
+            VALID_TO_CURRENT: list(self.current_values),
+            ENDED_KEYS: "some" if some else "none",
+        }
+
+    @classmethod
+    def make(
+        cls,
+        transaction: NodeTransaction,
+        strategy: Mapping[str, Any],
+        names: Mapping[str, str],
+        valid_to_current: str | None,
+        run_time: str,
+    ) -> SnapshotPlan:
+        """Plan a snapshot.
+
+        Args:
+            strategy: what the strategy's macro returned.
+            names: the names of dbt's columns, by dbt's own.
+            run_time: SQL of the time of the run.
+
+        Raises:
+            IncompatibleColumn: deletions are to be recorded, and the validity columns hold no time.
+        """
+        unique_key = strategy["unique_key"]
+        several = not isinstance(unique_key, str)
+        keys = (
+            [f"dbt_unique_key_{n}" for n in range(1, len(unique_key) + 1)] if several else ["dbt_unique_key"]
+        )
+        quoted = {name: quote(str(own).lower()) for name, own in names.items()}
+        types = {column.quoted: column.type for column in transaction.plan.columns}
+        hard_deletes = _hard_deletes(strategy)
+        kind = types[quoted["dbt_valid_from"]]
+        if hard_deletes != "ignore" and not _holds_time(kind):
+            raise IncompatibleColumn(
+                expected=f"updated_at to be a time, for hard_deletes '{hard_deletes}' records when a row went",
+                found=f"the type {kind}",
+                action="Cast it to a timestamp in the snapshot's query, or set hard_deletes: ignore.",
+            )
+        known = transaction.base_properties
+        earlier = list(known.get(VALID_TO_CURRENT) or ())
+        present = (
+            [] if not valid_to_current else [f"cast({valid_to_current} as {types[quoted['dbt_valid_to']]})"]
+        )
+        return cls(
+            table=transaction.table,
+            exists=transaction.exists,
+            unique_key=", ".join(unique_key) if several else unique_key,
+            keys=tuple(keys),
+            columns=transaction.plan.columns,
+            names=quoted,
+            current_values=tuple(dict.fromkeys([*present, *earlier])),
+            valid_to_current=present[0] if present else "null",
+            hard_deletes=hard_deletes,
+            is_adopted=transaction.exists and VALID_TO_CURRENT not in known,
+            may_have_ended=transaction.exists and known.get(ENDED_KEYS) != "none",
+            run_time=f"cast({run_time.strip() if _holds_time(kind) else 'null'} as {kind})",
+            layout=transaction.history,
+        )
+
+
+def _hard_deletes(strategy: Mapping[str, Any]) -> str:
+    """What a strategy says of rows that are gone from the source; older ones say it by a flag."""
+    given = strategy.get("hard_deletes")
+    if given is None:
+        return "invalidate" if strategy.get("invalidate_hard_deletes") else "ignore"
+    if given not in _HARD_DELETES:
+        raise DbtRuntimeError(
+            f"Expected hard_deletes to be one of {', '.join(_HARD_DELETES)}; found {given!r}. Correct it."
+        )
+    return str(given)
+
+
+def _holds_time(kind: str) -> bool:
+    return kind.startswith(("timestamp", "date", "string", "varchar"))
+
+
+class SnapshotMethods(metaclass=AdapterMeta):
+    """A mixin of the adapter; see the materialization `snapshot` for its use."""
+
+    if TYPE_CHECKING:
+        connections: Any
+
+        @property
+        def handle(self) -> SessionHandle: ...
+
+        def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig: ...
+
+        def _schema_errors(self) -> Any: ...
+
+    @available.parse_none
+    def snapshot_config(self, model: Mapping[str, Any]) -> WriteConfig:
+        """A snapshot's options about writing, checked. Raises CompilationError naming all that are wrong."""
+        # a snapshot's key may be an expression, and it has no policy for changes of the schema
+        given = {key: value for key, value in model["config"].items() if key not in ("unique_key",)}
+        config = self.write_config({**model, "config": given}, "snapshot")
+        return dataclasses.replace(config, on_schema_change="append_and_widen")
+
+    @available.parse_none
+    def snapshot_plan(
+        self,
+        transaction: NodeTransaction,
+        strategy: Mapping[str, Any],
+        names: Mapping[str, str],
+        valid_to_current: str | None,
+        run_time: str,
+    ) -> Any:
+        """How the source meets the table; see :class:`SnapshotPlan`."""
+        with self._schema_errors():
+            return SnapshotPlan.make(transaction, strategy, names, valid_to_current, run_time)
+
+    @available.parse_list
+    def columns_of_query(self, sql: str) -> list[str]:
+        """The names of a query's columns; it is analysed and not run."""
+        with self.connections.exception_handler(sql):
+            return list(self.handle.spark.sql(sql).columns)
+
+    @available.parse_list
+    def comparable_columns(self, names: Sequence[str], types: Mapping[str, str], prefix: str) -> list[str]:
+        """The columns ``prefix.name`` in a form that ``<=>`` accepts, for maps have no order.
+
+        Args:
+            types: Spark's names of the columns' types, by the columns' names in lower case.
+        """
+        return [comparable(f"{prefix}.{quote(name)}", spark_type(types[name.lower()])) for name in names]

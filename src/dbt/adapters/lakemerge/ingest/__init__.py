@@ -1,0 +1,1 @@
+"""Files and topics into tables: options, records, types, batches."""

@@ -1,0 +1,271 @@
+"""How records become rows: what macros need to know to build the SQL of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField
+from dbt.adapters.lakemerge.relations.table_schema import literal, quote
+
+if TYPE_CHECKING:
+    from lakemerge.ingest.topics import OffsetRange, Offsets
+    from lakemerge.kernel import FileEntry
+
+# A number in JSON whose variant is another one or has another notation: minus zero, one with an exponent, or with more
+# digits than a decimal has.
+_ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
+# What comes before a number in JSON, strings among it, as group 1, and the number as group 2.
+_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
+# Half of a character in JSON, which keeps a value from being a variant.
+_HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+# So many fields of a JSON record are looked for in a map; of more, a struct is read too.
+_MANY_FIELDS = 100
+# What Java's strings have in the place of bytes that are no UTF-8.
+_NO_TEXT = "\ufffd"
+
+
+@dataclass(frozen=True)
+class RecordGroup:
+    """Records that are read alike: of one format and with the same fields.
+
+    Attributes:
+        view: the temporary view that holds them.
+        format: that of the records; of quarantined ones, that of their text.
+        fields: the fields' names in the order of the record.
+        named: whether the file itself names its fields.
+        options: the model's.
+        columns: those of the table.
+        typed: of files that have types of their own, how each column is taken from them.
+        problems: what is wrong with all records of the group: code and text.
+        has_marks: whether the view says which record its file ends in, without a line delimiter.
+        has_nulls: whether records may lack a text, as those of topics do.
+    """
+
+    view: str
+    format: str
+    fields: tuple[str, ...]
+    options: IngestOptions
+    columns: tuple[RecordColumn, ...] = ()
+    named: bool = False
+    typed: Mapping[str, TypedField] = field(default_factory=dict)
+    problems: tuple[tuple[str, str], ...] = ()
+    has_marks: bool = False
+    has_nulls: bool = False
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the records have types of their own, rather than texts."""
+        return self.format in ("orc", "parquet", "avro")
+
+    @property
+    def size(self) -> int:
+        """The number of fields of a record."""
+        return len(self.fields)
+
+    @functools.cached_property
+    def _places(self) -> Mapping[str, int]:
+        """The place of each field in the record; of fields of one name, the first one's."""
+        return {name: place for place, name in reversed(list(enumerate(self.fields)))}
+
+    def part_sql(self, column: RecordColumn) -> str | None:
+        """SQL of a column's field, over the parts of a record, null where the record says null.
+
+        ``None`` where these records have no such field.
+        """
+        if self.format == "json":
+            part = f"__fields[{literal(column.field)}]"
+            if self.has_many_fields and column.field in self._distinct_fields:
+                part = f"__values.{quote(column.field)}"
+            return f"if(is_variant_null({part}), null, {part})"
+        if self.is_typed or column.field not in self._places:
+            return None
+        part = f"get(__tokens, {self._places[column.field]})"
+        said_null = f"nullif({part}, {literal(self.options.null_literal)})"
+        if self.format == "delimited" and (self.options.quote or self.options.escape):
+            return f"if(__plain, {said_null}, {part})"
+        return said_null
+
+    def field_sql(self, column: RecordColumn) -> str | None:
+        """SQL of a column's field where the fields stand beside each other; see :meth:`part_sql`."""
+        if self.is_typed:
+            found = self.typed.get(column.name)
+            return found.value if found else None
+        return None if self.part_sql(column) is None else quote(f"__field_{column.name}")
+
+    def number_sql(self, column: RecordColumn) -> str:
+        """SQL of the numbers in a JSON field as they are written; null where their variants tell as much."""
+        if not column.type.has_numbers:
+            return "null"
+        if column.field not in self._number_fields:
+            return f"cast(null as {column.type.numbers_sql})"
+        return f"__numbers.{quote(column.field)}"
+
+    @property
+    def numbers_type(self) -> str:
+        """The type of all such numbers of a record, by field; empty where no column holds any."""
+        members = [
+            f"{quote(field)}:{column.type.numbers_sql}" for field, column in self._number_fields.items()
+        ]
+        return f"struct<{','.join(members)}>" if members else ""
+
+    @property
+    def has_many_fields(self) -> bool:
+        """Whether a JSON record is read as a struct of its declared fields too, beside the map of all fields.
+
+        A look into a map goes through half of its names, so that looks for all of many take longer than to read twice.
+        """
+        return self.format == "json" and len(self._distinct_fields) > _MANY_FIELDS
+
+    @property
+    def variants_type(self) -> str:
+        """The type of a JSON record's declared fields, each a value of any type."""
+        return f"struct<{','.join(f'{quote(field)}:variant' for field in self._distinct_fields)}>"
+
+    def variants_sql(self, found: str) -> str:
+        """SQL of a value of :attr:`variants_type` as a map by name."""
+        fields = self._distinct_fields
+        return f"map({', '.join(f'{literal(field)}, {found}.{quote(field)}' for field in fields)})"
+
+    @functools.cached_property
+    def _distinct_fields(self) -> Mapping[str, RecordColumn]:
+        """The columns that records have, by field, as a struct can have them."""
+        return _distinct(self.columns)
+
+    @functools.cached_property
+    def _number_fields(self) -> Mapping[str, RecordColumn]:
+        """Of them, those that hold numbers which variants do not tell as they are written."""
+        return _distinct(column for column in self.columns if column.type.has_numbers)
+
+    @property
+    def odd_number_pattern(self) -> str:
+        """A regular expression that finds a number whose variant does not tell how it is written."""
+        return _ODD_NUMBER
+
+    @property
+    def number_pattern(self) -> str:
+        """A regular expression that finds the numbers of a JSON text: what comes before each, and it, as groups."""
+        return _NUMBER
+
+    @property
+    def half_pattern(self) -> str:
+        """A regular expression that finds the escape of half of a character, which is no text."""
+        return _HALF
+
+    @property
+    def field_names_sql(self) -> str:
+        """The declared fields' names as SQL literals."""
+        return ", ".join(literal(name) for name in self.fields)
+
+    @property
+    def fields_sql(self) -> str:
+        """The names that the file gives its fields, for a later reading; null where it gives none."""
+        return f"array({self.field_names_sql})" if self.named else "cast(null as array<string>)"
+
+
+def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:
+    """The columns that records have, by field. Of names that differ by case alone a struct can have one."""
+    fields: dict[str, RecordColumn] = {}
+    for column in columns:
+        if not column.constant:
+            fields.setdefault(column.field.lower(), column)
+    return {column.field: column for column in fields.values()}
+
+
+@dataclass
+class IngestPlan:
+    """How the records of one run become rows.
+
+    Attributes:
+        columns: those of the table, without the commit column.
+        constraints: SQL that finds rows which break a constraint, by its name.
+        groups: the records; empty as long as no files are chosen.
+        files: what is read of landed files.
+        ranges: what is read of topics.
+        offsets_until: offsets up to which this run reads topics; ``None`` for no such limit.
+        batch: the number of this batch.
+        tasks: how many tasks write rows that are not gathered by partitions.
+        told: the changed files that were told of.
+        most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
+    """
+
+    options: IngestOptions
+    columns: tuple[RecordColumn, ...]
+    constraints: Mapping[str, str]
+    groups: Sequence[RecordGroup] = ()
+    files: Sequence[FileEntry] = ()
+    ranges: Sequence[OffsetRange] = ()
+    offsets_until: Offsets | None = None
+    batch: int = 0
+    tasks: int = 1
+    told: set[FileEntry] = field(default_factory=set)
+    most_bytes: int = 0
+
+    @property
+    def text_sql(self) -> str:
+        """SQL of a record's text."""
+        if self.options.encoding == "ISO-8859-1":
+            return "decode(cast(__raw as binary), 'ISO-8859-1')"
+        return "__raw"
+
+    @property
+    def valid_sql(self) -> str:
+        """SQL that is true where a record's bytes are a text of the declared encoding."""
+        if self.options.encoding == "UTF-8":
+            return "is_valid_utf8(__raw)"
+        return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
+
+    def valid_sql_of_exact(self, group: RecordGroup) -> str:
+        """The same for records whose values are exact, which leaves their texts to look at.
+
+        Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A look for it
+        takes half the time of a look at every byte of the record; a text may have one of its own, too. A delimiter, a
+        null literal or a format that has one would hide it.
+        """
+        texts = ("string", "char", "binary", "array", "map", "struct")
+        columns = {column.field: column for column in self.columns if not column.constant}
+        options = self.options
+        whole = options.extra_fields == "reject" and set(group.fields) <= set(columns)
+        signs = (options.field_delimiter, options.quote, options.escape, options.null_literal)
+        hidden = any(_NO_TEXT in sign for sign in (*signs, options.date_format, options.timestamp_format))
+        if group.format != "delimited" or options.encoding != "UTF-8" or hidden or not whole:
+            return self.valid_sql
+        fields = [group.field_sql(columns[name]) for name in group.fields if columns[name].type.kind in texts]
+        if not fields:
+            return "true"
+        texts_sql = f"concat_ws('', {', '.join(map(str, fields))})"
+        return f"not contains({texts_sql}, {literal(_NO_TEXT)}) or {self.valid_sql}"
+
+    @property
+    def record_sql(self) -> str:
+        """SQL of a record as people read it, whatever its bytes."""
+        return self.text_sql if self.options.encoding == "ISO-8859-1" else "make_valid_utf8(__raw)"
+
+    @property
+    def record_bytes_sql(self) -> str:
+        """SQL of a record's bytes where its text is not enough to read it again."""
+        return f"if(cast({self.record_sql} as binary) = cast(__raw as binary), null, cast(__raw as binary))"
+
+    @property
+    def mark_sql(self) -> str:
+        """SQL of a record's mark, one of 65,536: of the files that hold rejected records, those with other marks than
+        theirs need not be taken apart again."""
+        return "xxhash64(__raw) & 65535"
+
+    @property
+    def pattern_sql(self) -> str:
+        """A regular expression that matches a whole record, as a literal."""
+        return literal(rf"^(?:{self.options.pattern})\z")
+
+    @property
+    def rejects_unterminated(self) -> bool:
+        """Whether a last record without a line delimiter is taken for a truncated one."""
+        return self.options.unterminated_last_record == "reject"
+
+    @property
+    def file_fields(self) -> tuple[str, ...]:
+        """The fields that records are expected to have, in order."""
+        return tuple(column.field for column in self.columns if not column.constant)

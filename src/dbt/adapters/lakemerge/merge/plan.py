@@ -1,0 +1,277 @@
+"""How a feed meets a table in a merge: the facts that the merge's SQL is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from dbt.adapters.lakemerge.merge.ledger import LEDGER, LedgerPurpose, Part, key_order
+from dbt.adapters.lakemerge.merge.sequences import (
+    order_of,
+    sequence_metrics,
+    sequence_order,
+    types_of_sequence,
+)
+from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
+
+from lakemerge.errors import InvalidConfig
+from lakemerge.kernel import Manifest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
+BROADCAST_KEYS = 5_000_000
+
+
+@dataclass(frozen=True)
+class MergeColumn:
+    """A column of the table in a merge.
+
+    Attributes:
+        mode: what a matched row gets: ``set`` the change's value, ``coalesce`` it unless it is null,
+            ``keep`` the stored one.
+        comparable: SQL template of a form that can be compared and hashed, with ``{}`` for the value.
+    """
+
+    plan: ColumnPlan
+    mode: Literal["set", "coalesce", "keep"]
+    comparable: str
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def quoted(self) -> str:
+        return self.plan.quoted
+
+    @property
+    def from_feed(self) -> str:
+        """SQL over the typed feed. An empty string in a partition column is null, as Hive has it.
+
+        Else a change would not be known again when it is delivered once more.
+        """
+        if not self.plan.in_feed:
+            return self.plan.from_feed
+        empty_is_null = self.plan.is_partition and self.plan.type.startswith(("string", "varchar"))
+        return f"nullif({self.quoted}, '')" if empty_is_null else self.quoted
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its values can be compared as they are."""
+        return self.comparable == "{}"
+
+    def compared(self, prefix: str) -> str:
+        """The comparable form of ``prefix.column``."""
+        return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """Everything that the merge's macros need to know.
+
+    Attributes:
+        keys: the key's columns, in the order in which the ledger has them.
+        sequence: SQL over the typed feed; empty for none.
+        null_sequence: SQL that is true where a part of the sequence is null.
+        stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
+        mixes_sequences: whether a stored row may give another sequence than its newest change, for that change
+            left out a column of it.
+        ledger: what the merge's ledger is for; ``None`` without a sequence.
+        partition_known: whether a key's partition follows from the change.
+        sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
+            for sequences that have no exact text.
+        sequence_order: how texts of sequences are ordered; empty for sequences that have none.
+        known_sequences: texts of sequences of which one is the highest that the table has met; empty for a table
+            that has met none, ``None`` where it is not known.
+    """
+
+    table: str
+    exists: bool
+    keys: tuple[MergeColumn, ...]
+    columns: tuple[MergeColumn, ...]
+    partitions: tuple[MergeColumn, ...]
+    feed_columns: tuple[str, ...]
+    sequence: str
+    null_sequence: str
+    stored_sequence: str
+    deletes: str
+    truncates: str
+    predicates: tuple[str, ...]
+    syncs: bool
+    partition_known: bool
+    sequence_metrics: Mapping[str, str] = field(default_factory=dict)
+    sequence_order: str = ""
+    known_sequences: tuple[str, ...] | None = None
+    mixes_sequences: bool = False
+    ledger: LedgerPurpose | None = None
+
+    @property
+    def ledger_type(self) -> str:
+        """The schema of the ledger: see the page on the table format."""
+        assert self.ledger is not None
+        return f"{self.ledger.columns}, __kind string, __recorded_at timestamp"
+
+    @property
+    def partial(self) -> bool:
+        """Whether an update leaves something of the stored row, so that the latest change alone is not enough."""
+        return any(column.mode != "set" for column in self.columns)
+
+    @property
+    def needs_stored_row(self) -> bool:
+        return self.exists and (self.partial or not self.sequence)
+
+    @property
+    def keeps_live_sequences(self) -> bool:
+        """Whether the ledger has to hold the sequences of live rows, for the table does not, or not for sure."""
+        return bool(self.sequence) and (not self.stored_sequence or self.mixes_sequences)
+
+    @classmethod
+    def make(
+        cls, config: WriteConfig, plan: SchemaPlan, feed: DataFrame, base: Manifest | None, table: str
+    ) -> MergePlan:
+        """Plan a merge.
+
+        Args:
+            base: the version that is merged into; ``None`` when the table is made or replaced.
+
+        Raises:
+            InvalidConfig: an option names a column that is not there.
+        """
+        columns = tuple(_merge_column(config, column) for column in plan.columns)
+        by_name = {column.name: column for column in columns}
+        _require(by_name, config)
+        keys = tuple(by_name[name] for name in _keys(config, base))
+        partitions = tuple(column for column in columns if column.plan.is_partition)
+        key_names = {key.name for key in keys}
+        stored_sequence = _stored_sequence(config, feed, columns)
+        types = types_of_sequence(config, feed)
+        return cls(
+            table=table,
+            exists=base is not None,
+            keys=keys,
+            columns=columns,
+            partitions=partitions,
+            feed_columns=tuple(f"`{name}`" for name in feed.columns if name.lower() not in by_name),
+            sequence=config.sequence,
+            null_sequence=config.null_sequence,
+            stored_sequence=stored_sequence,
+            deletes=config.apply_as_deletes or "false",
+            truncates=config.apply_as_truncates or "false",
+            predicates=config.incremental_predicates,
+            syncs=config.sync == "full",
+            partition_known=bool(partitions)
+            and (not config.partition_moves or {column.name for column in partitions} <= key_names),
+            sequence_metrics=sequence_metrics(types),
+            sequence_order=sequence_order(types),
+            known_sequences=_known_sequences(config, base, sequence_order(types)),
+            mixes_sequences=bool(stored_sequence)
+            and config.ignore_null_updates
+            and any(_hides_nulls(feed, part) for part in config.sequence_by),
+            ledger=_ledger(config, keys, types, shown=bool(stored_sequence)),
+        )
+
+    def is_above_all_known(self, lowest: str | None) -> bool:
+        """Whether a sequence (as text) is above every one that the table has met."""
+        if lowest is None or not self.known_sequences:
+            return False
+        return all(order_of(lowest) > order_of(known) for known in self.known_sequences)
+
+    def highest_sequence(self, highest: str | None) -> str | None:
+        """The highest sequence that the table has met with this one (as text); ``None`` where it is not known."""
+        if self.known_sequences is None or not self.sequence_metrics:
+            return None
+        met = [*self.known_sequences, *([highest] if highest else [])]
+        return max(met, key=order_of, default=None)
+
+
+def _keys(config: WriteConfig, base: Manifest | None) -> tuple[str, ...]:
+    return key_order(config.unique_key, base.side_data_for.get(LEDGER) if base else None)
+
+
+def _ledger(
+    config: WriteConfig, keys: tuple[MergeColumn, ...], types: list[str], *, shown: bool
+) -> LedgerPurpose | None:
+    if not types:
+        return None
+    sequence = zip(config.sequence_by, types, strict=True)
+    return LedgerPurpose(
+        tuple(Part.of(key.name, key.plan.type) for key in keys),
+        tuple(Part.of(text, kind) for text, kind in sequence),
+        shown=shown,
+    )
+
+
+def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
+    is_key = column.name in config.unique_key
+    mode: Literal["set", "coalesce", "keep"] = "set"
+    if not column.in_feed or (not is_key and not config.updates(column.name)):
+        mode = "keep"
+    elif config.ignore_null_updates and not is_key:
+        mode = "coalesce"
+    kind = spark_type(column.type)
+    return MergeColumn(column, mode, comparable("{}", kind))
+
+
+def _require(columns: dict[str, MergeColumn], config: WriteConfig) -> None:
+    feed = {name for name, column in columns.items() if column.plan.in_feed}
+    wanted = {
+        "unique_key": config.unique_key,
+        "merge_update_columns": config.merge_update_columns,
+        "merge_exclude_columns": config.merge_exclude_columns,
+    }
+    missing = [
+        f"{option} {name}" for option, names in wanted.items() for name in names if name.lower() not in feed
+    ]
+    if missing:
+        raise InvalidConfig(
+            expected=f"columns of the model and its table ({', '.join(sorted(feed))})",
+            found=", ".join(missing),
+            action="Correct the option, or let the model select the column.",
+        )
+
+
+def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeColumn, ...]) -> str:
+    """The sequence over stored rows, if they hold all of it and every change updates all of it.
+
+    A history has sequences in columns of its own.
+    """
+    from pyspark.errors import AnalysisException
+
+    if not config.sequence or config.scd2:
+        return ""
+    held = [column for column in columns if column.plan.in_feed and column.mode != "keep"]
+    try:
+        feed.select(*(column.quoted for column in held)).selectExpr(config.sequence)
+    except AnalysisException:
+        return ""
+    return config.sequence
+
+
+def _hides_nulls(feed: DataFrame, expression: str) -> bool:
+    """Whether an expression may have a value although a column that it reads is null, as ``coalesce`` may.
+
+    Of an expression that Spark does not know well enough, yes.
+    """
+    analyzed = feed.selectExpr(expression)._jdf.queryExecution().analyzed()
+    nodes = [analyzed.expressions().apply(0)]
+    while nodes:
+        node = nodes.pop()
+        children = [node.children().apply(i) for i in range(node.children().size())]
+        if children and node.prettyName() != "alias" and not node.nullIntolerant():
+            return True
+        nodes += children
+    return False
+
+
+def _known_sequences(config: WriteConfig, base: Manifest | None, order: str) -> tuple[str, ...] | None:
+    if base is None:
+        return ()
+    known = base.properties
+    # earlier versions did not record the order
+    if known.get("sequence_by") != config.sequence or known.get("sequence_order", order) != order:
+        return None
+    return tuple(known.get("max_sequence") or ()) or None

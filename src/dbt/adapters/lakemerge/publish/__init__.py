@@ -1,0 +1,1 @@
+"""One attempt of a node to publish its rows: options, feed, staging, commit."""

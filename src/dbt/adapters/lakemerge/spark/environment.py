@@ -1,0 +1,169 @@
+"""What can be wrong with the machine, looked at before Spark starts.
+
+Spark needs minutes of retries to say what a look at a socket or a lock says at once, and leaves
+half-made folders behind. Nothing here makes anything unless all is well.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dbt.adapters.lakemerge.credentials import thrift_addresses
+from dbt.adapters.lakemerge.spark.configuration import Configuration
+
+from lakemerge.errors import MetastoreError, MetastoreLocked, MetastoreUnreachable, WarehouseUnwritable
+from lakemerge.java import ensure_java
+
+_CONNECT_SECONDS = 3.0
+
+# What a folder is for, and what in the profile names another one.
+_FOR_METASTORE = ("the embedded metastore", "`metastore`")
+_FOR_TABLES = ("the warehouse", "`warehouse`")
+
+
+def check(configuration: Configuration) -> None:
+    """Check Java, the metastore and the warehouse, in this order.
+
+    Raises:
+        JavaNotFound, JavaUnsupported: there is no Java that Spark runs on.
+        MetastoreUnreachable: nothing listens at any of the metastore's addresses.
+        MetastoreError: the embedded metastore was not made to its end.
+        MetastoreLocked: the embedded metastore is open in another process.
+        WarehouseUnwritable: the warehouse or the embedded metastore's folder cannot be written.
+    """
+    ensure_java()
+    if configuration.metastore_uris:
+        check_reachable(configuration.metastore_uris)
+    if configuration.derby:
+        check_whole(configuration.derby)
+        check_unlocked(configuration.derby)
+        check_writable(configuration.derby.parent, _FOR_METASTORE)
+    if configuration.warehouse:
+        check_writable(configuration.warehouse, _FOR_TABLES)
+
+
+def check_reachable(uris: str) -> None:
+    """Whether one of these addresses accepts a connection.
+
+    Raises:
+        MetastoreUnreachable: none does.
+    """
+    failures = []
+    for host, port in thrift_addresses(uris):
+        try:
+            socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
+        except OSError as error:
+            failures.append(f"{host}:{port} ({error.strerror or error})")
+        else:
+            return
+    if failures:
+        raise MetastoreUnreachable(
+            expected="a Hive metastore that accepts connections",
+            found=f"no answer from {', '.join(failures)}",
+            action="Start it, or correct `metastore` in the profile (or hive.metastore.uris).",
+        )
+
+
+def check_whole(derby: Path) -> None:
+    """Whether a Derby database was made to its end, if there is one.
+
+    Raises:
+        MetastoreError: what is there is no database that Derby opens.
+    """
+    # the last file that Derby writes when it makes a database, and the first that it reads
+    if derby.exists() and not (derby / "service.properties").is_file():
+        raise MetastoreError(
+            expected=f"the embedded metastore {derby}, or no such folder",
+            found="one without service.properties, such as a first start leaves that was cut off",
+            action="There are no tables in it: remove the folder and run again, or set `metastore` in the profile.",
+        )
+
+
+def check_unlocked(derby: Path) -> None:
+    """Whether no other process has this Derby database open.
+
+    Raises:
+        MetastoreLocked: one has.
+    """
+    if _is_locked(derby / "dbex.lck"):
+        raise locked(derby, "it open in another process")
+
+
+def locked(derby: Path | None, found: str) -> MetastoreLocked:
+    """The error for a Derby database that is open elsewhere."""
+    return MetastoreLocked(
+        expected=f"the embedded metastore {derby} to be free"
+        if derby
+        else "the embedded metastore to be free",
+        found=found,
+        action="Wait for that process or end it (one process at a time can use an embedded metastore), "
+        "or set `metastore: thrift://host:port` in the profile.",
+    )
+
+
+def _is_locked(path: Path) -> bool:
+    # Derby holds a lock on this file while it has the database open, and leaves the file behind
+    # when it is killed. Windows has no such locks; there the start of Spark tells.
+    if sys.platform == "win32" or not path.is_file():
+        return False
+    import fcntl
+
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def check_writable(folder: Path, purpose: tuple[str, str] = _FOR_TABLES) -> None:
+    """Make sure that a folder is there and that files can be made in it.
+
+    Args:
+        purpose: what it is for, and what in the profile names it.
+
+    Raises:
+        WarehouseUnwritable: it is not, and nothing was made.
+    """
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise _unwritable(folder, f"{existing}, which is no folder", purpose)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise _unwritable(folder, f"no permission to write in {existing}", purpose)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _unwritable(folder, error.strerror or str(error), purpose) from error
+
+
+def _unwritable(folder: Path, found: str, purpose: tuple[str, str]) -> WarehouseUnwritable:
+    what, setting = purpose
+    return WarehouseUnwritable(
+        expected=f"a folder for {what} that can be written, {folder}",
+        found=found,
+        action=f"Give this user the right to write there, or set {setting} in the profile to another one.",
+    )
+
+
+@contextmanager
+def removing_new_folders(*folders: Path | None) -> Iterator[None]:
+    """Remove those of these folders, and of the ones above them, that are made meanwhile and left empty."""
+    new = {above for folder in folders if folder for above in (folder, *folder.parents) if not above.exists()}
+    try:
+        yield
+    finally:
+        for folder in sorted(new, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()

@@ -1,0 +1,223 @@
+"""What a dbt connection holds: a Spark session of its own, its cursors and its clean-up."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.spark.java_process import lost_connection
+from dbt.adapters.lakemerge.spark.session import Application
+from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.consume.consumption import Consumption, Request
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+logger = AdapterLogger("Lakemerge")
+
+#: PEP 249's seven fields: name and type are known, and whether nulls may occur.
+ColumnDescription = tuple[str, str, None, None, None, None, bool]
+
+
+class SessionHandle:
+    """One dbt connection: an isolated session on the shared application, and a job group.
+
+    Attributes:
+        application: the shared application, with the kernel's metastore and file system.
+        spark: the session of this connection; settings and temporary views end with it.
+        job_group: the id under which all Spark jobs of this connection run.
+        requests: what the node's model has asked to consume.
+        consumption: what it has taken of that.
+        last_error: the last error in this connection, as dbt got it.
+        python_result: what the last Python model of this connection returned, as a DataFrame.
+    """
+
+    def __init__(self, application: Application, spark: SparkSession, name: str) -> None:
+        self.application = application
+        self.spark = spark
+        self.name = name
+        self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
+        self.python_result: DataFrame | None = None
+        self.requests: list[Request] = []
+        self.consumption: Consumption | None = None
+        self.last_error: BaseException | None = None
+        self._on_release: list[Callable[[], object]] = []
+        self._kept: dict[str, int] = {}
+        self._cancelled = threading.Event()
+        self._closed = False
+        self.describe_jobs(name)
+
+    def describe_jobs(self, description: str) -> None:
+        """Put the jobs that this thread starts from now on into the connection's group."""
+        context = self.spark.sparkContext
+        context.setJobGroup(self.job_group, description, interruptOnCancel=True)
+
+    def cursor(self) -> SessionCursor:
+        """A new cursor, with rows of its own."""
+        return SessionCursor(self)
+
+    def on_release(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once when the connection is closed, after success and failure alike.
+
+        It runs in the thread that used the connection, so it never races with the node's own work;
+        the latest callback registered runs first.
+        """
+        self._on_release.append(callback)
+
+    def keep_rows(self, view: str, frame: DataFrame) -> None:
+        """Compute a frame now and make it a temporary view, its rows kept until the release or the view's next ones.
+
+        They are freed explicitly. Spark frees what nothing refers to, but every thread that it starts while a session
+        is active inherits the session, and so keeps its views and their rows for as long as the thread lives.
+        """
+        kept = frame.localCheckpoint()
+        kept.createOrReplaceTempView(view)
+        self._free(view)
+        self._kept[view] = kept._jdf.queryExecution().analyzed().rdd().id()
+        self.on_release(lambda: self._free(view))
+
+    def _free(self, view: str) -> None:
+        number, context = self._kept.pop(view, None), self.spark.sparkContext
+        if number is not None and context._jsc is not None:
+            # the RDD's own method warns that the rows cannot be computed again
+            context._jsc.sc().unpersistRDD(number, False)
+
+    @property
+    def held(self) -> int:
+        """How many callbacks of :meth:`on_release` have not been called."""
+        return len(self._on_release)
+
+    def release(self, held: int = 0) -> None:
+        """Call those callbacks of :meth:`on_release` that were registered when it already held so many."""
+        while len(self._on_release) > held:
+            callback = self._on_release.pop()
+            try:
+                callback()
+            except Exception as error:  # noqa: BLE001 - the other callbacks must run too
+                # what ended Java was told, and it has taken with it what there was to release
+                if not lost_connection(error) or self.application.java.death(wait=1) is None:
+                    logger.warning(f"{self.name} could not be cleaned up: {error}")
+
+    def cancel(self) -> None:
+        """End the running jobs of this connection and refuse further ones. Callable from any thread."""
+        self._cancelled.set()
+        if self.application.java.death() is None:
+            self.spark._jsc.sc().cancelJobGroupAndFutureJobs(self.job_group)
+
+    def raise_if_cancelled(self) -> None:
+        """Stop a node that was cancelled between two of its statements.
+
+        Raises:
+            DbtRuntimeError: the connection was cancelled.
+        """
+        if self._cancelled.is_set():
+            raise DbtRuntimeError(f"{self.name} was cancelled")
+
+    def rollback(self) -> None:
+        """dbt's word for a failed node: the clean-up is that of :meth:`close`."""
+        self.close()
+
+    def close(self) -> None:
+        """Run the callbacks of :meth:`on_release` and give the session up."""
+        if self._closed:
+            return
+        self._closed = True
+        self.python_result = None
+        self.release()
+        self._clear_job_group()
+
+    def _clear_job_group(self) -> None:
+        context = self.spark.sparkContext
+        if self.application.java.death() is not None:
+            return
+        if context._jsc is not None and context.getLocalProperty("spark.jobGroup.id") == self.job_group:
+            context._jsc.clearJobGroup()
+
+
+class SessionCursor:
+    """Runs statements in a handle's session; PEP 249 as far as dbt uses it."""
+
+    def __init__(self, handle: SessionHandle) -> None:
+        self._handle = handle
+        self._frame: DataFrame | None = None
+        self._rows: Iterator[Row] | None = None
+
+    def __enter__(self) -> SessionCursor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run one statement, or several separated by semicolons; the cursor is then at the last one.
+
+        A query runs when its rows are fetched, or by :meth:`complete`.
+
+        Args:
+            bindings: values for the ``?`` of a single statement.
+        """
+        self.close()
+        self._handle.raise_if_cancelled()
+        self._handle.describe_jobs(comment_of(sql) or self._handle.name)
+        if bindings:
+            self._frame = self._handle.spark.sql(sql, args=list(bindings))
+            return
+        *first, last = split_statements(sql)
+        for statement in first:
+            self._frame = self._handle.spark.sql(statement)
+            self.complete()
+            self._handle.raise_if_cancelled()
+        self._frame = self._handle.spark.sql(last)
+
+    def complete(self) -> None:
+        """Run a query whose rows nobody will fetch, as other databases do: it may fail, or log."""
+        # commands have run already, and hold their result locally
+        if self._frame is not None and not self._frame.isLocal():
+            self._frame.write.format("noop").mode("overwrite").save()
+
+    @property
+    def description(self) -> list[ColumnDescription]:
+        """The columns of the result; empty for a command without any."""
+        if self._frame is None:
+            return []
+        return [
+            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            for field in self._frame.schema.fields
+        ]
+
+    def fetchall(self) -> list[Row]:
+        """The rows that were not fetched yet."""
+        if self._rows is None:
+            rows = self._result().collect()
+            self._rows = iter(())
+            return rows
+        return list(self._rows)
+
+    def fetchone(self) -> Row | None:
+        """The next row, ``None`` after the last."""
+        return next(self._remaining(), None)
+
+    def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next rows, ``size`` at most."""
+        return [row for _, row in zip(range(size), self._remaining(), strict=False)]
+
+    def close(self) -> None:
+        """Forget the result."""
+        self._frame = None
+        self._rows = None
+
+    def _remaining(self) -> Iterator[Row]:
+        if self._rows is None:
+            self._rows = self._result().toLocalIterator()
+        return self._rows
+
+    def _result(self) -> DataFrame:
+        if self._frame is None:
+            raise DbtDatabaseError(
+                "Expected a statement before its rows are fetched; found none. Call execute() first."
+            )
+        return self._frame

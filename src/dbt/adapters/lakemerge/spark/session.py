@@ -1,0 +1,253 @@
+"""The Spark application of this process, and the sessions that dbt's connections get of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark import environment, java_process
+from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging
+from dbt.adapters.lakemerge.spark.java_process import (
+    JavaProcess,
+    keep_calls_without_answer_quiet,
+    lost_connection,
+)
+from dbt_common.invocation import get_invocation_id
+from py4j.protocol import Py4JError
+
+from lakemerge.errors import (
+    JavaDied,
+    LakemergeError,
+    MetastoreError,
+    SparkApplicationMismatch,
+    SparkNotStarted,
+)
+from lakemerge.kernel import FileSystem, Jvm, Metastore, Ports, ports_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Lakemerge")
+
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+# Derby's name for "another instance may have already booted the database"
+_DERBY_BOOTED = "XSDB6"
+# Java may still be ending when the first call finds nobody there.
+_ENDING_SECONDS = 10
+
+_lock = threading.Lock()
+_application: Application | None = None
+# The command of dbt that used it last.
+_invocation = ""
+# Whether an application that is started now is to leave nothing behind.
+_rehearses = False
+
+
+@dataclass(frozen=True)
+class Application:
+    """One Spark application with Hive support, shared by all connections of this process.
+
+    Attributes:
+        root: the first session; no model runs in it.
+        java: the process that all of this runs in.
+        ports: the world that the kernel works on, reached through the application's JVM.
+    """
+
+    root: SparkSession
+    configuration: Configuration
+    java: JavaProcess
+    jvm: Jvm
+    ports: Ports
+
+    @property
+    def metastore(self) -> Metastore:
+        """The kernel's client of the metastore that the application uses."""
+        return self.ports.metastore
+
+    @property
+    def filesystem(self) -> FileSystem:
+        """The kernel's access to files."""
+        return self.ports.files
+
+    def new_session(self, settings: Mapping[str, str]) -> SparkSession:
+        """A session of its own: no setting and no temporary view is shared with another.
+
+        Args:
+            settings: what this session differs in; those of the application alone are left out.
+        """
+        session = self.root.newSession()
+        for name, value in settings.items():
+            if not name.startswith("spark.") or session.conf.isModifiable(name):
+                session.conf.set(name, value)
+        return session
+
+
+def application(credentials: LakemergeCredentials) -> Application:
+    """The application of this process, started at the first call.
+
+    Raises:
+        LakemergeError: the environment or the profile does not allow it; nothing is left half-made.
+        JavaDied: Java ended since this command of dbt began; the next one starts another.
+    """
+    global _application, _invocation
+    configuration = Configuration.of(credentials)
+    with _lock:
+        if _application is not None and (death := _application.java.death()) is not None:
+            if _invocation == get_invocation_id():
+                raise death
+            _application.java.forget()
+            _application = None
+        if _application is None or _is_stopped(_application.root):
+            _application = _start(configuration)
+        elif _application.configuration.metastore != configuration.metastore:
+            raise SparkApplicationMismatch(
+                expected=f"Spark on the metastore {configuration.metastore}",
+                found=f"this process running it on {_application.configuration.metastore}",
+                action="Spark has one metastore a process: run this target in a process of its own.",
+            )
+        _invocation = get_invocation_id()
+        return _application
+
+
+@contextmanager
+def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
+    """Let an application that is started meanwhile leave nothing behind, where it would make the embedded metastore.
+
+    The metastore is then in memory, and Java ends with the work: Spark has one metastore a process.
+    """
+    global _application, _rehearses
+    configuration = Configuration.of(credentials)
+    if _is_running() or configuration.derby is None or configuration.derby.exists():
+        yield
+        return
+    _rehearses = True
+    with environment.removing_new_folders(configuration.derby, configuration.warehouse):
+        try:
+            yield
+        finally:
+            _rehearses = False
+            with _lock:
+                if _application is not None:
+                    _application.java.end()
+                _application = None
+
+
+@contextmanager
+def told_if_java_died() -> Iterator[None]:
+    """Let a call that found no Java at its other end raise what became of it.
+
+    Raises:
+        JavaDied: in place of the error that lost the connection.
+    """
+    try:
+        yield
+    except JavaDied:
+        raise
+    except Exception as error:
+        if _application is None or not (lost_connection(error) or _application.java.is_ending()):
+            raise
+        death = _application.java.death(_ENDING_SECONDS)
+        if death is None:
+            raise
+        raise death from error
+
+
+def _is_running() -> bool:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession._instantiatedSession
+    return session is not None and not _is_stopped(session)
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    return session.sparkContext._jsc is None
+
+
+def _start(configuration: Configuration) -> Application:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    existing = SparkSession._instantiatedSession if _is_running() else None
+    if existing is None:
+        environment.check(configuration)
+    started = configuration.rehearsed() if _rehearses else configuration
+    builder = SparkSession.builder.enableHiveSupport()
+    for name, value in started.application.items():
+        builder = builder.config(name, value)
+    keep_calls_without_answer_quiet()
+    try:
+        with _java_options(started):
+            root = existing or builder.getOrCreate()
+        return _application_of(root, configuration)
+    except (PySparkException, Py4JError, OSError) as error:
+        raise SparkNotStarted(
+            expected="Spark to start",
+            found=_first_line(error),
+            action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
+            "what Java wrote above says more.",
+        ) from error
+
+
+def _application_of(root: SparkSession, configuration: Configuration) -> Application:
+    catalog = root.conf.get("spark.sql.catalogImplementation", "in-memory")
+    if catalog != "hive":
+        raise SparkApplicationMismatch(
+            expected="Spark with Hive support",
+            found="a Spark session without it, made in this process before",
+            action="Make that session with enableHiveSupport(), or stop it before dbt starts.",
+        )
+    jvm = Jvm.of_spark(root)
+    ports = ports_of(jvm)
+    try:
+        ports.metastore.table_summaries("default")
+    except MetastoreError as error:
+        if _DERBY_BOOTED in _java_causes(error):
+            raise environment.locked(configuration.derby, "it open in another process") from error
+        raise
+    return Application(root, configuration, JavaProcess.of(root), jvm, ports)
+
+
+def _java_causes(error: LakemergeError) -> str:
+    """The texts of the Java exception behind an error and of its causes."""
+    texts = []
+    java = getattr(error.__cause__, "java_exception", None)
+    while java is not None:
+        texts.append(str(java.toString()))
+        java = java.getCause()
+    return "\n".join(texts)
+
+
+def _first_line(error: BaseException) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(java.toString() if java is not None else error)
+    return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+
+
+@contextmanager
+def _java_options(configuration: Configuration) -> Iterator[None]:
+    """Options for the JVM that Spark starts, for as long as it starts.
+
+    They go by the environment and not by spark.driver.extraJavaOptions, which belong to the user.
+    """
+    options = [*java_process.OPTIONS]
+    if not configures_logging():
+        options.append(f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}")
+    if log := configuration.derby_log:
+        options.append(f"-Dderby.stream.error.file={log}")
+    before = os.environ.get("SPARK_SUBMIT_OPTS")
+    os.environ["SPARK_SUBMIT_OPTS"] = " ".join([*map(shlex.quote, options), *([before] if before else [])])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SPARK_SUBMIT_OPTS"]
+        else:
+            os.environ["SPARK_SUBMIT_OPTS"] = before
