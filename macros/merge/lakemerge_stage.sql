@@ -9,13 +9,13 @@
         {{- return(none) -}}
     {%- endif -%}
     {%- if merge.sequence -%}
-        {%- do txn.read_ledger(scanned) -%}
+        {%- do txn.read_side_data('ledger', scanned) -%}
     {%- endif -%}
     {%- if lakemerge_is_ahead(merge, txn, feed) -%}
         {%- set counts = lakemerge_stage_ahead(txn, merge, feed, scanned) -%}
         {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}
     {%- endif -%}
-    {%- set has_ledger = merge.sequence != '' and txn.open_ledger(merge.ledger_type) -%}
+    {%- set has_ledger = merge.sequence != '' and adapter.open_ledger(txn, merge.ledger_type) -%}
     {%- set resolved = lakemerge_materialize_resolved(txn, merge, feed, scanned, has_ledger) -%}
     {%- if merge.stored_sequence and resolved['repeated'] and config.on_sequence_tie == 'error' -%}
         {%- do lakemerge_check_repeats(txn, merge, resolved) -%}

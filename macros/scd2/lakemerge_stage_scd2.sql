@@ -17,7 +17,7 @@
     {%- if (late or feed['truncates']) and not txn.read(scan['closed_partitions']) -%}
         {{- return(none) -}}
     {%- endif -%}
-    {%- set has_ledger = txn.open_ledger(scd2.ledger_type) -%}
+    {%- set has_ledger = adapter.open_ledger(txn, scd2.ledger_type) -%}
     {%- set versions = lakemerge_materialize_scd2_versions(txn, scd2, feed, scan, late, has_ledger) -%}
     {%- if versions['contradictions'] and config.on_sequence_tie == 'error' -%}
         {%- do lakemerge_refuse_contradictions(scd2) -%}

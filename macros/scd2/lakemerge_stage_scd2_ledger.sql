@@ -12,7 +12,7 @@
     {%- if not (versions['remembered'] or new_truncates) -%}
         {{- return(false) -}}
     {%- endif -%}
-    {%- set anew = has_ledger and txn.ledger_is_long -%}
-    {%- do txn.stage_ledger(lakemerge_scd2_ledger_sql(scd2, has_ledger, anew), replace=anew) -%}
+    {%- set anew = has_ledger and txn.has_many_folders('ledger') -%}
+    {%- do txn.stage_side_data('ledger', lakemerge_scd2_ledger_sql(scd2, has_ledger, anew), replace=anew) -%}
     {{- return(true) -}}
 {%- endmacro -%}

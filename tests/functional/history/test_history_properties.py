@@ -115,7 +115,7 @@ class TestHistoryProperties:
     ) -> None:
         config = {**CONFIG, **VARIANTS["truncates"]}
         # so that it forgets at once what it may forget
-        monkeypatch.setattr(NodeTransaction, "ledger_is_long", property(lambda _: True))
+        monkeypatch.setattr(NodeTransaction, "has_many_folders", lambda *_: True)
 
         @given(feed=feeds(truncates=True), seed=st.integers(0, 2**16))
         @settings(max_examples=2, derandomize=True, **RUN)
@@ -130,7 +130,7 @@ class TestHistoryProperties:
         self, merger: Any, variant: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         config = {**CONFIG, **VARIANTS[variant]}
-        monkeypatch.setattr(NodeTransaction, "ledger_is_long", property(lambda _: True))
+        monkeypatch.setattr(NodeTransaction, "has_many_folders", lambda *_: True)
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
         @settings(max_examples=20, **RUN)

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.partition_frames import as_uri
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig

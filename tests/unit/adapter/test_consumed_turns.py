@@ -6,6 +6,7 @@ import contextlib
 from types import SimpleNamespace
 from typing import Any
 
+from dbt.adapters.lakemerge.consume.consumption import NodeConsumption
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
 from dbt.adapters.lakemerge.publish.commit_methods import CommitResponse
 
@@ -16,11 +17,16 @@ class FakeHandle:
     """A connection of a model that consumes two tables."""
 
     def __init__(self) -> None:
-        self.requests = [SimpleNamespace(source="shop.orders"), SimpleNamespace(source="shop.returns")]
         self.opened: list[Any] = []
-        self.consumption = SimpleNamespace(open=lambda _, batches: self.opened.append(batches))
+        requests: Any = [SimpleNamespace(source="shop.orders"), SimpleNamespace(source="shop.returns")]
+        taken: Any = SimpleNamespace(open=lambda _, batches: self.opened.append(batches))
+        self.node = NodeConsumption(requests, taken)
         self.held = 0
         self.releases = 0
+
+    def notes(self, kind: type) -> NodeConsumption:
+        assert kind is NodeConsumption
+        return self.node
 
     def release(self, held: int) -> None:
         assert held == self.held

@@ -3,8 +3,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from dbt.adapters.lakemerge.history import layout as history_layout
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.options import history_layout
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.table.manifest import Manifest, PartitionState

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history.options import Scd2Config
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.scd2 import Scd2Config
+from dbt.adapters.lakemerge.options.write import WriteConfig
 
 from lakemerge.errors import InvalidConfig
 

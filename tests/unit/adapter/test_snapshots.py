@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 from dbt_common.exceptions import DbtRuntimeError
 

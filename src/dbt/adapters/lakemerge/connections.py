@@ -13,8 +13,9 @@ from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application, told_if_java_died
+from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.spark.connections import SparkConnectionManager
-from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lakemerge.errors import JavaDied, LakemergeError
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
     import agate
 
 logger = AdapterLogger("Lakemerge")
-
-
-class SparkStatementError(DbtDatabaseError):
-    """Spark refused or failed a statement.
-
-    Attributes:
-        condition: Spark's error condition, such as ``TABLE_OR_VIEW_NOT_FOUND``; decide by this and
-            not by the text. ``None`` where Spark names none.
-    """
-
-    def __init__(self, message: str, condition: str | None) -> None:
-        super().__init__(message)
-        self.condition = condition
 
 
 class LakemergeConnectionManager(SparkConnectionManager):

@@ -18,10 +18,12 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError, as_dbt_error
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
+from dbt.adapters.lakemerge.history.methods import HistoryMethods
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
+from dbt.adapters.lakemerge.merge.methods import MergeMethods
 from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -33,7 +35,7 @@ from dbt.adapters.lakemerge.spark.diagnostics import run_checks
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, told_if_java_died
-from dbt.adapters.lakemerge.spark.statements import split_statements
+from dbt.adapters.lakemerge.spark.statements import SparkStatementError, split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
@@ -67,7 +69,14 @@ class LakemergeConfig(SparkConfig):
 
 
 class LakemergeAdapter(
-    IngestMethods, ConsumingMethods, SnapshotMethods, AlterationMethods, FreshnessMethods, SparkAdapter
+    IngestMethods,
+    ConsumingMethods,
+    SnapshotMethods,
+    HistoryMethods,
+    MergeMethods,
+    AlterationMethods,
+    FreshnessMethods,
+    SparkAdapter,
 ):
     """dbt on plain Hive tables.
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.errors import AnalysisException

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -47,6 +47,19 @@ class Request:
     view: str
     source: TableName
     config: ConsumeConfig
+
+
+@dataclass
+class NodeConsumption:
+    """What one node consumes.
+
+    Attributes:
+        requests: what its model has asked for.
+        taken: what it has taken of that; ``None`` before its turn.
+    """
+
+    requests: list[Request] = field(default_factory=list)
+    taken: Consumption | None = None
 
 
 class Consumption:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
-from dbt.adapters.lakemerge.consume.consumption import Consumption, Request
+from dbt.adapters.lakemerge.consume.consumption import Consumption, NodeConsumption, Request
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
 from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
@@ -53,14 +53,15 @@ class ConsumingMethods(PublishingMethods):
         request = Request(f"lakemerge_consumed_{source.schema}_{source.name}", source, config)
         if command in _RENDERING:
             return request.view
-        others = [one for one in self.handle.requests if one.view == request.view]
+        requests = self.handle.notes(NodeConsumption).requests
+        others = [one for one in requests if one.view == request.view]
         if others and others != [request]:
             raise CompilationError(
                 f"Expected one consume() of {source} in {model['name']}; found two that differ. "
                 "Write it once, in a common table expression."
             )
         if not others:
-            self.handle.requests.append(request)
+            requests.append(request)
         if command == "show":
             output = TableName(str(model["schema"]), str(model["alias"]))
             with self.connections.exception_handler(f"look at {source}"):
@@ -78,7 +79,8 @@ class ConsumingMethods(PublishingMethods):
             exists: whether the output is there; a first build has one turn, for its query may differ from later ones.
         """
         handle = self.handle
-        if not handle.requests:
+        node = handle.notes(NodeConsumption)
+        if not node.requests:
             return ConsumedTurns(handle)
         with self.connections.exception_handler(f"consume for {relation.render()}"):
             if strategy not in _STRATEGIES:
@@ -88,9 +90,9 @@ class ConsumingMethods(PublishingMethods):
                     action="Its rows are not committed by lakemerge in one piece: choose another strategy.",
                 )
             consumption = Consumption(handle.spark, self._kernel(model, None), _name(relation))
-            handle.consumption = consumption
+            node.taken = handle.processing = consumption
             handle.on_release(lambda: consumption.release(handle.last_error))
-            run = consumption.run(handle.requests, rebuild=rebuild, once=not exists)
+            run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
         guard = self.connections.exception_handler
         return ConsumedTurns(handle, run, lambda: guard(f"consume for {relation.render()}"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from dbt.adapters.lakemerge.options import OptionReader
+from dbt.adapters.lakemerge.options.reader import OptionReader
 
 from lakemerge.consumer import Options
 

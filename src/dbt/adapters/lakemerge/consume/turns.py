@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.consume.consumption import NodeConsumption
 from dbt.adapters.lakemerge.publish.commit_methods import CommitResponse
 
 from lakemerge.consumer import Batch, Run
@@ -65,13 +66,14 @@ class ConsumedTurns:
     def _open_next(self, batches: Iterator[list[Batch]]) -> bool:
         handle = self._handle
         assert self._guard is not None
-        assert handle.consumption is not None
+        node = handle.notes(NodeConsumption)
+        assert node.taken is not None
         handle.raise_if_cancelled()
         with self._guard():
             taken = next(batches, None)
             if taken is None:
                 return False
-            handle.consumption.open(handle.requests, taken)
+            node.taken.open(node.requests, taken)
             return True
 
     def _turn(self, *, is_first: bool) -> Iterator[Turn]:
@@ -91,7 +93,8 @@ class ConsumedTurns:
         parts = [
             response._message.removeprefix(f"{last.code} (").removesuffix(")") for response in self._responses
         ]
-        for request, left in zip(self._handle.requests, self._run.left, strict=True):
+        requests = self._handle.notes(NodeConsumption).requests
+        for request, left in zip(requests, self._run.left, strict=True):
             if str(left):
                 parts.append(f"left of {request.source}: {left}")
         sums = {name: sum(getattr(one, name) for one in self._responses) for name in _SUMS}

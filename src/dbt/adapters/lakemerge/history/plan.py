@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.merge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, quote, unsized
 
 from lakemerge.errors import InvalidConfig

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, quote, spark_type
 from dbt_common.exceptions import DbtRuntimeError
 

@@ -12,19 +12,19 @@ import tenacity
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.connections import SparkStatementError
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.ingest.record_planning import planned_for_records
 from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt.adapters.lakemerge.ingest.record_types import record_columns
 from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_methods import FEED, CommitResponse
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
+from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from lakemerge.errors import BadRecords, FileChanged, InvalidConfig, LakemergeError

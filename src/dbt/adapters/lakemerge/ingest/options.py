@@ -10,7 +10,7 @@ from typing import Any
 
 from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.topic_options import OF_FILES, topic_rules
-from dbt.adapters.lakemerge.options import OptionReader
+from dbt.adapters.lakemerge.options.reader import OptionReader
 
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
 from lakemerge.ingest.topics import TopicRules

@@ -21,6 +21,7 @@ from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
 from lakemerge.kernel import LEDGER_RESET, Kernel, TableName
 
 if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
     from pyspark.sql import SparkSession
 
 logger = AdapterLogger("Lakemerge")
@@ -262,6 +263,21 @@ def _plain(spark: SparkSession, sql: str) -> str:
     parser = spark._jsparkSession.sessionState().sqlParser()
     text = parser.parseExpression(sql).sql()
     return "".join(piece if piece[0] in "'\"" else piece.lower() for piece in _PIECES.findall(text))
+
+
+def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -> LedgerPurpose | None:
+    """Make the ledger of a commit one for this purpose (``None``: it has none), if the one which is there is, too.
+
+    Raises:
+        LedgerMismatch: that one was made for another.
+    """
+    if wanted is None:
+        return None
+    record = transaction.base.side_data_for.get(LEDGER) if transaction.base else None
+    commit = transaction.kernel_transaction
+    met = purpose_met(wanted, record, transaction.side_data(LEDGER), transaction.spark, str(commit.name))
+    commit.describe_side_data(LEDGER, met.record)
+    return met
 
 
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:

@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.merge.sequences import (
     sequence_order,
     types_of_sequence,
 )
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
 
 from lakemerge.errors import InvalidConfig
@@ -21,9 +21,6 @@ from lakemerge.kernel import Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
-BROADCAST_KEYS = 5_000_000
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.write import WriteConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.retries import attempts
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.merge.ledger import reset_ledger
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_times import version_at
 from dbt.adapters.lakemerge.publish.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.retries import attempts
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -260,7 +259,7 @@ class PublishingMethods(FeedMethods):
             constraints=self.enforced_checks(model),
             guard=self.connections.exception_handler,
             before_commit=(lambda: kernel.metastore.drop_table(name)) if view else None,
-            consumption=self.handle.consumption,
+            processing=self.handle.processing,
         )
 
     @staticmethod
@@ -339,18 +338,6 @@ class PublishingMethods(FeedMethods):
         return checks
 
     @available.parse_none
-    def merge_plan(self, transaction: NodeTransaction) -> Any:
-        """How the feed meets the table; see :class:`MergePlan`."""
-        with self._schema_errors():
-            return transaction.merge_plan(self.handle.spark.table(TYPED_FEED))
-
-    @available.parse_none
-    def scd2_plan(self, transaction: NodeTransaction) -> Any:
-        """How the feed meets the history; see :class:`Scd2Plan`."""
-        with self._schema_errors():
-            return transaction.scd2_plan(self.handle.spark.table(TYPED_FEED))
-
-    @available.parse_none
     def commit_response(
         self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
     ) -> CommitResponse:
@@ -420,13 +407,6 @@ class PublishingMethods(FeedMethods):
         """Finish what a dead writer left; returns what was done, a line each."""
         with self._guarded():
             return self._kernel({}, None).recover(TableName(str(relation.schema), str(relation.identifier)))
-
-    @available.parse(lambda *args, **kwargs: 0)
-    def reset_ledger(self, relation: BaseRelation, keep: bool = False) -> int:
-        """Forget a table's ledger, or (``keep``) only what it is for; returns the version made, 0 for none."""
-        with self._guarded():
-            name = TableName(str(relation.schema), str(relation.identifier))
-            return reset_ledger(self._kernel({}, None), name, keep=keep)
 
     @available.parse_list
     def vacuum_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
+from dbt.adapters.lakemerge.options.write import WriteConfig
 
 from lakemerge.kernel import HiveColumn
 

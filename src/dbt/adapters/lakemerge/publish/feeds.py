@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
-from dbt.adapters.lakemerge.merge.plan import BROADCAST_KEYS
 from dbt.adapters.lakemerge.relations.seeds import frame_of_agate
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 from dbt_common.exceptions import DbtRuntimeError
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The temporary view of a model's rows.
 FEED = "lakemerge_feed"
+# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
+BROADCAST_KEYS = 5_000_000
 
 
 class FeedMethods(metaclass=AdapterMeta):

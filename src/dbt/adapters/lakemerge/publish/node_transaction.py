@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
-from dbt.adapters.lakemerge.history.plan import Scd2Plan
-from dbt.adapters.lakemerge.ingest.record_planning import planned_for_records
-from dbt.adapters.lakemerge.merge.ledger import LEDGER, LedgerPurpose, purpose_met
-from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
-from dbt.adapters.lakemerge.publish.write_config import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
+from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
@@ -34,11 +30,11 @@ from lakemerge.kernel import (
 )
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.consume.consumption import Consumption
+    from dbt.adapters.lakemerge.spark.handle import Processing
     from pyspark.sql import DataFrame, SparkSession
 
-# So many folders of rejected records are written into one.
-_MOST_FOLDERS = 20
+# So many folders of rejected records are written into one, and so many of other side data.
+_MOST_FOLDERS, _MANY_FOLDERS = 20, 10
 _ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
@@ -62,6 +58,8 @@ class NodeTransaction:
     """A kernel transaction with the Spark session that fills it.
 
     Attributes:
+        spark: the session.
+        config: what the model's config says about writing.
         plan: the columns that the table will have.
         exists: whether the table has rows to keep; false when it is made or replaced.
         rebuilds: whether this commit puts a new table in the place of what was there.
@@ -83,35 +81,35 @@ class NodeTransaction:
         guard: Callable[[str], AbstractContextManager[None]],
         before_commit: Callable[[], None] | None = None,
         groups: Sequence[Group] = (),
-        consumption: Consumption | None = None,
+        processing: Processing | None = None,
     ) -> None:
         """
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
             groups: of a compaction, what it merges.
-            consumption: partitions of sources whose processing is part of the commit.
+            processing: partitions of sources whose processing is part of the commit.
         """
-        self._spark = spark
+        self.spark = spark
         self._transaction = transaction
-        self._config = config
+        self.config = config
         self._constraints = constraints
         self._guard = guard
         self._before_commit = before_commit
         self.groups = groups
-        self._consumption = consumption
+        self._processing = processing
         self.plan = plan
         self.table = table
         self.rebuilds = rebuilds
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
         self.conflict: CommitConflict | None = None
-        self._ledger_scope: list[str] | None = None
+        self._concerned: dict[str, list[str] | None] = {}
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 
     @property
-    def _base(self) -> Manifest | None:
+    def base(self) -> Manifest | None:
         """The version whose rows and side data this one keeps, as far as it does not change them."""
         return self._transaction.base if self.exists else None
 
@@ -120,7 +118,7 @@ class NodeTransaction:
     @property
     def file_format(self) -> str:
         """The format that files are written in: an existing table keeps its own."""
-        return self._base.file_format if self._base else self._config.file_format
+        return self.base.file_format if self.base else self.config.file_format
 
     @property
     def partitioned(self) -> bool:
@@ -144,35 +142,18 @@ class NodeTransaction:
     @property
     def history(self) -> HistoryLayout:
         """Where this commit finds and puts open and closed rows of a table that keeps history."""
-        return (self._config.history or HistoryLayout(split=False)).met(self._base)
+        return (self.config.history or HistoryLayout(split=False)).met(self.base)
+
+    @property
+    def next_version(self) -> int:
+        """The version that this commit makes, if no other comes before it."""
+        base = self._transaction.base
+        return base.version + 1 if base else 1
 
     @property
     def base_partitions(self) -> list[str]:
         """The names of the partitions that the table has now."""
-        return list(self._base.partitions) if self._base else []
-
-    def merge_plan(self, feed: DataFrame) -> MergePlan:
-        """How a merge reads this feed into this table. Raises LedgerMismatch."""
-        plan = MergePlan.make(self._config, self.plan, feed, self._base, self.table)
-        return dataclasses.replace(plan, ledger=self._met_ledger(plan.ledger))
-
-    def scd2_plan(self, feed: DataFrame) -> Scd2Plan:
-        """How a merge reads this feed into this history. Raises LedgerMismatch."""
-        base = self._transaction.base
-        version = base.version + 1 if base else 1
-        plan = Scd2Plan.make(self._config, self.plan, feed, self._base, self.table, version)
-        merge = dataclasses.replace(plan.merge, ledger=self._met_ledger(plan.merge.ledger))
-        return dataclasses.replace(plan, merge=merge)
-
-    def _met_ledger(self, wanted: LedgerPurpose | None) -> LedgerPurpose | None:
-        """Make the commit's ledger one for this purpose, and see that the one which is there is, too."""
-        if wanted is None:
-            return None
-        record = self._base.side_data_for.get(LEDGER) if self._base else None
-        paths = [self._transaction.layout.absolute(folder) for folder in self._folders(LEDGER)]
-        met = purpose_met(wanted, record, paths, self._spark, str(self._transaction.name))
-        self._transaction.describe_side_data(LEDGER, met.record)
-        return met
+        return list(self.base.partitions) if self.base else []
 
     def partition_filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
         """SQL that is true in the partitions of these names (``None``: in all).
@@ -207,11 +188,11 @@ class NodeTransaction:
         Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is
         done as long as a partition has few files, and every few commits they are gathered again.
         """
-        if self._base is None:
+        if self.base is None:
             return True
-        stored = self._base.partitions
+        stored = self.base.partitions
         states = [stored[name] for name in set(touched) if name in stored]
-        size = self._config.target_file_size
+        size = self.config.target_file_size
         fitting = sum(1 + state.bytes // size for state in states)
         return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
 
@@ -252,34 +233,22 @@ class NodeTransaction:
         )
         self._transaction.abort()
 
-    def read_ledger(self, names: Iterable[str] | None) -> None:
-        """Say that the work hangs on the ledger of these partitions (``None``: all); see
-        :meth:`Transaction.read_side_data`. What is staged for the ledger concerns the same."""
-        self._ledger_scope = None if names is None else list(names)
-        self._transaction.read_side_data(LEDGER, names)
+    def read_side_data(self, kind: str, names: Iterable[str] | None) -> None:
+        """Say that the work hangs on the side data of a kind, of these partitions (``None``: all).
 
-    @_translated
-    def open_ledger(self, schema: str) -> bool:
-        """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
-
-        Args:
-            schema: the ledger's columns as DDL.
+        See :meth:`Transaction.read_side_data`. What is staged of that kind concerns the same.
         """
-        folders = self._folders(LEDGER)
-        if not folders:
-            return False
-        paths = [self._transaction.layout.absolute(folder) for folder in folders]
-        seconds = int(self._config.tombstone_retention.total_seconds())
-        past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
-        expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
-        frame = self._spark.read.schema(schema).orc(paths).selectExpr("*", expired)
-        frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
-        return True
+        self._concerned[kind] = None if names is None else list(names)
+        self._transaction.read_side_data(kind, names)
 
-    @property
-    def ledger_is_long(self) -> bool:
-        """Whether the ledger has so many folders that this commit should write it anew."""
-        return len(self._folders(LEDGER)) >= 10
+    def side_data(self, kind: str) -> list[str]:
+        """The URIs of the folders of side data of a kind that the version which this one builds on has."""
+        folders = self.base.sidecars.get(kind, ()) if self.base else ()
+        return [self._transaction.layout.absolute(folder) for folder in folders]
+
+    def has_many_folders(self, kind: str) -> bool:
+        """Whether the side data of a kind has so many folders that this commit should write it anew."""
+        return len(self.side_data(kind)) >= _MANY_FOLDERS
 
     @_translated
     def stage(
@@ -308,7 +277,7 @@ class NodeTransaction:
             return 0
         checks = {"rows": "count(*)"} if count else {}
         checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
-        frame, observed = self._spark.sql(sql), None
+        frame, observed = self.spark.sql(sql), None
         if checks:
             frame, observed = observe(frame, checks)
         only = set(touched or ()) if self.partitioned else set()
@@ -316,7 +285,7 @@ class NodeTransaction:
             self._write_partition(frame, only.pop())
         else:
             directory = self._transaction.stage_directory
-            write_files(frame, directory, self.file_format, self._config, self.plan.partitions)
+            write_files(frame, directory, self.file_format, self.config, self.plan.partitions)
         counts = observed.get if observed else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
@@ -340,12 +309,12 @@ class NodeTransaction:
         """
         if self.conflict is not None:
             return {"records": 0, "rejected": 0}
-        frame, keys = self._spark.sql(sql), self.plan.partitions
-        with planned_for_records(self._spark, len(self.plan.columns)), typed_read_errors():
+        frame, keys = self.spark.sql(sql), self.plan.partitions
+        with planned_for_records(self.spark, len(self.plan.columns)), typed_read_errors():
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
             else:
-                write_files(frame, self._transaction.stage_directory, self.file_format, self._config, keys)
+                write_files(frame, self._transaction.stage_directory, self.file_format, self.config, keys)
             counts = observation.get
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
@@ -357,18 +326,19 @@ class NodeTransaction:
         parts = zip(keys, name.split("/"), strict=True)
         path = "/".join(f"{directory_name(key)}={part.partition('=')[2]}" for key, part in parts)
         rows = frame.drop(*(key.name for key in keys))
-        write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self._config)
+        write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self.config)
 
     @_translated
-    def stage_ledger(self, sql: str, *, replace: bool) -> None:
-        """Write the query's rows to the ledger, beside what it holds or in its place."""
-        directory = self._transaction.sidecar_directory(LEDGER)
-        rows = self._spark.sql(sql)
-        write_files(rows.hint("rebalance") if replace else rows.coalesce(1), directory, "orc", self._config)
+    def stage_side_data(self, kind: str, sql: str, *, replace: bool) -> None:
+        """Write the query's rows to the side data of a kind, beside what it holds or in its place."""
+        directory = self._transaction.sidecar_directory(kind)
+        rows = self.spark.sql(sql)
+        write_files(rows.hint("rebalance") if replace else rows.coalesce(1), directory, "orc", self.config)
+        concerned = self._concerned.get(kind)
         if replace:
-            self._transaction.set_sidecars(LEDGER, [directory], concerns=self._ledger_scope)
+            self._transaction.set_sidecars(kind, [directory], concerns=concerned)
         else:
-            self._transaction.add_sidecar(LEDGER, directory, concerns=self._ledger_scope)
+            self._transaction.add_sidecar(kind, directory, concerns=concerned)
 
     @_translated
     def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
@@ -377,14 +347,13 @@ class NodeTransaction:
         Args:
             rows: about how many they are; all files are read for them, by as many tasks as that takes.
         """
-        folders = self._folders(QUARANTINE)
-        frame = self._spark.sql(sql)
-        folds = len(folders) >= _MOST_FOLDERS and not replace
+        frame = self.spark.sql(sql)
+        folds = len(self.side_data(QUARANTINE)) >= _MOST_FOLDERS and not replace
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
-        with planned_for_records(self._spark, len(self.plan.columns)):
-            write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self._config)
+        with planned_for_records(self.spark, len(self.plan.columns)):
+            write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self.config)
         if replace or folds:
             self._transaction.set_sidecars(QUARANTINE, [directory])
         else:
@@ -396,16 +365,11 @@ class NodeTransaction:
 
     def quarantined(self) -> DataFrame:
         """The rejected records of the version that this one builds on."""
-        folders = self._folders(QUARANTINE)
         columns = ", ".join(f"{column.name} {column.type}" for column in SIDE_TABLES[QUARANTINE].columns)
-        paths = [self._transaction.layout.absolute(folder) for folder in folders]
+        paths = self.side_data(QUARANTINE)
         if not paths:
-            return self._spark.createDataFrame([], columns)
-        return self._spark.read.schema(columns).format("orc").load(paths)
-
-    def _folders(self, kind: str) -> Sequence[str]:
-        """The folders of side data of a kind that the version which this one builds on has."""
-        return self._base.sidecars.get(kind, ()) if self._base else ()
+            return self.spark.createDataFrame([], columns)
+        return self.spark.read.schema(columns).format("orc").load(paths)
 
     @property
     def kernel_transaction(self) -> Transaction:
@@ -428,8 +392,8 @@ class NodeTransaction:
             key: value for key, value in (properties or {}).items() if value is not None
         }
         try:
-            if self._consumption:
-                self._consumption.record(self._transaction)
+            if self._processing:
+                self._processing.record(self._transaction)
             if self._before_commit:
                 self._before_commit()
             self.version = self._transaction.commit()
@@ -437,8 +401,8 @@ class NodeTransaction:
             self.conflict = conflict
             self._transaction.abort()
         else:
-            if self._consumption:
-                self._consumption.succeed()
+            if self._processing:
+                self._processing.succeed()
 
     @_translated
     def compact(self, sql: str) -> None:
@@ -455,7 +419,7 @@ class NodeTransaction:
     def skip(self) -> None:
         """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""
         base = self._transaction.base
-        if self.conflict is None and base is not None and self._consumption and self._consumption.has_items:
+        if self.conflict is None and base is not None and self._processing and self._processing.has_items:
             return self.commit({}, base.properties)
         self._transaction.abort()
 
@@ -467,12 +431,12 @@ class NodeTransaction:
     @property
     def base_properties(self) -> Mapping[str, Any]:
         """What the commits of the version that this one builds on have told later ones."""
-        return self._base.properties if self._base else {}
+        return self.base.properties if self.base else {}
 
     @property
     def rows_before(self) -> int | None:
         """The number of rows of the version that this one builds on, where it is known."""
-        rows = self._base.properties.get("rows") if self._base else 0
+        rows = self.base.properties.get("rows") if self.base else 0
         return int(rows) if rows is not None else None
 
     def _check(self, counts: Mapping[str, int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.spark.java_process import lost_connection
@@ -14,13 +14,30 @@ from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.consume.consumption import Consumption, Request
     from pyspark.sql import DataFrame, Row, SparkSession
+
+    from lakemerge.kernel import Transaction
+
+T = TypeVar("T")
 
 logger = AdapterLogger("Lakemerge")
 
 #: PEP 249's seven fields: name and type are known, and whether nulls may occur.
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
+
+
+class Processing(Protocol):
+    """What a node processes, recorded by the commit of the rows that come of it."""
+
+    @property
+    def has_items(self) -> bool:
+        """Whether there is anything to record, be it without a row."""
+
+    def record(self, transaction: Transaction) -> None:
+        """Make it part of a commit."""
+
+    def succeed(self) -> None:
+        """Say that the commit is made."""
 
 
 class SessionHandle:
@@ -30,8 +47,7 @@ class SessionHandle:
         application: the shared application, with the kernel's metastore and file system.
         spark: the session of this connection; settings and temporary views end with it.
         job_group: the id under which all Spark jobs of this connection run.
-        requests: what the node's model has asked to consume.
-        consumption: what it has taken of that.
+        processing: what the node's commits have to record besides rows.
         last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
     """
@@ -42,14 +58,18 @@ class SessionHandle:
         self.name = name
         self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
         self.python_result: DataFrame | None = None
-        self.requests: list[Request] = []
-        self.consumption: Consumption | None = None
+        self.processing: Processing | None = None
+        self._notes: dict[type, Any] = {}
         self.last_error: BaseException | None = None
         self._on_release: list[Callable[[], object]] = []
         self._kept: dict[str, int] = {}
         self._cancelled = threading.Event()
         self._closed = False
         self.describe_jobs(name)
+
+    def notes(self, kind: type[T]) -> T:
+        """What a capability notes down of this connection's node: one object of a class, made when it is asked for."""
+        return cast("T", self._notes.setdefault(kind, kind()))
 
     def describe_jobs(self, description: str) -> None:
         """Put the jobs that this thread starts from now on into the connection's group."""

@@ -1,9 +1,11 @@
-"""Split a text into the SQL statements that Spark can run one at a time."""
+"""SQL statements: a text split into those that Spark can run one at a time, and how one fails."""
 
 from __future__ import annotations
 
 import itertools
 import re
+
+from dbt_common.exceptions import DbtDatabaseError
 
 # One token of Spark's lexer as far as it matters for finding the semicolons that end statements.
 _TOKEN = re.compile(
@@ -20,6 +22,19 @@ _TOKEN = re.compile(
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _SCRIPT = re.compile(r"(?:\w+\s*:\s*)?begin\b", re.IGNORECASE)
+
+
+class SparkStatementError(DbtDatabaseError):
+    """Spark refused or failed a statement.
+
+    Attributes:
+        condition: Spark's error condition, such as ``TABLE_OR_VIEW_NOT_FOUND``; decide by this and
+            not by the text. ``None`` where Spark names none.
+    """
+
+    def __init__(self, message: str, condition: str | None) -> None:
+        super().__init__(message)
+        self.condition = condition
 
 
 def split_statements(text: str) -> list[str]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.history.layout import OPTIONS as HISTORY_OPTIONS
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
-from dbt.adapters.lakemerge.history.options import OPTIONS as SCD2_OPTIONS
-from dbt.adapters.lakemerge.history.options import Scd2Config
-from dbt.adapters.lakemerge.options import OptionReader
+from dbt.adapters.lakemerge.options.history_layout import OPTIONS as HISTORY_OPTIONS
+from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.options.scd2 import OPTIONS as SCD2_OPTIONS
+from dbt.adapters.lakemerge.options.scd2 import Scd2Config
 from dbt.adapters.lakemerge.relations.table_schema import hive_columns, quote
 
 from lakemerge.errors import InvalidConfig

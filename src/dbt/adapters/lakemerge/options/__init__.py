@@ -1,0 +1,1 @@
+"""What a model's config says about writing, read and checked before anything runs."""
