@@ -1,0 +1,38 @@
+{#
+    A JSON record: `__plain`, whether all of it can be a variant, which an object with a name twice cannot be. Else its
+    fields are taken one by one, so that what is wrong in one that nobody asked for does no harm; null are those that
+    cannot be a variant. Of many declared fields also `__values`, a struct of them. And `__numbers`, where a number is
+    written in a way that variants do not keep.
+#}
+{%- macro lakemerge_json_parts_sql(group, text) -%}
+select
+    *,
+    if(__plain, __objects[0], {{ _lakemerge_json_fields_sql(group, text) }}) as __fields
+    {%- if group.has_many_fields %},
+    get({{ _lakemerge_parsed_sql(text, group.variants_type) }}, 0) as __values
+    {%- endif %}
+    {%- if group.numbers_type %},
+    if({{ text }} rlike {{ adapter.string_literal(group.odd_number_pattern) }}, {{ _lakemerge_parsed_sql(lakemerge_json_quoted_sql(group, text), group.numbers_type) }}[0], null) as __numbers
+    {%- endif %}
+from (
+    select *, coalesce(size(__objects) = 1, false) as __plain
+    from (
+        select *, {{ _lakemerge_parsed_sql(text, 'map<string,variant>') }} as __objects from {{ group.view }}
+    )
+)
+{%- endmacro -%}
+
+{# An array of the JSON values in a text: an array is put around it, for a parser stops after the first value. #}
+{%- macro _lakemerge_parsed_sql(text, type) -%}
+    from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
+{%- endmacro -%}
+
+{# The fields of a record that cannot be a variant as a whole; null where it is not one object. #}
+{%- macro _lakemerge_json_fields_sql(group, text) -%}
+    {%- set texts = _lakemerge_parsed_sql(text, 'map<string,string>') -%}
+    {%- set variants = 'coalesce(' ~ _lakemerge_parsed_sql(text, group.variants_type) ~ ', array(null))' -%}
+    if(size({{ texts }}) = 1, transform(
+        transform({{ variants }}, found -> {{ group.variants_sql('found') }}),
+        variants -> transform_values({{ texts }}[0], (name, text) -> if(text is null, parse_json('null'), variants[name]))
+    )[0], null)
+{%- endmacro -%}
