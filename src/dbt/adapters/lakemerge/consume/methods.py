@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import available
 from dbt.adapters.lakemerge.consume.consumption import Consumption, NodeConsumption, Request
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
 from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
+from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.consumer import Consumer, WorkingSet
@@ -29,7 +30,11 @@ class ConsumingMethods(PublishingMethods):
 
     @available.parse_none
     def consume(
-        self, relation: BaseRelation, model: Mapping[str, Any], arguments: Mapping[str, Any], command: str
+        self,
+        relation: LakemergeRelation,
+        model: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        command: str,
     ) -> str:
         """Ask for partitions of a source; the materialization takes them when the model's turn has come.
 
@@ -45,7 +50,7 @@ class ConsumingMethods(PublishingMethods):
                 "Expected consume() in an incremental model, for what is consumed is committed with its rows; "
                 f"found {kind} {model.get('unique_id')}. {told}."
             )
-        source = _name(relation)
+        source = relation.table_name
         try:
             config = ConsumeConfig.of(arguments, str(model["name"]))
         except LakemergeError as error:
@@ -70,7 +75,12 @@ class ConsumingMethods(PublishingMethods):
 
     @available.parse_none
     def consumed_turns(
-        self, relation: BaseRelation, model: Mapping[str, Any], strategy: str, rebuild: bool, exists: bool
+        self,
+        relation: LakemergeRelation,
+        model: Mapping[str, Any],
+        strategy: str,
+        rebuild: bool,
+        exists: bool,
     ) -> ConsumedTurns:
         """The turns of a run: one for each commit that the consumed partitions take; one where none are consumed.
 
@@ -89,7 +99,7 @@ class ConsumingMethods(PublishingMethods):
                     found=strategy,
                     action="Its rows are not committed by lakemerge in one piece: choose another strategy.",
                 )
-            consumption = Consumption(handle.spark, self._kernel(model, None), _name(relation))
+            consumption = Consumption(handle.spark, self._kernel(model, None), relation.table_name)
             node.taken = handle.processing = consumption
             handle.on_release(lambda: consumption.release(handle.last_error))
             run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
@@ -99,7 +109,7 @@ class ConsumingMethods(PublishingMethods):
     # -- operations ----------------------------------------------------------------------------
 
     @available.parse_list
-    def consumed_partitions(self, relation: BaseRelation) -> list[dict[str, Any]]:
+    def consumed_partitions(self, relation: LakemergeRelation) -> list[dict[str, Any]]:
         """The working set of a table's consumers, brought up to date."""
         with self._guarded():
             return [
@@ -110,7 +120,7 @@ class ConsumingMethods(PublishingMethods):
 
     @available.parse_list
     def put_back_partitions(
-        self, relation: BaseRelation, consumer: str | None, partitions: Sequence[str] | None
+        self, relation: LakemergeRelation, consumer: str | None, partitions: Sequence[str] | None
     ) -> list[str]:
         """Make discarded partitions available again; returns their names."""
         with self._guarded():
@@ -122,29 +132,29 @@ class ConsumingMethods(PublishingMethods):
 
     @available.parse_none
     def reset_consumer(
-        self, relation: BaseRelation, source: BaseRelation, consumer: str, version: int | None
+        self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str, version: int | None
     ) -> None:
         """Let a consumer begin anew, after a version of the source or with all that it holds."""
         with self._guarded():
-            for one in self._consumers(relation, consumer, _name(source)):
+            for one in self._consumers(relation, consumer, source.table_name):
                 one.reset(version)
 
     @available.parse_none
-    def drop_consumer(self, relation: BaseRelation, source: BaseRelation, consumer: str) -> None:
+    def drop_consumer(self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str) -> None:
         """Forget a consumer."""
         with self._guarded():
-            for one in self._consumers(relation, consumer, _name(source)):
+            for one in self._consumers(relation, consumer, source.table_name):
                 one.drop()
 
     def _consumers(
-        self, relation: BaseRelation, name: str | None = None, source: TableName | None = None
+        self, relation: LakemergeRelation, name: str | None = None, source: TableName | None = None
     ) -> list[Consumer]:
         """A table's consumers of that name and source.
 
         Raises:
             InvalidConfig: there is none.
         """
-        kernel, output = self._kernel({}, None), _name(relation)
+        kernel, output = self._kernel({}, None), relation.table_name
         known = WorkingSet(kernel, output).consumers()
         found = [key for key in known if name in (None, key[1]) and (source is None or str(source) == key[0])]
         if not found:
@@ -163,7 +173,3 @@ class ConsumingMethods(PublishingMethods):
             )
             for key in found
         ]
-
-
-def _name(relation: BaseRelation) -> TableName:
-    return TableName(str(relation.schema), str(relation.identifier))

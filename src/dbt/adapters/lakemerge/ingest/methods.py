@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import tenacity
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
@@ -22,6 +22,7 @@ from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_methods import FEED, CommitResponse
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import literal
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
@@ -39,7 +40,7 @@ from lakemerge.ingest import (
     look,
     look_at_topics,
 )
-from lakemerge.kernel import SIDE_TABLES, FileEntry, FileSystem, SideTables, TableName
+from lakemerge.kernel import SIDE_TABLES, FileEntry, FileSystem, SideTables
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
@@ -157,7 +158,7 @@ class IngestMethods(metaclass=AdapterMeta):
     # -- files and topics ----------------------------------------------------------------------
 
     @available.parse_none
-    def ingest_batches(self, relation: BaseRelation, plan: IngestPlan) -> IngestBatches:
+    def ingest_batches(self, relation: LakemergeRelation, plan: IngestPlan) -> IngestBatches:
         """The batches of this run, one after another."""
         table = f"{relation.schema}.{relation.identifier}"
         return IngestBatches(table, plan.options, self.handle, continuous.current())
@@ -316,7 +317,7 @@ class IngestMethods(metaclass=AdapterMeta):
 
     @available.parse_none
     def check_rejected(
-        self, relation: BaseRelation, plan: IngestPlan, records: int, rejected: int, sql: str
+        self, relation: LakemergeRelation, plan: IngestPlan, records: int, rejected: int, sql: str
     ) -> None:
         """Stop where more records are rejected than the model allows.
 
@@ -345,21 +346,21 @@ class IngestMethods(metaclass=AdapterMeta):
         raise DbtRuntimeError(f"BadRecords: {error}")
 
     @available.parse_none
-    def check_quarantine(self, relation: BaseRelation) -> None:
+    def check_quarantine(self, relation: LakemergeRelation) -> None:
         """Make sure that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         with self.connections.exception_handler(f"look for the quarantine of {name}"):
             SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(name)
 
     @available.parse_none
-    def quarantine_of(self, relation: BaseRelation) -> BaseRelation | None:
+    def quarantine_of(self, relation: LakemergeRelation) -> LakemergeRelation | None:
         """The table of a relation's rejected records; ``None`` where there never was one."""
-        main = TableName(str(relation.schema), str(relation.identifier))
+        main = relation.table_name
         name = SIDE_TABLES["quarantine"].name_of(main)
         with self.connections.exception_handler(f"look for {name}"):
             if self.handle.application.metastore.get_table(name) is None:
                 return None
-        quarantine: BaseRelation = relation.incorporate(path={"identifier": name.name}, type="table")
+        quarantine: LakemergeRelation = relation.incorporate(path={"identifier": name.name}, type="table")
         return quarantine
 
     @available.parse_none

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import available
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, reset_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.commit_methods import TYPED_FEED, PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-
-from lakemerge.kernel import TableName
+from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 
 class MergeMethods(PublishingMethods):
@@ -45,8 +44,8 @@ class MergeMethods(PublishingMethods):
         return True
 
     @available.parse(lambda *args, **kwargs: 0)
-    def reset_ledger(self, relation: BaseRelation, keep: bool = False) -> int:
+    def reset_ledger(self, relation: LakemergeRelation, keep: bool = False) -> int:
         """Forget a table's ledger, or (``keep``) only what it is for; returns the version made, 0 for none."""
         with self._guarded():
-            name = TableName(str(relation.schema), str(relation.identifier))
+            name = relation.table_name
             return reset_ledger(self._kernel({}, None), name, keep=keep)

@@ -12,7 +12,7 @@ from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.scd2 import OPTIONS as SCD2_OPTIONS
 from dbt.adapters.lakemerge.options.scd2 import Scd2Config
-from dbt.adapters.lakemerge.relations.table_schema import hive_columns, quote
+from dbt.adapters.lakemerge.relations.table_schema import hive_columns
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import COMMIT_COLUMN_TYPE, HiveColumn, Manifest
@@ -320,10 +320,6 @@ class WriteConfig:
         if self.merge_update_columns:
             return column in [name.lower() for name in self.merge_update_columns]
         return column not in [name.lower() for name in self.merge_exclude_columns]
-
-    @property
-    def quoted_partitions(self) -> list[str]:
-        return [quote(name.lower()) for name in self.partition_by]
 
 
 def _given(config: Mapping[str, Any], options: Iterable[str]) -> list[str]:

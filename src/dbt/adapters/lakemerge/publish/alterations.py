@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import available
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.retries import attempts
+from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,
@@ -24,7 +25,7 @@ from dbt.adapters.lakemerge.relations.table_schema import (
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
-from lakemerge.kernel import ALTERATION, HiveColumn, TableName
+from lakemerge.kernel import ALTERATION, HiveColumn
 
 # A text without a length, as packages for other databases write it.
 _UNSIZED_TEXTS = ("varchar", "char", "text")
@@ -36,7 +37,7 @@ class AlterationMethods(PublishingMethods):
     @available.parse_list
     def alterations(
         self,
-        relation: BaseRelation,
+        relation: LakemergeRelation,
         add: Sequence[LakemergeColumn],
         remove: Sequence[LakemergeColumn],
         retype: Mapping[str, str],
@@ -50,7 +51,7 @@ class AlterationMethods(PublishingMethods):
         Raises:
             DbtRuntimeError: there is no such table, it is none that lakemerge writes, or a change is not possible.
         """
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         kernel, config = self._kernel({}, None), WriteConfig()
 
         def begin() -> NodeTransaction:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -17,6 +17,7 @@ from dbt.adapters.lakemerge.publish.feeds import FEED, FeedMethods
 from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.retries import attempts
+from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -87,14 +88,14 @@ class PublishingMethods(FeedMethods):
         return WriteConfig.names_no_key(model["config"])
 
     @available.parse_none
-    def clone_config(self, model: Mapping[str, Any], source: BaseRelation) -> WriteConfig:
+    def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
         """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
         names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
         config: WriteConfig = self.write_config(
             {"config": {name: model["config"].get(name) for name in names}}
         )
         with self._guarded():
-            name = TableName(str(source.schema), str(source.identifier))
+            name = source.table_name
             table = self.handle.application.metastore.get_table(name)
         return dataclasses.replace(
             config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
@@ -105,7 +106,7 @@ class PublishingMethods(FeedMethods):
     @available.parse_none
     def transactions(
         self,
-        relation: BaseRelation,
+        relation: LakemergeRelation,
         model: Mapping[str, Any],
         config: WriteConfig,
         operation: str,
@@ -122,7 +123,7 @@ class PublishingMethods(FeedMethods):
         Raises:
             DbtRuntimeError: a typed error of the kernel; nothing was published.
         """
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         kernel = self._kernel(model, config)
 
         def begin() -> NodeTransaction:
@@ -137,7 +138,7 @@ class PublishingMethods(FeedMethods):
     @available.parse_none
     def compact_commits(
         self,
-        relation: BaseRelation,
+        relation: LakemergeRelation,
         model: Mapping[str, Any],
         config: WriteConfig,
         rows_sql: Callable[[NodeTransaction], str],
@@ -150,7 +151,7 @@ class PublishingMethods(FeedMethods):
         Args:
             rows_sql: gives the rows of the merged partitions in their new places.
         """
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         kernel = self._kernel(model, config)
         try:
             with self._guarded():
@@ -363,15 +364,15 @@ class PublishingMethods(FeedMethods):
     # -- operations ----------------------------------------------------------------------------
 
     @available.parse_none
-    def drop_table(self, relation: BaseRelation) -> None:
+    def drop_table(self, relation: LakemergeRelation) -> None:
         """Drop a table with all its versions; nothing where there is none."""
         with self._guarded():
-            drop(self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)))
+            drop(self._kernel({}, None), relation.table_name)
 
     @available.parse_list
-    def table_history(self, relation: BaseRelation, limit: int | None = None) -> list[dict[str, Any]]:
+    def table_history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         with self._guarded():
             commits = history(self._kernel({}, None), name, limit)
         return [
@@ -390,30 +391,28 @@ class PublishingMethods(FeedMethods):
         ]
 
     @available.parse(lambda *args, **kwargs: 0)
-    def version_at(self, relation: BaseRelation, at: str) -> int:
+    def version_at(self, relation: LakemergeRelation, at: str) -> int:
         """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
 
         Raises:
             DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
         """
         with self._guarded():
-            commits = history(
-                self._kernel({}, None), TableName(str(relation.schema), str(relation.identifier)), None
-            )
+            commits = history(self._kernel({}, None), relation.table_name, None)
             return version_at(commits, at)
 
     @available.parse_list
-    def recover_table(self, relation: BaseRelation) -> list[str]:
+    def recover_table(self, relation: LakemergeRelation) -> list[str]:
         """Finish what a dead writer left; returns what was done, a line each."""
         with self._guarded():
-            return self._kernel({}, None).recover(TableName(str(relation.schema), str(relation.identifier)))
+            return self._kernel({}, None).recover(relation.table_name)
 
     @available.parse_list
     def vacuum_table(
-        self, relation: BaseRelation, retention_hours: float = 168, dry_run: bool = True
+        self, relation: LakemergeRelation, retention_hours: float = 168, dry_run: bool = True
     ) -> list[dict[str, Any]]:
         """Free (or only list) the files that no version of the retention time needs."""
-        name = TableName(str(relation.schema), str(relation.identifier))
+        name = relation.table_name
         with self._guarded():
             garbage = vacuum(
                 self._kernel({}, None), name, retention=timedelta(hours=retention_hours), dry_run=dry_run
