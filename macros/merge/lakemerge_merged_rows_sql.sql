@@ -6,11 +6,11 @@
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
         truncating: whether the feed holds a truncate, so that stored rows are ended by their sequence.
-        gather: whether to shuffle the rows of each partition together, for few files; else each task writes what
+        rebalance: whether to shuffle the rows of each partition together, for few files; else each task writes what
             it has read, and the changes make `change_files` small files more in each partition.
 #}
-{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, truncating, gather, change_files) -%}
-select {{ lakemerge_rebalance_hint(merge) if gather }}
+{%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, truncating, rebalance, change_files) -%}
+select {{ lakemerge_rebalance_hint(merge) if rebalance }}
     *
 from (
     {%- if merge.exists and filter %}
@@ -27,6 +27,6 @@ from (
     {%- endif %}
     union all
     {%- endif %}
-    {{ lakemerge_changed_rows_sql(merge, gather, change_files) | indent(4) }}
+    {{ lakemerge_changed_rows_sql(merge, rebalance, change_files) | indent(4) }}
 )
 {%- endmacro -%}

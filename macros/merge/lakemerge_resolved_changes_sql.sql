@@ -1,5 +1,5 @@
 {#
-    What becomes of each change: `lakemerge_latest` met with the stored rows of the same keys and with the ledger.
+    What becomes of each change: `lakemerge_latest` matched with the stored rows of the same keys and with the ledger.
 
     Columns: __key_1…, __sequence, __is_delete, __row (the change's own), __new_row (what the table will hold),
     __partitions (of the stored rows of the key), and __action:
@@ -32,7 +32,7 @@ remembered as (
     group by {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }}
 ),
 {% endif %}
-met as (
+matched as (
     select {{ '/*+ broadcast(' ~ (['matched'] * merge.exists + ['remembered'] * has_ledger) | join(', ') ~ ') */' if broadcast and (merge.exists or has_ledger) }}
         latest.*,
         {{ 'coalesce(matched.__stored_rows, 0)' if merge.exists else '0' }} as __stored_rows,
@@ -55,7 +55,7 @@ applied as (
     select
         *,
         {{ lakemerge_new_row_sql(merge) }} as __new_row
-    from met
+    from matched
 )
 
 select

@@ -11,8 +11,8 @@
     {%- if merge.sequence -%}
         {%- do txn.read_side_data('ledger', scanned) -%}
     {%- endif -%}
-    {%- if lakemerge_is_ahead(merge, txn, feed) -%}
-        {%- set counts = lakemerge_stage_ahead(txn, merge, feed, scanned) -%}
+    {%- if lakemerge_can_skip_match(merge, txn, feed) -%}
+        {%- set counts = lakemerge_stage_without_match(txn, merge, feed, scanned) -%}
         {{- return({'writes': true, 'metrics': counts['metrics'], 'rows': counts['rows']}) -}}
     {%- endif -%}
     {%- set has_ledger = merge.sequence != '' and adapter.open_ledger(txn, merge.ledger_type) -%}

@@ -20,7 +20,7 @@
         {%- set kept = txn.partition_filter(touched) if merge.exists else none -%}
         {%- set sql = lakemerge_merged_rows_sql(
             merge, kept, adapter.may_broadcast(resolved['keys']), has_ledger,
-            truncating=resolved['truncates'] > 0, gather=txn.gathers(touched), change_files=1 + resolved['keys'] // 1000000
+            truncating=resolved['truncates'] > 0, rebalance=txn.rebalances(touched), change_files=1 + resolved['keys'] // 1000000
         ) -%}
         {%- do txn.stage(sql, touched, count=false, filled=txn.names_of(resolved['new_partitions'])) -%}
     {%- endif -%}

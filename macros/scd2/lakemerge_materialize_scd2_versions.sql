@@ -2,12 +2,12 @@
 {%- macro lakemerge_materialize_scd2_versions(txn, scd2, feed, scan, late, has_ledger) -%}
     {%- set broadcast = adapter.may_broadcast(feed['keys']) -%}
     {%- set truncates = has_ledger or feed['truncates'] > 0 -%}
-    {%- set met = lakemerge_scd2_met_sql(scd2, scan, broadcast, late, feed['truncates'] > 0) if scd2.exists else none -%}
+    {%- set matched = lakemerge_scd2_matched_sql(scd2, scan, broadcast, late, feed['truncates'] > 0) if scd2.exists else none -%}
     {%- set remembered = lakemerge_scd2_remembered_sql(scd2, broadcast, feed['truncates'] > 0) if has_ledger else none -%}
     {%- set kept = 'exists(__stored, old -> old.__start = __start)' -%}
     {%- set counts = adapter.materialize(
         'lakemerge_versions',
-        lakemerge_scd2_versions_sql(scd2, met, remembered, truncates),
+        lakemerge_scd2_versions_sql(scd2, matched, remembered, truncates),
         {
             'inserted': 'count_if(__is_version and not ' ~ kept ~ ')',
             'updated': 'count_if(__is_version and not __is_same and ' ~ kept ~ ')',

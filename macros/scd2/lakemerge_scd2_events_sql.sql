@@ -7,7 +7,7 @@
     By __source: 1 the ledger, which has a change as it came; 2 the beginning of a stored version; 3 the end of one,
     which is a delete unless another version begins there, or a truncate is known there; 4 the feed.
 #}
-{%- macro lakemerge_scd2_events_sql(scd2, met, remembered) -%}
+{%- macro lakemerge_scd2_events_sql(scd2, matched, remembered) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 {%- set stored_type = 'struct<__start: ' ~ scd2.start_at.type ~ ', __end: ' ~ scd2.start_at.type ~ ', __row: ' ~ scd2.row_type ~ ', __known: bigint, __partition: string>' -%}
 select
@@ -26,7 +26,7 @@ select
     {{ keys }},
     event.*
 from (
-    {{ met | indent(4) }}
+    {{ matched | indent(4) }}
 ) as stored
 lateral view inline(array(
     struct(

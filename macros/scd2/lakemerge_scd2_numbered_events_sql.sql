@@ -7,10 +7,10 @@
     __begins (whether it begins its version), __is_known (whether it adds nothing to a version that is known: a change of
     the feed which lies where the version's own changes may have been forgotten, so that it may be one of them).
 #}
-{%- macro lakemerge_scd2_numbered_events_sql(scd2, met, remembered, truncates) -%}
+{%- macro lakemerge_scd2_numbered_events_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with placed as (
-    {{ lakemerge_scd2_placed_events_sql(scd2, met, remembered, truncates) | indent(4) }}
+    {{ lakemerge_scd2_placed_events_sql(scd2, matched, remembered, truncates) | indent(4) }}
 ),
 
 linked as (

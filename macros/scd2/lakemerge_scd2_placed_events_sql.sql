@@ -6,10 +6,10 @@
     feed says for it), __first (the sequence from which on the history is in question), __watermark (up to where changes of
     the key may have been forgotten), __truncated (the next truncate).
 #}
-{%- macro lakemerge_scd2_placed_events_sql(scd2, met, remembered, truncates) -%}
+{%- macro lakemerge_scd2_placed_events_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with events as (
-    {{ lakemerge_scd2_events_sql(scd2, met, remembered) | indent(4) }}
+    {{ lakemerge_scd2_events_sql(scd2, matched, remembered) | indent(4) }}
 ),
 
 hashed as (

@@ -5,18 +5,18 @@
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
         merged: names of closed partitions to take along.
-        gather: whether to shuffle the rows of each partition together, for few files; else each task writes what
+        rebalance: whether to shuffle the rows of each partition together, for few files; else each task writes what
             it has read, and the changes make `change_files` small files more in each partition.
 #}
-{%- macro lakemerge_scd2_rows_sql(txn, scd2, filter, merged, broadcast, gather, change_files) -%}
-select {{ '/*+ rebalance(' ~ (scd2.columns | selectattr('is_partition') | map(attribute='quoted') | join(', ')) ~ ') */' if gather and txn.partitioned else '/*+ rebalance */' if gather }}
+{%- macro lakemerge_scd2_rows_sql(txn, scd2, filter, merged, broadcast, rebalance, change_files) -%}
+select {{ '/*+ rebalance(' ~ (scd2.columns | selectattr('is_partition') | map(attribute='quoted') | join(', ')) ~ ') */' if rebalance and txn.partitioned else '/*+ rebalance */' if rebalance }}
     *
 from (
     {%- if filter %}
     {{ lakemerge_scd2_kept_rows_sql(scd2, filter, broadcast) | indent(4) }}
     union all
     {%- endif %}
-    select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not gather }}
+    select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not rebalance }}
         {%- for column, value in scd2.written('__row', '__start', '__end', scd2.version, 'cast(null as bigint)').items() %}
         {{ value }} as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
@@ -24,7 +24,7 @@ from (
     where __is_version and not __is_same
     {%- if filter and scd2.bitemporal %}
     union all
-    select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not gather }}
+    select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not rebalance }}
         {%- for column, value in scd2.written('old.__row', 'old.__start', 'old.__end', 'old.__known', scd2.version).items() %}
         {{ value }} as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}

@@ -9,10 +9,10 @@
     than one known with its sequence), __known_changes (how many changes of the feed were known), __is_same (the table
     holds this version as it is).
 #}
-{%- macro lakemerge_scd2_versions_sql(scd2, met, remembered, truncates) -%}
+{%- macro lakemerge_scd2_versions_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 with numbered as (
-    {{ lakemerge_scd2_numbered_events_sql(scd2, met, remembered, truncates) | indent(4) }}
+    {{ lakemerge_scd2_numbered_events_sql(scd2, matched, remembered, truncates) | indent(4) }}
 ),
 
 versions as (

@@ -23,7 +23,7 @@
     {%- endif -%}
     {%- set sql = lakemerge_scd2_rows_sql(
         txn, scd2, txn.partition_filter(touched) if scd2.exists else none, merged,
-        adapter.may_broadcast(feed['keys']), gather=txn.gathers(touched + merged), change_files=1 + feed['keys'] // 1000000
+        adapter.may_broadcast(feed['keys']), rebalance=txn.rebalances(touched + merged), change_files=1 + feed['keys'] // 1000000
     ) -%}
     {%- do txn.stage(sql, touched + merged, count=false) -%}
     {{- return(true) -}}

@@ -1,5 +1,5 @@
 {#
-    What becomes of each key: the source met with the current rows of the table, in one pass over each. Keys that
+    What becomes of each key: the source matched with the current rows of the table, in one pass over each. Keys that
     nothing becomes of are left out.
 
     Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null where there is none), and __action:
@@ -17,7 +17,7 @@ snapshotted_data as (
     {{ lakemerge_current_rows_sql(txn, snapshot, strategy) | indent(4) }}
 ),
 
-met as (
+matched as (
     select
         {%- for key in snapshot.keys %}
         coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as {{ key }},
@@ -32,6 +32,6 @@ met as (
 )
 
 select *
-from met
+from matched
 where __action is not null
 {%- endmacro -%}

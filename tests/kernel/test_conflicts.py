@@ -339,7 +339,7 @@ def test_a_drop_that_died_is_finished_by_the_next_table(jvm: Jvm, name: TableNam
     kernel = Kernel(ports_of(jvm))
     make_plain(kernel, name, ROWS)
     kernel.open(name)
-    assert kernel.drops.condemn(kernel.table(name)) is not None
+    assert kernel.drops.prepare(kernel.table(name)) is not None
     kernel.metastore.drop_table(name)
     create(kernel, name, {"p=5": ["new"]})
     assert rows_of(kernel, name) == {"p=5": ["new"]}

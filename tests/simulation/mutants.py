@@ -215,8 +215,8 @@ MUTANTS = {
     "drop-takes-all": Mutant(
         "a drop deletes the whole directory when the row is gone",
         "kernel.protocol.drops",
-        "        for path in dict.fromkeys((*doom.paths, *(since if self._is_gone(name) else ()))):\n",
-        "        for path in (doom.root,):\n",
+        "        for path in dict.fromkeys((*left.paths, *(since if self._is_gone(name) else ()))):\n",
+        "        for path in (left.root,):\n",
     ),
     # of ingests
     "ledger-of-files-unread": Mutant(

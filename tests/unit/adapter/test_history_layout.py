@@ -32,7 +32,7 @@ def manifest(sizes: dict[str, int], *keys: str, version: int = 7) -> Manifest:
 
 
 def layout(sizes: dict[str, int], *keys: str) -> HistoryLayout:
-    return HistoryLayout().met(manifest(sizes, *keys))
+    return HistoryLayout().of_table(manifest(sizes, *keys))
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_wrong_options_are_all_collected(config: dict[str, object], problem: str
 
 
 def test_a_new_table_is_as_configured() -> None:
-    new = HistoryLayout().met(None)
+    new = HistoryLayout().of_table(None)
     assert new.partition_by(["region"]) == ("region", "dbt_closed_in")
     assert new.columns == (HiveColumn("dbt_closed_in", "bigint"),)
-    plain = HistoryLayout(split=False).met(None)
+    plain = HistoryLayout(split=False).of_table(None)
     assert plain.partition_by(["region"]) == ("region",)
     assert plain.columns == ()
 
@@ -98,13 +98,13 @@ def test_a_column_that_nobody_asked_for_is_told(
 
 
 def test_a_table_keeps_the_layout_that_it_has() -> None:
-    assert not HistoryLayout().met(manifest({"region=1": 1}, "region")).split
-    assert not HistoryLayout().met(manifest({"": 1})).split
-    assert HistoryLayout(split=False).met(manifest({}, "region", "dbt_closed_in")).split
+    assert not HistoryLayout().of_table(manifest({"region=1": 1}, "region")).split
+    assert not HistoryLayout().of_table(manifest({"": 1})).split
+    assert HistoryLayout(split=False).of_table(manifest({}, "region", "dbt_closed_in")).split
 
 
 def test_a_column_of_that_name_elsewhere_in_the_path_is_not_the_layouts() -> None:
-    assert not HistoryLayout().met(manifest({}, "dbt_closed_in", "region")).split
+    assert not HistoryLayout().of_table(manifest({}, "dbt_closed_in", "region")).split
 
 
 def test_rows_closed_now_go_by_the_version_that_the_commit_makes() -> None:
@@ -177,7 +177,7 @@ def test_the_work_of_merging_follows_the_rows_and_not_their_square() -> None:
     current, rewritten, most = HistoryLayout(), 0, 0
     stored: dict[str, int] = {}
     for version in range(1000):
-        current = current.met(manifest(stored, "dbt_closed_in", version=version))
+        current = current.of_table(manifest(stored, "dbt_closed_in", version=version))
         merged = current.to_merge(["dbt_closed_in=0"])
         size = sum(stored.pop(name) for name in merged)
         rewritten += size

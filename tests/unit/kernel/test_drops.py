@@ -99,7 +99,7 @@ def test_a_drop_that_died_is_finished_beside_the_next_table(kernel: Kernel) -> N
     table = kernel.table(NAME)
     begun = kernel.create(TableDefinition(NAME, table.columns, KEYS))
     stage(kernel, begun, {"p=1": ["new"]})
-    assert kernel.drops.condemn(table) is not None
+    assert kernel.drops.prepare(table) is not None
     kernel.metastore.drop_table(NAME)
     begun.commit()
     kernel.drops.finish(NAME)
@@ -151,7 +151,7 @@ def test_a_drop_that_never_happened_deletes_nothing_while_the_row_is_made_anew(
     world: World, kernel: Kernel
 ) -> None:
     create(kernel, NAME, SHAPES["partitioned"])
-    kernel.drops.condemn(kernel.table(NAME))  # and dies
+    kernel.drops.prepare(kernel.table(NAME))  # and dies
     rebuilding(world, lambda: kernel.drops.finish(NAME))
     assert rows_of(kernel, NAME) == {"q=1/r=x": ["new"]}
     kernel.drops.finish(NAME)

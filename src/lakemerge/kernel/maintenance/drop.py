@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.protocol.drops import Doom
+from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.state import state_of
 
@@ -21,7 +21,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     """
     kernel.drops.finish(name)
     dropped: str | None = None
-    left: Doom | None = None
+    left: Leftovers | None = None
     # a row that is made anew by another process at this moment is not there to be dropped, and comes back
     while kernel.exists(name):
         table = kernel.metastore.get_table(name)
@@ -31,13 +31,13 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         if dropped not in (None, table_id):
             break  # the next table of the name
         if not keep_files and _has_own_files(table):
-            left = kernel.drops.condemn(table)
+            left = kernel.drops.prepare(table)
             if left is None:
                 continue
         kernel.metastore.drop_table(name)
         dropped = table_id
     if left is not None:
-        kernel.drops.carry_out(name, left)
+        kernel.drops.complete(name, left)
     elif dropped:
         kernel.roll_forward.side_tables.drop(name, dropped)
 

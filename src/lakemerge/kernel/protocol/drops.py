@@ -23,7 +23,7 @@ from lakemerge.kernel.table.state import state_of
 
 
 @dataclass(frozen=True)
-class Doom:
+class Leftovers:
     """What a table leaves that is about to be dropped.
 
     Attributes:
@@ -57,28 +57,28 @@ class Drops:
         self._heartbeats = heartbeats
         self._lease = lease_seconds
 
-    def condemn(self, table: HiveTable) -> Doom | None:
+    def prepare(self, table: HiveTable) -> Leftovers | None:
         """List what a table will leave, for those who finish its drop; ``None`` where it is another table by now."""
         state = state_of(table)
         table_id, root = (state.table_id, state.layout.root) if state else ("", table.location)
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
-        doom = Doom(table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE")
-        doom = replace(doom, paths=tuple(self._left(doom)))
-        self._files.write_text(self._path(table.name), json.dumps(asdict(doom)))
+        left = Leftovers(table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE")
+        left = replace(left, paths=tuple(self._left(left)))
+        self._files.write_text(self._path(table.name), json.dumps(asdict(left)))
         # what was listed is this table's only if no other had taken its place by then
         found = self._metastore.get_table(table.name)
         if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
-            return doom
+            return left
         self._files.delete(self._path(table.name))
         return None
 
-    def _left(self, doom: Doom) -> Iterator[str]:
-        layout = Layout(doom.root)
-        if doom.whole:
+    def _left(self, left: Leftovers) -> Iterator[str]:
+        layout = Layout(left.root)
+        if left.whole:
             for entry in self._files.list(layout.root):
-                if entry.name != CONTROL or not doom.table_id:
+                if entry.name != CONTROL or not left.table_id:
                     yield entry.path
-        if doom.table_id:
+        if left.table_id:
             yield from self._made(layout)
 
     def _made(self, layout: Layout) -> Iterator[str]:
@@ -94,16 +94,16 @@ class Drops:
             if entry.name.removeprefix(".").partition(".")[0] not in at_work:
                 yield entry.path
 
-    def carry_out(self, name: TableName, doom: Doom) -> None:
+    def complete(self, name: TableName, left: Leftovers) -> None:
         """Delete what a table has left whose row is gone."""
-        self._side_tables.drop(name, doom.table_id)
+        self._side_tables.drop(name, left.table_id)
         # what commits have made between the list and the end, as long as no other table has the name
-        since = tuple(self._left(doom)) if doom.table_id else ()
-        for path in dict.fromkeys((*doom.paths, *(since if self._is_gone(name) else ()))):
+        since = tuple(self._left(left)) if left.table_id else ()
+        for path in dict.fromkeys((*left.paths, *(since if self._is_gone(name) else ()))):
             self._files.delete(path)
         self._files.delete(self._path(name))
-        layout = Layout(doom.root)
-        self._prune(layout.root if doom.whole else layout.control)
+        layout = Layout(left.root)
+        self._prune(layout.root if left.whole else layout.control)
 
     def _is_gone(self, name: TableName) -> bool:
         """Whether there is no table, nor one whose row is being made anew."""
@@ -120,23 +120,23 @@ class Drops:
     def finish(self, name: TableName) -> None:
         """Delete what a table has left whose drop has died after it had removed the metastore's row."""
         try:
-            doom = _parsed(self._files.read_text(self._path(name)))
+            left = _parsed(self._files.read_text(self._path(name)))
         except FileNotFoundError:
             return
         table = self._metastore.get_table(name)
-        if table is not None and table.parameters.get(TABLE_ID, "") == doom.table_id:
+        if table is not None and table.parameters.get(TABLE_ID, "") == left.table_id:
             self._files.delete(self._path(name))  # it was not dropped
         elif table is not None or self._is_gone(name):
-            self.carry_out(name, doom)
+            self.complete(name, left)
         # else its row, or the next table's, is on its way
 
     def _path(self, name: TableName) -> str:
         return Layout(self._rebuilds.default_root(name)).dropping
 
 
-def _parsed(text: str) -> Doom:
+def _parsed(text: str) -> Leftovers:
     """A list, or what an earlier release has left: the URI of a directory that goes as a whole."""
     if not text.startswith("{"):
-        return Doom("", text, whole=True, paths=(text,))
+        return Leftovers("", text, whole=True, paths=(text,))
     body = json.loads(text)
-    return Doom(body["table_id"], body["root"], body["whole"], tuple(body["paths"]))
+    return Leftovers(body["table_id"], body["root"], body["whole"], tuple(body["paths"]))

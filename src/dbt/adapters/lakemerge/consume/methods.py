@@ -43,12 +43,12 @@ class ConsumingMethods(PublishingMethods):
         """
         kind = model["config"].get("materialized")
         if model.get("resource_type") != "model" or kind != "incremental":
-            told = (
+            advice = (
                 "Let an incremental model consume its table" if kind == "ingest" else "Change `materialized`"
             )
             raise CompilationError(
                 "Expected consume() in an incremental model, for what is consumed is committed with its rows; "
-                f"found {kind} {model.get('unique_id')}. {told}."
+                f"found {kind} {model.get('unique_id')}. {advice}."
             )
         source = relation.table_name
         try:

@@ -87,7 +87,7 @@ class Scd2Plan:
         """
         assert config.scd2 is not None
         assert config.history is not None
-        layout = dataclasses.replace(config.history.met(base), version=version)
+        layout = dataclasses.replace(config.history.of_table(base), version=version)
         by_name = {column.name: column for column in plan.columns}
         own = {*config.scd2.columns, *(column.name for column in layout.columns)}
         of_feed = tuple(column for column in plan.columns if column.name not in own)

@@ -227,19 +227,19 @@ class IngestMethods(metaclass=AdapterMeta):
 
     def _tell_changed(self, plan: IngestPlan, arrivals: Arrivals) -> None:
         options = plan.options
-        untold = [entry for entry in arrivals.changed if entry not in plan.told]
-        if not untold:
+        unreported = [entry for entry in arrivals.changed if entry not in plan.reported]
+        if not unreported:
             return
-        plan.told.update(untold)
-        names = _some(untold)
+        plan.reported.update(unreported)
+        names = _some(unreported)
         if options.on_changed_file == "fail":
             raise FileChanged(
                 expected="files that stay as they were when they were read (on_changed_file: fail)",
-                found=f"{len(untold)} that were changed since: {names}",
+                found=f"{len(unreported)} that were changed since: {names}",
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if options.on_changed_file == "reread" else "are not read again"
-        logger.warning(f"{len(untold)} files were changed since they were read and {verb}: {names}")
+        logger.warning(f"{len(unreported)} files were changed since they were read and {verb}: {names}")
 
     @available.parse_none
     def open_rejected(self, plan: IngestPlan, bad_files: list[str], bad_marks: list[int]) -> None:
@@ -396,25 +396,25 @@ class IngestMethods(metaclass=AdapterMeta):
         self, operation: str, done: NodeTransaction | IngestBatches, counts: Mapping[str, int]
     ) -> IngestResponse:
         """The response for dbt's result line, of one commit or of all those of a run."""
-        told = {key: int(value) for key, value in counts.items()}
-        shown = [f"{told.get('inserted', 0)} inserted"]
+        counted = {key: int(value) for key, value in counts.items()}
+        shown = [f"{counted.get('inserted', 0)} inserted"]
         shown += [
-            f"{count} {key}" for key, count in told.items() if count and key not in ("inserted", *_UNITS)
+            f"{count} {key}" for key, count in counted.items() if count and key not in ("inserted", *_UNITS)
         ]
-        shown.append(next((f"{told[unit]} {unit}" for unit in _UNITS if unit in told), "replayed"))
+        shown.append(next((f"{counted[unit]} {unit}" for unit in _UNITS if unit in counted), "replayed"))
         where = "nothing to write" if done.version is None else f"version {done.version}"
         return IngestResponse(
             _message=f"{operation.upper()} ({', '.join([*shown, where])})",
             code=operation.upper(),
-            rows_affected=told.get("inserted", 0),
+            rows_affected=counted.get("inserted", 0),
             version=done.version or 0,
-            inserted=told.get("inserted", 0),
-            quarantined=told.get("quarantined", 0),
-            dropped=told.get("dropped", 0),
-            files=told.get("files", 0),
-            offsets=told.get("offsets", 0),
-            backlog=told.get("backlog", 0),
-            changed=told.get("changed", 0),
+            inserted=counted.get("inserted", 0),
+            quarantined=counted.get("quarantined", 0),
+            dropped=counted.get("dropped", 0),
+            files=counted.get("files", 0),
+            offsets=counted.get("offsets", 0),
+            backlog=counted.get("backlog", 0),
+            changed=counted.get("changed", 0),
         )
 
 

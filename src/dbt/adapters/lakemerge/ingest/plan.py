@@ -188,7 +188,7 @@ class IngestPlan:
         offsets_until: offsets up to which this run reads topics; ``None`` for no such limit.
         batch: the number of this batch.
         tasks: how many tasks write rows that are not gathered by partitions.
-        told: the changed files that were told of.
+        reported: the changed files that a warning has named.
         most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
     """
 
@@ -201,7 +201,7 @@ class IngestPlan:
     offsets_until: Offsets | None = None
     batch: int = 0
     tasks: int = 1
-    told: set[FileEntry] = field(default_factory=set)
+    reported: set[FileEntry] = field(default_factory=set)
     most_bytes: int = 0
 
     @property

@@ -119,7 +119,7 @@ class LedgerPurpose:
         members = ", ".join(f"part_{number}: {kind}" for number, kind in enumerate(types, 1))
         return ", ".join([*keys, f"__sequence {types[0] if len(types) == 1 else f'struct<{members}>'}"])
 
-    def met(self, known: LedgerPurpose, spark: SparkSession) -> LedgerPurpose | None:
+    def compatible_with(self, known: LedgerPurpose, spark: SparkSession) -> LedgerPurpose | None:
         """This purpose, in types that hold what a ledger of another one has; ``None`` if they are not the same."""
         if known.named and not self._is_named_as(known, spark):
             return None
@@ -130,7 +130,7 @@ class LedgerPurpose:
 
     def fits_but_for_names(self, known: LedgerPurpose, spark: SparkSession) -> bool:
         """Whether a ledger of another purpose can be read for this one, if only names have changed."""
-        return self.met(dataclasses.replace(known, named=False), spark) is not None
+        return self.compatible_with(dataclasses.replace(known, named=False), spark) is not None
 
     def _is_named_as(self, known: LedgerPurpose, spark: SparkSession) -> bool:
         same_key = [key.text for key in self.keys] == [key.text for key in known.keys]
@@ -170,7 +170,7 @@ def key_order(keys: Sequence[str], record: Mapping[str, Any] | None) -> tuple[st
     return tuple(known if sorted(known) == sorted(keys) else keys)
 
 
-def purpose_met(
+def agreed_purpose(
     wanted: LedgerPurpose,
     record: Mapping[str, Any] | None,
     paths: Sequence[str],
@@ -205,12 +205,12 @@ def purpose_met(
         if (_ROW in schema.names) != bool(wanted.history):
             raise _other_history(("columns of its own",) if _ROW in schema.names else (), wanted, table)
         known = LedgerPurpose.of_files(schema)
-    met = wanted.met(known, spark)
-    if met is None:
+    agreed = wanted.compatible_with(known, spark)
+    if agreed is None:
         raise _mismatch(wanted, known, spark, table)
     if not known.named:
         logger.info(f"{table}: its ledger does not say what it is for, and is taken to be for {wanted}.")
-    return met
+    return agreed
 
 
 def _told(history: Sequence[str]) -> str:
@@ -275,9 +275,11 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
         return None
     record = transaction.base.side_data_for.get(LEDGER) if transaction.base else None
     commit = transaction.kernel_transaction
-    met = purpose_met(wanted, record, transaction.side_data(LEDGER), transaction.spark, str(commit.name))
-    commit.describe_side_data(LEDGER, met.record)
-    return met
+    agreed = agreed_purpose(
+        wanted, record, transaction.side_data(LEDGER), transaction.spark, str(commit.name)
+    )
+    commit.describe_side_data(LEDGER, agreed.record)
+    return agreed
 
 
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:

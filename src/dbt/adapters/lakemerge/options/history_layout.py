@@ -65,7 +65,7 @@ class HistoryLayout:
         chosen = any(config.get(option) for option in OPTIONS)
         return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
 
-    def met(self, base: Manifest | None) -> HistoryLayout:
+    def of_table(self, base: Manifest | None) -> HistoryLayout:
         """The layout of a commit on this version (``None``: a new table): that of the table, where there is one."""
         if base is None:
             return self

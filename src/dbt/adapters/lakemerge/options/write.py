@@ -198,8 +198,8 @@ class WriteConfig:
 
     def _layout_contradictions(self, strategy: str | None, given: list[str]) -> list[str]:
         if self.append_layout == "rewrite":
-            told = ", ".join(given)
-            return [f"{told} only have a meaning with append_layout 'commit_partitioned'"] if given else []
+            names = ", ".join(given)
+            return [f"{names} only have a meaning with append_layout 'commit_partitioned'"] if given else []
         problems = []
         if strategy not in ("append", None):
             problems.append("append_layout 'commit_partitioned' goes with incremental_strategy 'append' only")
@@ -279,7 +279,7 @@ class WriteConfig:
             return (HiveColumn(commit_column, COMMIT_COLUMN_TYPE),)
         if self.history is None:
             return ()
-        layout = self.history.met(base)
+        layout = self.history.of_table(base)
         if base is None:
             layout.tell_made(table)
         else:

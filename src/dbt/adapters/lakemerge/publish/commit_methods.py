@@ -145,7 +145,7 @@ class PublishingMethods(FeedMethods):
     ) -> None:
         """Merge small partitions of commits where there are enough of them.
 
-        The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the
+        The model's own rows are published by then, so that a failure here is counted and does not fail it. Nor is the
         work redone after another commit: that was another compaction, or the next one will do.
 
         Args:
@@ -343,22 +343,22 @@ class PublishingMethods(FeedMethods):
         self, operation: str, transaction: NodeTransaction, counts: Mapping[str, int] | None = None
     ) -> CommitResponse:
         """The response for dbt's result line."""
-        told = {key: int(value) for key, value in (counts or {}).items()}
+        counted = {key: int(value) for key, value in (counts or {}).items()}
         version = transaction.version
         known = ("inserted", "updated", "deleted", "ignored")
-        parts = [f"{told[key]} {key}" for key in known if key in told] or [
-            f"{count} {key}" for key, count in told.items()
+        parts = [f"{counted[key]} {key}" for key in known if key in counted] or [
+            f"{count} {key}" for key, count in counted.items()
         ]
         where = "nothing to write" if version is None else f"version {version}"
         return CommitResponse(
             _message=f"{operation.upper()} ({', '.join([*parts, where])})",
             code=operation.upper(),
-            rows_affected=sum(told.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
+            rows_affected=sum(counted.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
             version=version or 0,
-            inserted=told.get("inserted", 0),
-            updated=told.get("updated", 0),
-            deleted=told.get("deleted", 0),
-            ignored=told.get("ignored", 0),
+            inserted=counted.get("inserted", 0),
+            updated=counted.get("updated", 0),
+            deleted=counted.get("deleted", 0),
+            ignored=counted.get("ignored", 0),
         )
 
     # -- operations ----------------------------------------------------------------------------

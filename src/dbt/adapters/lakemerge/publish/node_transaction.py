@@ -142,7 +142,7 @@ class NodeTransaction:
     @property
     def history(self) -> HistoryLayout:
         """Where this commit finds and puts open and closed rows of a table that keeps history."""
-        return (self.config.history or HistoryLayout(split=False)).met(self.base)
+        return (self.config.history or HistoryLayout(split=False)).of_table(self.base)
 
     @property
     def next_version(self) -> int:
@@ -182,7 +182,7 @@ class NodeTransaction:
         """Whether a commit that touches these partitions leaves none of the table as it is."""
         return not self.partitioned or set(self.base_partitions) <= set(names)
 
-    def gathers(self, touched: Iterable[str]) -> bool:
+    def rebalances(self, touched: Iterable[str]) -> bool:
         """Whether these partitions should be written with a shuffle that gathers their rows in few files.
 
         Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is

@@ -4,15 +4,15 @@
 
     Returns: as `lakemerge_stage_merge`.
 #}
-{%- macro lakemerge_stage_ahead(txn, merge, feed, scanned) -%}
+{%- macro lakemerge_stage_without_match(txn, merge, feed, scanned) -%}
     {%- set touched = txn.base_partitions + txn.names_of(feed['live_partitions']) if scanned is none else scanned -%}
-    {%- do adapter.define_view('lakemerge_resolved', lakemerge_ahead_changes_sql(merge)) -%}
+    {%- do adapter.define_view('lakemerge_resolved', lakemerge_unmatched_changes_sql(merge)) -%}
     {%- set observed = adapter.observe_view(
-        'lakemerge_met',
+        'lakemerge_matched',
         lakemerge_met_rows_sql(merge, txn.partition_filter(touched)),
         {'updated': 'count_if(not __deletes)', 'deleted': 'count_if(__deletes)'}
     ) -%}
-    {%- set sql = lakemerge_ahead_rows_sql(merge, txn.gathers(touched), 1 + feed['keys'] // 1000000) -%}
+    {%- set sql = lakemerge_unmatched_rows_sql(merge, txn.rebalances(touched), 1 + feed['keys'] // 1000000) -%}
     {%- do txn.stage(sql, touched, count=false, filled=txn.names_of(feed['live_partitions'])) -%}
     {%- set counts = observed.get -%}
     {%- set metrics = {

@@ -3,7 +3,7 @@
     or truncated before, so none can be late, and the partitions to rewrite are known: those of the feed's keys are, or
     the feed has rows for every partition that there is.
 #}
-{%- macro lakemerge_is_ahead(merge, txn, feed) -%}
+{%- macro lakemerge_can_skip_match(merge, txn, feed) -%}
     {{- return(
         merge.exists
         and not merge.partial

@@ -1,5 +1,5 @@
 {# The changes in the columns of `lakemerge_resolved_changes_sql`, where none of them can be late or repeated. #}
-{%- macro lakemerge_ahead_changes_sql(merge) -%}
+{%- macro lakemerge_unmatched_changes_sql(merge) -%}
 select
     {{ lakemerge_keys_sql(merge) }},
     __sequence,

@@ -9,7 +9,7 @@
         late: whether there are late keys.
         truncates: whether the feed has truncates.
 #}
-{%- macro lakemerge_scd2_met_sql(scd2, scan, broadcast, late, truncates) -%}
+{%- macro lakemerge_scd2_matched_sql(scd2, scan, broadcast, late, truncates) -%}
 {%- set end_at = scd2.end_at.quoted -%}
 {%- if truncates -%}
 {{ lakemerge_scd2_stored_sql(scd2, '(' ~ end_at ~ ' is null or ' ~ end_at ~ ' >= (select min(__sequence) from lakemerge_changes))') }}
