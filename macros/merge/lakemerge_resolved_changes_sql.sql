@@ -32,7 +32,7 @@ remembered as (
     group by {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }}
 ),
 {% endif %}
-matched as (
+compared as (
     select {{ '/*+ broadcast(' ~ (['matched'] * merge.exists + ['remembered'] * has_ledger) | join(', ') ~ ') */' if broadcast and (merge.exists or has_ledger) }}
         latest.*,
         {{ 'coalesce(matched.__stored_rows, 0)' if merge.exists else '0' }} as __stored_rows,
@@ -55,7 +55,7 @@ applied as (
     select
         *,
         {{ lakemerge_new_row_sql(merge) }} as __new_row
-    from matched
+    from compared
 )
 
 select
