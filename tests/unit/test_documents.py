@@ -1,0 +1,70 @@
+"""The documents: links lead somewhere, and code in them can be read by what it is for."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+_FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text))
+
+
+def anchors_of(path: Path) -> set[str]:
+    """The anchors that Git hosts give to headings."""
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ +(.+?) *$", _FENCE.sub("", path.read_text()), re.MULTILINE):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        found[slug] = found.get(slug, -1) + 1
+        if found[slug]:
+            found[f"{slug}-{found[slug]}"] = 0
+    return set(found)
+
+
+def broken_links(path: Path) -> Iterator[str]:
+    for link in _LINK.findall(without_code(path.read_text())):
+        target, _, anchor = link.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        there = (path.parent / target).resolve() if target else path
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors_of(there)):
+            yield link
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    assert list(broken_links(path)) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_code_can_be_read(path: Path) -> None:
+    readers = {"python": ast.parse, "json": json.loads, "yaml": yaml.safe_load, "yml": yaml.safe_load}
+    for _, language, code in _FENCE.findall(path.read_text()):
+        if language in readers:
+            readers[language](code)
+
+
+def test_a_broken_link_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# What it is: a *guide*\n")
+    here = tmp_path / "here.md"
+    here.write_text(
+        "[1](there.md#what-it-is-a-guide) [2](there.md#what-it-was) [3](gone.md) [4](#here) `[5](gone)`\n\n# Here\n"
+    )
+    assert list(broken_links(here)) == ["there.md#what-it-was", "gone.md"]
