@@ -7,5 +7,5 @@
         remove_columns: columns to drop; none for none.
 #}
 {% macro lakemerge__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
-    {%- do lakemerge_alter_columns(relation, add_columns or [], remove_columns or []) -%}
+    {%- do adapter.alter_columns(context, relation, add_columns or [], remove_columns or []) -%}
 {%- endmacro %}

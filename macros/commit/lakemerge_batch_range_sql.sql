@@ -1,5 +1,5 @@
 {# SQL that is true for the rows of the present microbatch. Its bounds are UTC, as dbt's event times are. #}
-{%- macro lakemerge_batch_range_sql(model) -%}
+{%- macro lakemerge_batch_range_sql() -%}
     {%- set bounds = model.batch -%}
     {%- set event_time = model.config.event_time -%}
     {%- if not bounds or not bounds.event_time_start or not bounds.event_time_end -%}

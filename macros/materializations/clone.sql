@@ -20,7 +20,7 @@
         {%- call statement('main') -%}
             {{ lakemerge_feed_statement('select * from ' ~ source.render(), 'sql') }}
         {%- endcall -%}
-        {%- set response = lakemerge_replace(target, adapter.clone_config(model, source)) -%}
+        {%- set response = adapter.publish(context, 'replace', target, adapter.clone_config(model, source)) -%}
         {%- do store_result('main', response=response) -%}
     {%- endif -%}
 

@@ -5,7 +5,7 @@
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- set response = lakemerge_ingest(target, options, should_full_refresh()) -%}
+    {%- set response = adapter.ingest(context, target, options, should_full_refresh()) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

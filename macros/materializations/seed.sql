@@ -9,7 +9,7 @@
 
     {{ run_hooks(pre_hooks) }}
     {%- do adapter.open_seed_feed(agate_table, model['config'].get('column_types') or {}) -%}
-    {%- set response = lakemerge_replace(target, options) -%}
+    {%- set response = adapter.publish(context, 'replace', target, options) -%}
     {%- do store_result('main', response=response, agate_table=agate_table) -%}
 
     {%- do persist_docs(target, model) -%}

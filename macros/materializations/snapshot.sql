@@ -23,7 +23,7 @@
         {{ build_snapshot_table(strategy, compiled_code) }}
     {%- endcall -%}
 
-    {%- set response = lakemerge_snapshot(target, options) -%}
+    {%- set response = adapter.publish(context, 'snapshot', target, options) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

@@ -11,7 +11,7 @@
     {%- endcall -%}
     {%- do lakemerge_after_feed(model['language']) -%}
 
-    {%- set response = lakemerge_replace(target, options) -%}
+    {%- set response = adapter.publish(context, 'replace', target, options) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

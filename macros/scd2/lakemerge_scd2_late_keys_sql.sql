@@ -12,7 +12,7 @@ current as (
         {{ lakemerge_keys_sql(scd2.merge, 'touched') }},
         max(stored.__start) as __open_since
     from (
-        {{ lakemerge_scd2_stored_sql(scd2, scan['open_filter']) | indent(8) }}
+        {{ lakemerge_scd2_stored_sql(scd2, scan.open_filter) | indent(8) }}
     ) as stored
     inner join touched
         on {{ lakemerge_keys_equal_sql(scd2.merge, 'stored', 'touched') }}

@@ -16,7 +16,7 @@
 {%- else -%}
 select {{ '/*+ broadcast(touched) */' if broadcast }} stored.*
 from (
-    {{ lakemerge_scd2_stored_sql(scd2, scan['open_filter']) | indent(4) }}
+    {{ lakemerge_scd2_stored_sql(scd2, scan.open_filter) | indent(4) }}
 ) as stored
 inner join (
     {{ lakemerge_scd2_touched_keys_sql(scd2) | indent(4) }}
@@ -27,7 +27,7 @@ inner join (
 union all
 select {{ '/*+ broadcast(late) */' if broadcast }} stored.*
 from (
-    {{ lakemerge_scd2_stored_sql(scd2, scan['closed_filter'] ~ ' and ' ~ end_at ~ ' >= (select min(__from) from lakemerge_late)') | indent(4) }}
+    {{ lakemerge_scd2_stored_sql(scd2, scan.closed_filter ~ ' and ' ~ end_at ~ ' >= (select min(__from) from lakemerge_late)') | indent(4) }}
 ) as stored
 inner join lakemerge_late as late
     on {{ lakemerge_keys_equal_sql(scd2.merge, 'stored', 'late') }} and stored.__end >= late.__from

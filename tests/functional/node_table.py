@@ -1,4 +1,4 @@
-"""The table of a node, written by the macros of its materialization without a dbt invocation for each run."""
+"""The table of a node, written by the driver of its materialization without a dbt invocation for each run."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ class NodeTable:
             schema=project.test_schema, identifier=self.name, type="table"
         )
         self.model = {"unique_id": f"model.test.{self.name}", **model}
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """dbt's context, as the materialization of the node has it."""
+        adapter = self.adapter
+        resolver, project = adapter._macro_resolver, adapter.config.project_name
+        macro = resolver.find_macro_by_name("lakemerge_new_rows_sql", project, None)
+        context: dict[str, Any] = adapter._macro_context_generator(macro, adapter.config, resolver, None)
+        # the macros in it have this very object
+        context.update({"model": self.model})
+        return context
 
     def sql(self, text: str) -> list[Any]:
         """The rows of a query, in which `{table}` is the table, in a session of its own."""

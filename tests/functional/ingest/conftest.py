@@ -58,11 +58,14 @@ class Ingester(NodeTable):
 
     def run(self, *, rebuild: bool = False) -> Any:
         """One run; returns the response. Raises what the materialization raises."""
-        return self._call("lakemerge_ingest", rebuild=rebuild)
+        with self._connection() as adapter:
+            options = adapter.ingest_config(self.model)
+            return adapter.ingest(self.context, self.relation, options, rebuild)
 
     def replay(self, where: str = "true") -> Any:
         """Read what is in quarantine again."""
-        return self._call("lakemerge_replay_quarantine", node=self.model, where=where)
+        with self._connection() as adapter:
+            return adapter.replay(self.context, self.relation, self.model, where)
 
     @contextlib.contextmanager
     def settings(self, settings: dict[str, str]) -> Iterator[None]:
@@ -71,16 +74,12 @@ class Ingester(NodeTable):
         yield
         self._settings = {}
 
-    def _call(self, macro: str, **arguments: Any) -> Any:
-        adapter = self.adapter
-        with adapter.connection_named(self.name):
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[Any]:
+        with self.adapter.connection_named(self.name):
             for name, value in self._settings.items():
-                adapter.handle.spark.conf.set(name, value)
-            return adapter.execute_macro(
-                macro,
-                kwargs={"target": self.relation, "config": adapter.ingest_config(self.model), **arguments},
-                context_override={"model": self.model},
-            )
+                self.adapter.handle.spark.conf.set(name, value)
+            yield self.adapter
 
     def rows(self, columns: str = "*", order: str = "1") -> list[tuple[Any, ...]]:
         """The table's rows as readers see them, without the commit column."""

@@ -42,11 +42,8 @@ class Merger(NodeTable):
                 frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
                 frame.createOrReplaceTempView("lakemerge_feed")
             options = adapter.write_config(self.model, "merge")
-            return adapter.execute_macro(
-                "lakemerge_scd2" if options.scd2 else "lakemerge_merge",
-                kwargs={"target": self.relation, "config": options, "rebuild": rebuild},
-                context_override={"model": self.model},
-            )
+            strategy = "scd2" if options.scd2 else "merge"
+            return adapter.publish(self.context, strategy, self.relation, options, rebuild)
 
     def ledger_folders(self) -> list[str]:
         """The directories of the ledger."""

@@ -22,7 +22,7 @@ select 1 as id
 
 
 class Replaced(NodeTable):
-    """A table that the materialization's macro writes to by delete+insert."""
+    """A table that the materialization writes to by delete+insert."""
 
     def __init__(self, project: Any, config: dict[str, Any]) -> None:
         strategy = {"materialized": "incremental", "incremental_strategy": "delete+insert"}
@@ -35,14 +35,9 @@ class Replaced(NodeTable):
             frame = adapter.handle.spark.createDataFrame(list(rows), columns)
             frame.createOrReplaceTempView("lakemerge_feed")
             exists = adapter.get_columns_in_relation(self.relation)
-            return adapter.execute_macro(
-                "lakemerge_delete_insert" if exists else "lakemerge_replace",
-                kwargs={
-                    "target": self.relation,
-                    "config": adapter.write_config(self.model, "delete+insert"),
-                },
-                context_override={"model": self.model},
-            )
+            options = adapter.write_config(self.model, "delete+insert")
+            strategy = "delete+insert" if exists else "replace"
+            return adapter.publish(self.context, strategy, self.relation, options)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows, in the order of their columns."""

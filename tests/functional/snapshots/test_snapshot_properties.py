@@ -30,9 +30,18 @@ class Snapshotter(NodeTable):
         config = {"unique_key": "id", "materialized": "snapshot", **config}
         super().__init__(project, "history", {"config": config, "columns": {}, "compiled_code": query})
 
+    @property
+    def _override(self) -> dict[str, Any]:
+        return {"model": self.model, "config": self.model["config"], "this": self.relation}
+
+    @property
+    def context(self) -> dict[str, Any]:
+        context = super().context
+        context.update(self._override)
+        return context
+
     def _call(self, macro: str, **arguments: Any) -> Any:
-        context = {"model": self.model, "config": self.model["config"], "this": self.relation}
-        return self.adapter.execute_macro(macro, kwargs=arguments, context_override=context)
+        return self.adapter.execute_macro(macro, kwargs=arguments, context_override=self._override)
 
     def take(self, state: State) -> None:
         adapter = self.adapter
@@ -48,7 +57,7 @@ class Snapshotter(NodeTable):
             feed = self._call("build_snapshot_table", strategy=strategy, sql=sql)
             spark.sql(f"create or replace temporary view lakemerge_feed as {feed}")
             options = adapter.snapshot_config(self.model)
-            self._call("lakemerge_snapshot", target=self.relation, options=options)
+            adapter.publish(self.context, "snapshot", self.relation, options)
 
     def rows(self) -> list[Any]:
         return self.sql("select * from {table}")

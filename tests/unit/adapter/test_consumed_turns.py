@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.lakemerge.consume.consumption import NodeConsumption
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
-from dbt.adapters.lakemerge.publish.commit_methods import CommitResponse
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
 from lakemerge.consumer import Left
 

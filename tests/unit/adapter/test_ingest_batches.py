@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,8 +56,7 @@ def read(batches: IngestBatches, waiting: list[int], stop: Any = None) -> list[A
     done = []
     for number, batch in enumerate(batches):
         arrivals = Arrivals(chosen=[entry("a")], backlog=[entry("b")] * waiting[number])
-        version: Any = SimpleNamespace(version=number + 1)
-        batch.end(version, {"inserted": 2, "files": 1, "backlog": waiting[number], "changed": 1}, arrivals)
+        batch.end(number + 1, {"inserted": 2, "files": 1, "backlog": waiting[number], "changed": 1}, arrivals)
         done.append(batch)
         if stop and len(done) == len(waiting):
             stop()
@@ -98,9 +97,7 @@ def test_a_continuous_run_of_what_is_available_ends_by_itself() -> None:
 
 def test_a_batch_without_files_is_not_told() -> None:
     continuous = Continuous(lambda report: continuous.stop())
-    nothing: Any = SimpleNamespace(version=None)
-    something: Any = SimpleNamespace(version=4)
-    ends = [nothing, nothing, something]
+    ends = [None, None, 4]
     for batch in batches_of("processing_time", continuous):
         batch.end(ends.pop(0), {"inserted": 0}, Arrivals())
     assert (continuous.batches, ends) == (1, [])
@@ -115,7 +112,7 @@ def test_batches_leave_nothing_in_the_connection() -> None:
         handle.on_release(lambda number=number: released.append(number))
         held.append(handle.held)
         waiting = [entry("b")] if number < 2 else []
-        batch.end(SimpleNamespace(version=1), {}, Arrivals(backlog=waiting))  # type: ignore[arg-type]
+        batch.end(1, {}, Arrivals(backlog=waiting))
     assert (released, held, handle.held) == ([0, 1, 2], [2, 2, 2], 1)
 
 
@@ -134,18 +131,18 @@ def test_waiting_ends_when_the_node_is_cancelled() -> None:
 
 def test_the_error_that_ends_a_run_is_told() -> None:
     handle, continuous = FakeHandle(), Continuous(lambda report: None)
-    for _ in batches_of("processing_time", continuous, handle):
-        handle.last_error = ValueError("the body failed")
-        break
-    handle.release()
+    handle.last_error = ValueError("the body failed")
+    with contextlib.suppress(ValueError), batches_of("processing_time", continuous, handle) as batches:
+        for _ in batches:
+            raise handle.last_error
     assert continuous.failures == [handle.last_error]
 
 
 def test_an_error_that_was_dealt_with_is_not() -> None:
     handle, continuous = FakeHandle(), Continuous(lambda report: None)
     handle.last_error = ValueError("a compaction failed")
-    read(batches_of("processing_time", continuous, handle), [0], stop=continuous.stop)
-    handle.release()
+    with batches_of("processing_time", continuous, handle) as batches:
+        read(batches, [0], stop=continuous.stop)
     assert continuous.failures == []
 
 

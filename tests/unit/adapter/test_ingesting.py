@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest.methods import IngestMethods
+from dbt.adapters.lakemerge.ingest.intake import Intake
 
+from lakemerge.errors import CommitConflict
 from lakemerge.ingest import OffsetLedger, TopicArrivals, TopicRules
 from lakemerge.ingest.topics import OffsetRange, ReadTopic, TopicState
 
@@ -26,17 +28,18 @@ def test_offsets_are_recorded_only_if_the_topic_still_has_what_was_read(
 ) -> None:
     recorded: list[Any] = []
     monkeypatch.setattr(OffsetLedger, "record", lambda *arguments: recorded.append(arguments))
-    told: list[str] = []
-    transaction: Any = SimpleNamespace(overtaken=told.append, kernel_transaction=None)
+    transaction: Any = SimpleNamespace(
+        overtaken=lambda found: CommitConflict(expected="", found=found, action=""), kernel_transaction=None
+    )
     plan: Any = SimpleNamespace(
         ranges=[OffsetRange("t", 0, 5, 9)],
         batch=1,
         options=SimpleNamespace(topics=TopicRules(("t",), {})),
     )
     arrivals = TopicArrivals(list(plan.ranges), {"t": ReadTopic("one", {0: 9})}, is_news=True)
-    methods: Any = SimpleNamespace(
-        handle=SimpleNamespace(application=SimpleNamespace(filesystem=None)),
-        _topic_source=lambda *_: SimpleNamespace(states=lambda: {"t": state}),
-    )
-    IngestMethods._record_offsets(methods, transaction, plan, arrivals)
-    assert (bool(recorded), bool(told)) == (is_recorded, not is_recorded)
+    handle: Any = SimpleNamespace(application=SimpleNamespace(filesystem=None))
+    intake = Intake(handle, plan)
+    monkeypatch.setattr(intake, "_topic_source", lambda _: SimpleNamespace(states=lambda: {"t": state}))
+    with nullcontext() if is_recorded else pytest.raises(CommitConflict, match="records of t"):
+        intake.record(transaction, arrivals)
+    assert bool(recorded) == is_recorded

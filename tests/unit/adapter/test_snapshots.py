@@ -31,8 +31,8 @@ class Transaction:
 
 
 def plan(transaction: Transaction, valid_to_current: str | None = None, **strategy: Any) -> SnapshotPlan:
-    told = {**STRATEGY, **strategy}
-    return SnapshotPlan.make(transaction, told, NAMES, valid_to_current, "current_timestamp()")  # type: ignore[arg-type]
+    told = {**STRATEGY, "column_names": NAMES, "valid_to_current": valid_to_current, **strategy}
+    return SnapshotPlan.make(transaction, told, "current_timestamp()")  # type: ignore[arg-type]
 
 
 def test_current_rows_are_those_of_every_configuration_so_far() -> None:

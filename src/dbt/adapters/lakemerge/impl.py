@@ -20,12 +20,15 @@ from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
-from dbt.adapters.lakemerge.history.methods import HistoryMethods
+from dbt.adapters.lakemerge.drivers import DRIVERS
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
 from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
@@ -72,7 +75,6 @@ class LakemergeAdapter(
     IngestMethods,
     ConsumingMethods,
     SnapshotMethods,
-    HistoryMethods,
     MergeMethods,
     AlterationMethods,
     FreshnessMethods,
@@ -352,6 +354,28 @@ class LakemergeAdapter(
     def valid_incremental_strategies(self) -> list[str]:
         """dbt's own strategies that work here; users' own are not checked against this."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    @available.parse_none
+    def publish(
+        self,
+        context: Mapping[str, Any],
+        strategy: str,
+        relation: LakemergeRelation,
+        options: WriteConfig,
+        rebuild: bool = False,
+    ) -> CommitResponse:
+        """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit.
+
+        Args:
+            context: dbt's, of the node.
+            strategy: one of :data:`DRIVERS`.
+            rebuild: put a new table in the place of what is there, of any schema.
+
+        Returns:
+            The response for dbt's result line.
+        """
+        publisher = self.publisher(relation, options, context["model"])
+        return DRIVERS[strategy](publisher, Macros(context), rebuild=rebuild).publish()
 
     # -- for macros ----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from dbt.adapters.base import available
 from dbt.adapters.lakemerge.consume.consumption import Consumption, NodeConsumption, Request
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
-from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import CompilationError
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.consume.consumption import NodeConsumption
-from dbt.adapters.lakemerge.publish.commit_methods import CommitResponse
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
 from lakemerge.consumer import Batch, Run
 

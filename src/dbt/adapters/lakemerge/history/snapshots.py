@@ -117,21 +117,19 @@ class SnapshotPlan:
         cls,
         transaction: NodeTransaction,
         strategy: Mapping[str, Any],
-        names: Mapping[str, str],
-        valid_to_current: str | None,
         run_time: str,
     ) -> SnapshotPlan:
         """Plan a snapshot.
 
         Args:
-            strategy: what the strategy's macro returned.
-            names: the names of dbt's columns, by dbt's own.
+            strategy: what `lakemerge_snapshot_strategy` returned.
             run_time: SQL of the time of the run.
 
         Raises:
             IncompatibleColumn: deletions are to be recorded, and the validity columns hold no time.
         """
-        unique_key = strategy["unique_key"]
+        unique_key, names = strategy["unique_key"], strategy["column_names"]
+        valid_to_current = strategy["valid_to_current"]
         several = not isinstance(unique_key, str)
         keys = (
             [f"dbt_unique_key_{n}" for n in range(1, len(unique_key) + 1)] if several else ["dbt_unique_key"]
@@ -195,8 +193,6 @@ class SnapshotMethods(metaclass=AdapterMeta):
 
         def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig: ...
 
-        def _schema_errors(self) -> Any: ...
-
     @available.parse_none
     def snapshot_config(self, model: Mapping[str, Any]) -> WriteConfig:
         """A snapshot's options about writing, checked. Raises CompilationError naming all that are wrong."""
@@ -204,19 +200,6 @@ class SnapshotMethods(metaclass=AdapterMeta):
         given = {key: value for key, value in model["config"].items() if key not in ("unique_key",)}
         config = self.write_config({**model, "config": given}, "snapshot")
         return dataclasses.replace(config, on_schema_change="append_and_widen")
-
-    @available.parse_none
-    def snapshot_plan(
-        self,
-        transaction: NodeTransaction,
-        strategy: Mapping[str, Any],
-        names: Mapping[str, str],
-        valid_to_current: str | None,
-        run_time: str,
-    ) -> Any:
-        """How the source meets the table; see :class:`SnapshotPlan`."""
-        with self._schema_errors():
-            return SnapshotPlan.make(transaction, strategy, names, valid_to_current, run_time)
 
     @available.parse_list
     def columns_of_query(self, sql: str) -> list[str]:

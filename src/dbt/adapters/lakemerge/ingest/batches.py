@@ -13,7 +13,6 @@ from lakemerge.ingest import Arrivals, TopicArrivals
 from lakemerge.ingest.continuous import BatchReport, Continuous
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
 
 # A run has read so much; of what is still to be read and of what was changed, its last batch knows best.
@@ -28,6 +27,7 @@ class IngestBatch:
         until: what landed later is for another run, milliseconds since 1970; ``None`` for no such time.
         version: the version that it made; ``None`` if there was nothing to write.
         counts: what its last attempt has counted.
+        arrivals: what that attempt has found.
     """
 
     def __init__(self, *, is_first: bool, until: int | None) -> None:
@@ -37,15 +37,13 @@ class IngestBatch:
         self.counts: Mapping[str, int] = {}
         self.arrivals: Arrivals | TopicArrivals = Arrivals()
 
-    def end(
-        self, transaction: NodeTransaction, counts: Mapping[str, int], arrivals: Arrivals | TopicArrivals
-    ) -> None:
-        """Say what an attempt at this batch did."""
-        self.version, self.counts, self.arrivals = transaction.version, dict(counts), arrivals
+    def end(self, version: int | None, counts: Mapping[str, int], arrivals: Arrivals | TopicArrivals) -> None:
+        """Say what the last attempt at this batch did."""
+        self.version, self.counts, self.arrivals = version, dict(counts), arrivals
 
 
 class IngestBatches:
-    """A run's batches; the loop over them is in the macro, as that over the attempts of each is.
+    """A run's batches, to be gone through within a ``with``.
 
     Attributes:
         version: the last version that the run has made; ``None`` for none.
@@ -66,7 +64,6 @@ class IngestBatches:
         self._continuous = continuous
         self.version: int | None = None
         self.counts: dict[str, int] = {}
-        self._is_over = False
 
     @property
     def _is_endless(self) -> bool:
@@ -75,8 +72,6 @@ class IngestBatches:
     def __iter__(self) -> Iterator[IngestBatch]:
         is_bounded = self._options.trigger != "once" and not self._is_endless
         until = int(time.time() * 1000) if is_bounded else None
-        if self._continuous is not None:
-            self._handle.on_release(self._tell_failure)
         for number in itertools.count():
             started = time.monotonic()
             self._handle.raise_if_cancelled()
@@ -90,13 +85,15 @@ class IngestBatches:
                 self._continuous.report(self._report(batch, time.monotonic() - started))
             if not self._goes_on(batch, started):
                 break
-        self._is_over = True
 
-    def _tell_failure(self) -> None:
-        """Called when the node has ended, well or not: Jinja hands no exception of the loop's body back to it."""
-        error = self._handle.last_error
-        if not self._is_over and error is not None and self._continuous is not None:
-            self._continuous.fail(error)
+    def __enter__(self) -> IngestBatches:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Tell the continuous run of the error that ended this one, as dbt got it."""
+        told = self._handle.last_error
+        if error is not None and told is not None and self._continuous is not None:
+            self._continuous.fail(told)
 
     def _goes_on(self, batch: IngestBatch, started: float) -> bool:
         """Whether another batch follows; waits until its time has come."""

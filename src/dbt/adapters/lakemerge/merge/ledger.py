@@ -282,6 +282,23 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     return agreed
 
 
+def open_ledger(transaction: NodeTransaction, schema: str) -> bool:
+    """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
+
+    Args:
+        schema: the ledger's columns as DDL.
+    """
+    folders = transaction.side_data(LEDGER)
+    if not folders:
+        return False
+    seconds = int(transaction.config.tombstone_retention.total_seconds())
+    past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
+    expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
+    frame = transaction.spark.read.schema(schema).orc(folders).selectExpr("*", expired)
+    frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
+    return True
+
+
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:
     """Forget a table's ledger by a commit of its own, or only what it is for.
 

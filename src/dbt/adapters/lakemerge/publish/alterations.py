@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.retries import attempts
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,
     SchemaPlan,
@@ -31,18 +35,66 @@ from lakemerge.kernel import ALTERATION, HiveColumn
 _UNSIZED_TEXTS = ("varchar", "char", "text")
 
 
-class AlterationMethods(PublishingMethods):
-    """A mixin of the adapter; see the macro `lakemerge_alter_columns`."""
+@dataclass(frozen=True)
+class Alteration:
+    """A change of a table's columns.
 
-    @available.parse_list
-    def alterations(
+    Attributes:
+        add, retype: types by column name.
+        remove: the names of columns.
+    """
+
+    add: Mapping[str, str]
+    remove: Sequence[str]
+    retype: Mapping[str, str]
+
+
+class Alter(Driver):
+    """Changes the columns of a table by one commit. Where the stored files no longer fit, all rows are written anew."""
+
+    operation = ALTERATION
+
+    def __init__(self, publisher: Publisher, macros: Macros, alteration: Alteration) -> None:
+        super().__init__(publisher, macros)
+        self._alteration = alteration
+
+    def publish(self) -> CommitResponse:
+        response = super().publish()
+        self.publisher.refresh()
+        return response
+
+    def begin(self) -> NodeTransaction:
+        wanted = self._alteration
+
+        def plan(data: Sequence[HiveColumn], partitions: Sequence[HiveColumn]) -> SchemaPlan:
+            return plan_altered(data, partitions, wanted.add, wanted.remove, wanted.retype)
+
+        return self.publisher.begin_alteration(self.operation, plan)
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        properties = dict(txn.base_properties)
+        if txn.rewrites_all:
+            txn.read()
+            txn.stage(self.macros.lakemerge_own_rows_sql(txn), count=False)
+            # a sequence may be of a column that is gone, or be written in another way
+            properties |= {"max_sequence": None, "sequence_by": None}
+        txn.commit({}, properties)
+        return {}
+
+
+class AlterationMethods(PublishingMethods):
+    """A mixin of the adapter; see dbt's macros `alter_column_type` and `alter_relation_add_remove_columns`."""
+
+    @available.parse_none
+    def alter_columns(
         self,
+        context: Mapping[str, Any],
         relation: LakemergeRelation,
-        add: Sequence[LakemergeColumn],
-        remove: Sequence[LakemergeColumn],
-        retype: Mapping[str, str],
-    ) -> Iterator[NodeTransaction]:
-        """Transactions that change a table's columns; see :meth:`transactions`.
+        add: Sequence[LakemergeColumn] = (),
+        remove: Sequence[LakemergeColumn] = (),
+        retype: Mapping[str, str] | None = None,
+    ) -> None:
+        """Change a table's columns by one commit.
 
         Args:
             relation: may be one that `--empty` limits: its name alone counts.
@@ -51,37 +103,12 @@ class AlterationMethods(PublishingMethods):
         Raises:
             DbtRuntimeError: there is no such table, it is none that lakemerge writes, or a change is not possible.
         """
-        name = relation.table_name
-        kernel, config = self._kernel({}, None), WriteConfig()
-
-        def begin() -> NodeTransaction:
-            transaction = kernel.begin(name, ALTERATION)
-            self.handle.on_release(transaction.abort)
-            base = transaction.base
-            assert base is not None
-            plan = plan_altered(
-                base.columns,
-                base.partition_columns,
-                {column.name: column.data_type for column in add},
-                [column.name for column in remove],
-                retype,
-            )
-            require_castable(self.handle.spark, name, plan, base)
-            self._describe(transaction, config, plan, rebuild=False)
-            return NodeTransaction(
-                self.handle.spark,
-                transaction,
-                config,
-                plan,
-                table=f"`{name.schema}`.`{name.name}`",
-                rebuilds=False,
-                constraints={},
-                guard=self.connections.exception_handler,
-            )
-
-        with self.connections.exception_handler(f"alter {name}"):
-            yield from attempts(name, begin, config.max_attempts)
-        self.handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+        alteration = Alteration(
+            {column.name: column.data_type for column in add},
+            [column.name for column in remove],
+            retype or {},
+        )
+        Alter(self.publisher(relation, WriteConfig()), Macros(context), alteration).publish()
 
 
 def plan_altered(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
-from dbt.adapters.lakemerge.publish.commit_methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 
 from lakemerge.kernel import TableName, last_change
 

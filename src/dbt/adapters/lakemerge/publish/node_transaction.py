@@ -1,12 +1,10 @@
-"""One attempt of a node to publish: what the materializations' macros call between begin and commit."""
+"""One attempt of a node to publish: what drivers fill between begin and commit, and macros ask for their SQL."""
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -40,19 +38,6 @@ QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _translated(method: F) -> F:
-    """Let the errors of a NodeTransaction's method reach dbt as dbt's own."""
-
-    @functools.wraps(method)
-    def run(self: NodeTransaction, *args: Any, **kwargs: Any) -> Any:
-        with self._guard(f"{method.__name__} {self.table}"):
-            return method(self, *args, **kwargs)
-
-    return cast("F", run)
-
 
 class NodeTransaction:
     """A kernel transaction with the Spark session that fills it.
@@ -64,8 +49,7 @@ class NodeTransaction:
         exists: whether the table has rows to keep; false when it is made or replaced.
         rebuilds: whether this commit puts a new table in the place of what was there.
         groups: the groups of partitions that a compaction merges.
-        conflict: set when another commit overtook this one; nothing was published.
-        version: the version that was made.
+        version: the version that was made; ``None`` until then, and where there was nothing to write.
     """
 
     def __init__(
@@ -78,14 +62,12 @@ class NodeTransaction:
         table: str,
         rebuilds: bool,
         constraints: Mapping[str, str],
-        guard: Callable[[str], AbstractContextManager[None]],
         before_commit: Callable[[], None] | None = None,
         groups: Sequence[Group] = (),
         processing: Processing | None = None,
     ) -> None:
         """
         Args:
-            guard: translates errors of Spark and of the kernel to dbt's.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
             groups: of a compaction, what it merges.
             processing: partitions of sources whose processing is part of the commit.
@@ -94,7 +76,6 @@ class NodeTransaction:
         self._transaction = transaction
         self.config = config
         self._constraints = constraints
-        self._guard = guard
         self._before_commit = before_commit
         self.groups = groups
         self._processing = processing
@@ -103,7 +84,6 @@ class NodeTransaction:
         self.rebuilds = rebuilds
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
-        self.conflict: CommitConflict | None = None
         self._concerned: dict[str, list[str] | None] = {}
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
@@ -198,40 +178,32 @@ class NodeTransaction:
 
     # -- reading and writing -------------------------------------------------------------------
 
-    @_translated
-    def read(self, names: Iterable[str] | None = None) -> bool:
+    def read(self, names: Iterable[str] | None = None) -> None:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
-        Returns:
-            Whether the table is still what this attempt was planned for. If another program has changed it, this
-            attempt is over: what it stages from here on is dropped, and the next one begins with the change.
+        Raises:
+            CommitConflict: the table is no longer what this attempt was planned for, for another program has changed
+                it; the next attempt begins with the change.
         """
         base = self._transaction.base
         if not self.exists or base is None:
-            return True
-        try:
-            self._transaction.read(names)
-        except CommitConflict as conflict:
-            self.conflict = conflict
-            self._transaction.abort()
-            return False
+            return
+        self._transaction.read(names)
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
-            self.overtaken(f"that version {now.version} came first ({now.operation})")
-        return self.conflict is None
+            raise self.overtaken(f"that version {now.version} came first ({now.operation})")
 
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
         self._transaction.follow_directly()
 
-    def overtaken(self, found: str) -> None:
-        """End this attempt, for what it was planned for has changed; the next one begins with that."""
-        self.conflict = CommitConflict(
+    def overtaken(self, found: str) -> CommitConflict:
+        """The error that ends this attempt, for what it was planned for has changed; the next one begins with that."""
+        return CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
             action="The work has to be redone on the newer version.",
         )
-        self._transaction.abort()
 
     def read_side_data(self, kind: str, names: Iterable[str] | None) -> None:
         """Say that the work hangs on the side data of a kind, of these partitions (``None``: all).
@@ -250,7 +222,6 @@ class NodeTransaction:
         """Whether the side data of a kind has so many folders that this commit should write it anew."""
         return len(self.side_data(kind)) >= _MANY_FOLDERS
 
-    @_translated
     def stage(
         self,
         sql: str,
@@ -273,8 +244,6 @@ class NodeTransaction:
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
         """
-        if self.conflict is not None:
-            return 0
         checks = {"rows": "count(*)"} if count else {}
         checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
         frame, observed = self.spark.sql(sql), None
@@ -293,7 +262,6 @@ class NodeTransaction:
             self._transaction.remove(set(touched) - written)
         return int(counts.get("rows", 0))
 
-    @_translated
     def stage_records(self, sql: str, observation: Observed, *, rewrites: bool = False) -> dict[str, Any]:
         """Write the rows of records that keep all rules, constraints among them.
 
@@ -307,8 +275,6 @@ class NodeTransaction:
         Raises:
             UnreadableFile: a landed file cannot be read to its end.
         """
-        if self.conflict is not None:
-            return {"records": 0, "rejected": 0}
         frame, keys = self.spark.sql(sql), self.plan.partitions
         with planned_for_records(self.spark, len(self.plan.columns)), typed_read_errors():
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
@@ -328,7 +294,6 @@ class NodeTransaction:
         rows = frame.drop(*(key.name for key in keys))
         write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self.config)
 
-    @_translated
     def stage_side_data(self, kind: str, sql: str, *, replace: bool) -> None:
         """Write the query's rows to the side data of a kind, beside what it holds or in its place."""
         directory = self._transaction.sidecar_directory(kind)
@@ -340,7 +305,6 @@ class NodeTransaction:
         else:
             self._transaction.add_sidecar(kind, directory, concerns=concerned)
 
-    @_translated
     def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
         """Write rejected records beside those of earlier commits or in their place; the query has them all then.
 
@@ -381,47 +345,46 @@ class NodeTransaction:
         """Of a table of the append kind, the last partition column; else empty."""
         return self._transaction.commit_column
 
-    @_translated
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
-        """Publish; when another commit came first, :attr:`conflict` says so and the work is redone."""
-        if self.conflict is not None:
-            return
+        """Publish.
+
+        Raises:
+            CommitConflict: another commit came first; nothing was published.
+        """
         self._transaction.metrics.update({key: int(value) for key, value in metrics.items()})
         # what earlier commits knew of the rows need not hold for these
         self._transaction.properties = {
             key: value for key, value in (properties or {}).items() if value is not None
         }
-        try:
-            if self._processing:
-                self._processing.record(self._transaction)
-            if self._before_commit:
-                self._before_commit()
-            self.version = self._transaction.commit()
-        except CommitConflict as conflict:
-            self.conflict = conflict
-            self._transaction.abort()
-        else:
-            if self._processing:
-                self._processing.succeed()
+        if self._processing:
+            self._processing.record(self._transaction)
+        if self._before_commit:
+            self._before_commit()
+        self.version = self._transaction.commit()
+        if self._processing:
+            self._processing.succeed()
 
-    @_translated
+    def abort(self) -> None:
+        """End without a commit."""
+        self._transaction.abort()
+
     def compact(self, sql: str) -> None:
         """Write these rows, those of the groups' partitions, in the partitions' place, and publish."""
         merged = [name for group in self.groups for name in group.members]
         base = self._transaction.base
-        if not merged or base is None or not self.read(merged):
+        if not merged or base is None:
             return self.skip()
+        self.read(merged)
         self.stage(sql, merged, count=False)
         # the rows are the same, so that all that was known of them still holds
         self.commit({"compacted": len(merged)}, base.properties)
 
-    @_translated
     def skip(self) -> None:
         """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""
         base = self._transaction.base
-        if self.conflict is None and base is not None and self._processing and self._processing.has_items:
+        if base is not None and self._processing and self._processing.has_items:
             return self.commit({}, base.properties)
-        self._transaction.abort()
+        self.abort()
 
     @property
     def is_over(self) -> bool:

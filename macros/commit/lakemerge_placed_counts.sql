@@ -1,0 +1,8 @@
+{# Aggregates over rows of the table's columns: how many they are, and the partitions that they belong to. #}
+{%- macro lakemerge_placed_counts(txn) -%}
+    {%- set columns = txn.plan.columns | selectattr('is_partition') | list -%}
+    {{- return({
+        'row_count': 'count(*)',
+        'partitions': 'collect_set(' ~ lakemerge_partition_sql(columns) ~ ')',
+    }) -}}
+{%- endmacro -%}

@@ -1,0 +1,170 @@
+"""The driver of dbt's snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.merge.checks import key_list
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.queries import may_broadcast
+
+from lakemerge.errors import DuplicateKey, InvalidConfig, NullKey
+
+
+class Snapshot(Driver):
+    """Takes the source's present state, which is the feed, into the history of its keys."""
+
+    operation = "snapshot"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        # asked in every attempt, for another run may have made the table, or given it columns
+        strategy = self.macros.lakemerge_snapshot_strategy(txn.exists)
+        snapshot = SnapshotPlan.make(txn, strategy, self.macros.snapshot_get_time())
+        if not txn.exists:
+            return self._begin_history(txn, snapshot, strategy)
+        txn.read(snapshot.reads)
+        # a key that has no current row depends on every partition, those that are not there yet too
+        txn.follow_directly()
+        self._check_adopted(txn, snapshot)
+        return self._continue_history(txn, snapshot, strategy)
+
+    def _begin_history(
+        self, txn: NodeTransaction, snapshot: SnapshotPlan, strategy: Mapping[str, Any]
+    ) -> Counts:
+        """Write the source's rows as the first versions of their keys, looking at the keys as they are written."""
+        observed = self.queries.observe_view(
+            "lakemerge_changes",
+            self.macros.lakemerge_first_changes_sql(snapshot, strategy),
+            self.macros.lakemerge_snapshot_metrics(),
+        )
+        txn.stage(self.macros.lakemerge_first_versions_sql(snapshot), count=False)
+        found = observed.get
+        self._check(snapshot, found)
+        counts = {"inserted": found["inserted"], "updated": 0, "deleted": 0}
+        txn.commit(counts, snapshot.properties(counts["inserted"], 0))
+        return counts
+
+    def _continue_history(
+        self, txn: NodeTransaction, snapshot: SnapshotPlan, strategy: Mapping[str, Any]
+    ) -> Counts:
+        """Write what a snapshot changes, and commit it; nothing where nothing changes."""
+        changes = self._compute_changes(txn, snapshot, strategy)
+        counts = {name: changes[name] for name in ("inserted", "updated", "deleted")}
+        changed = sum(counts.values())
+        if not changed and not txn.changes_schema:
+            txn.skip()
+            return counts
+        if changed or txn.rewrites_all:
+            self._stage(txn, snapshot, strategy, changes, changed)
+        added = counts["inserted"] + counts["updated"] + (counts["deleted"] if snapshot.marks_deletes else 0)
+        ended = 0 if snapshot.marks_deletes else counts["deleted"]
+        before = txn.rows_before
+        txn.commit(counts, snapshot.properties(None if before is None else before + added, ended))
+        return counts
+
+    def _compute_changes(
+        self, txn: NodeTransaction, snapshot: SnapshotPlan, strategy: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Compute ``lakemerge_changes`` once; returns its counts, and the partitions of the rows that it closes."""
+        changes = self.queries.materialize(
+            "lakemerge_changes",
+            self.macros.lakemerge_snapshot_changes_sql(txn, snapshot, strategy),
+            self.macros.lakemerge_snapshot_metrics(snapshot),
+        )
+        self._check(snapshot, changes)
+        return changes
+
+    def _stage(
+        self,
+        txn: NodeTransaction,
+        snapshot: SnapshotPlan,
+        strategy: Mapping[str, Any],
+        changes: Mapping[str, Any],
+        changed: int,
+    ) -> None:
+        """Write anew the partitions of the rows that end and begin, and small ones of closed rows taken along."""
+        begun = self._compute_versions(txn, snapshot, strategy, changes)
+        names = txn.names_of([*changes["partitions"], *begun])
+        touched = names + snapshot.layout.to_merge(names)
+        if txn.rewrites_all:
+            touched += txn.base_partitions
+        txn.read(touched)
+        sql = self.macros.lakemerge_snapshot_rows_sql(
+            txn, snapshot, strategy, touched, may_broadcast(changed)
+        )
+        txn.stage(sql, touched, count=False)
+
+    def _compute_versions(
+        self,
+        txn: NodeTransaction,
+        snapshot: SnapshotPlan,
+        strategy: Mapping[str, Any],
+        changes: Mapping[str, Any],
+    ) -> list[str]:
+        """Compute ``lakemerge_versions`` once, the rows of the changed keys; returns their partitions."""
+        macros, queries = self.macros, self.queries
+        with_ended = snapshot.may_have_ended and changes["inserted"] > 0
+        if with_ended:
+            sql = macros.lakemerge_ended_rows_sql(txn, snapshot, strategy)
+            queries.materialize("lakemerge_ended", sql, {"keys": "count(*)"})
+        queries.define_view("lakemerge_timed", macros.lakemerge_timed_changes_sql(snapshot, with_ended))
+        versions = queries.materialize(
+            "lakemerge_versions",
+            macros.lakemerge_versions_sql(snapshot),
+            {"partitions": f"collect_set({macros.lakemerge_partition_sql(snapshot.partitions)})"},
+        )
+        return list(versions["partitions"])
+
+    # -- checks --------------------------------------------------------------------------------
+
+    def _check(self, snapshot: SnapshotPlan, counts: Mapping[str, Any]) -> None:
+        """Refuse a source, or a table, that has no one answer: null keys, and keys with several rows."""
+        key = snapshot.unique_key
+        if counts["null_keys"]:
+            raise NullKey(
+                expected=f"a value in every part of the unique_key ({key})",
+                found=f"{counts['null_keys']} rows of the source without one",
+                action=f"Filter them out in the query, or mend the source. {self._such_as(snapshot, 'null key')}",
+            )
+        if counts["duplicates"]:
+            raise DuplicateKey(
+                expected=f"one row for each key ({key}) in the source of a snapshot",
+                found=f"{counts['duplicates']} rows that share theirs with others",
+                action="Let the query select one row for each key. If the rows are changes or versions of it, keep "
+                "their history by an incremental merge with stored_as_scd_type: 2. "
+                f"{self._such_as(snapshot, 'duplicate')}",
+            )
+        if counts["several_current"]:
+            raise DuplicateKey(
+                expected=f"one current row for each key ({key}) in {snapshot.table}",
+                found=f"{counts['several_current']} rows of keys that have several",
+                action="The table had them before it came here: close or remove all but one of each key. "
+                f"{self._such_as(snapshot, 'several current')}",
+            )
+
+    def _such_as(self, snapshot: SnapshotPlan, action: str) -> str:
+        """Up to five keys of ``lakemerge_changes`` with an action, as text for an error."""
+        keys = self.macros.lakemerge_snapshot_keys_sql(snapshot)
+        rows = self.queries.rows(
+            f"select distinct {keys} from lakemerge_changes where __action = '{action}' limit 5"
+        )
+        return f"For instance: {key_list(rows)}."
+
+    def _check_adopted(self, txn: NodeTransaction, snapshot: SnapshotPlan) -> None:
+        """Refuse a table that this snapshot did not write, if its current rows seem to have another `dbt_valid_to`.
+
+        Every key would get a second current row.
+        """
+        if not snapshot.is_adopted:
+            return
+        found = self.queries.rows(self.macros.lakemerge_open_ends_sql(txn, snapshot))[0]
+        if found["is_open"]:
+            present = f", or {snapshot.valid_to_current}" if snapshot.current_values else ""
+            raise InvalidConfig(
+                expected=f"dbt_valid_to of the current rows of {snapshot.table} to be null{present}",
+                found=f"{found['latest_end']}, which lies in the future",
+                action="Set dbt_valid_to_current to the value that the current rows of this table have.",
+            )

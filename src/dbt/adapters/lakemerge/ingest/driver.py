@@ -1,0 +1,184 @@
+"""The drivers of ingest: landed records into the table, and quarantined ones into it once they can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
+from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
+from dbt.adapters.lakemerge.ingest.plan import IngestPlan
+from dbt.adapters.lakemerge.ingest.responses import IngestResponse
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.strategies import compact_commits
+from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
+
+from lakemerge.errors import BadRecords
+from lakemerge.ingest import Arrivals, TopicArrivals
+
+_SAMPLES = 5
+_COUNTED = {"records": "count(*)", "rejected": "count_if(not __ok)"}
+# Which records were rejected, to be read again for the reasons.
+_MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "collect_set(__bad_mark)"}
+
+
+class Ingest(Driver):
+    """Commits the records that have landed, and how far was read, together: in one batch or in several.
+
+    How many follows from the model's trigger. A batch is redone where another commit came first.
+    """
+
+    operation = "ingest"
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        macros: Macros,
+        plan: IngestPlan,
+        intake: Intake,
+        batches: IngestBatches,
+        *,
+        rebuild: bool,
+        committed: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            rebuild: put a new table in the place of what is there, of all files.
+            committed: called after each commit.
+        """
+        super().__init__(publisher, macros, rebuild=rebuild)
+        self._plan = plan
+        self._intake = intake
+        self._batches = batches
+        self._committed = committed
+        self._batch = IngestBatch(is_first=True, until=None)
+        self._arrivals: Arrivals | TopicArrivals = Arrivals()
+
+    def publish(self) -> IngestResponse:
+        with self._batches:
+            for batch in self._batches:
+                self._batch = batch
+                txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+                batch.end(txn.version, counts, self._arrivals)
+                if batch.is_first or batch.version is not None:
+                    compact_commits(self.publisher, self.macros)
+                    self._committed()
+                self.rebuild = False
+        return IngestResponse.of(self.operation, self._batches.version, self._batches.counts)
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        arrivals = self._arrivals = self._intake.choose(txn, self._batch)
+        counts = {**arrivals.counts, "inserted": 0}
+        if arrivals.is_empty and txn.exists and not txn.changes_schema:
+            txn.skip()
+            return counts
+        counts |= self._stage(txn)
+        self._intake.record(txn, arrivals)
+        txn.commit(counts, rows_after(txn, counts["inserted"]))
+        return counts
+
+    def _stage(self, txn: NodeTransaction) -> dict[str, int]:
+        """Write the rows of the chosen records, and the rejected ones to quarantine; returns the counts of each.
+
+        Checks are made while rows are written; only files that hold rejected records are read again, for the reasons,
+        and of these only records with the marks of rejected ones are taken apart.
+        """
+        plan, macros, kept = self._plan, self.macros, None
+        if txn.rewrites_all:
+            txn.read()
+            kept = macros.lakemerge_kept_rows_sql(txn, txn.base_partitions)
+        if not plan.groups:
+            if kept:
+                txn.stage(macros.lakemerge_accepted_rows_sql(txn, plan, kept), count=False)
+            return {"inserted": 0}
+        observation = self.queries.observe_view(
+            "lakemerge_records", macros.lakemerge_observed_records_sql(plan), _MARKED
+        )
+        rows_sql = macros.lakemerge_accepted_rows_sql(txn, plan, kept)
+        found = txn.stage_records(rows_sql, observation, rewrites=kept is not None)
+        counts = {"inserted": found["records"] - found["rejected"]}
+        return counts | self._stage_rejected(txn, found) if found["rejected"] else counts
+
+    def _stage_rejected(self, txn: NodeTransaction, found: Mapping[str, Any]) -> dict[str, int]:
+        self._intake.open_rejected(found["bad_files"], found["bad_marks"])
+        sql = self.macros.lakemerge_rejected_records_sql(self._plan)
+        self._check_rejected(found["records"], found["rejected"], sql)
+        if self._plan.options.on_bad_record != "quarantine":
+            return {"dropped": found["rejected"]}
+        txn.stage_quarantine(sql, found["rejected"])
+        return {"quarantined": found["rejected"]}
+
+    def _check_rejected(self, records: int, rejected: int, sql: str) -> None:
+        """Stop where more records are rejected than the model allows.
+
+        Args:
+            sql: gives the rejected records, as the quarantine has them.
+
+        Raises:
+            BadRecords: with samples; nothing was committed.
+        """
+        allowed = self._plan.options.too_many(rejected, records)
+        if not allowed:
+            return
+        with planned_for_records(self.queries.spark, len(self._plan.columns)):
+            samples = self.queries.rows(f"select * from ({sql}) limit {_SAMPLES}")
+        shown = "; ".join(
+            f"{row['file']}:{row['line']}: {row['reason']}"
+            f"{' in ' + row['column_name'] if row['column_name'] else ''} ({row['reason_text']}): {row['record'][:100]}"
+            for row in samples
+        )
+        name = self.publisher.name
+        raise BadRecords(
+            expected=f"{allowed} in what was read for `{name.schema}`.`{name.name}`",
+            found=f"{rejected} of {records}, such as {shown}",
+            action="Nothing was committed. Mend the records, relax the model's options, or raise the limit.",
+        )
+
+
+class Replay(Driver):
+    """Reads quarantined records again; those that can be read by now become rows in the commit that takes them out."""
+
+    operation = "replay"
+
+    def __init__(
+        self, publisher: Publisher, macros: Macros, plan: IngestPlan, intake: Intake, where: str
+    ) -> None:
+        """
+        Args:
+            where: SQL over the quarantine's columns: which records to read again.
+        """
+        super().__init__(publisher, macros)
+        self._plan = plan
+        self._intake = intake
+        self._where = where
+
+    def publish(self) -> IngestResponse:
+        txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+        return IngestResponse.of(self.operation, txn.version, counts)
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        chosen = self._intake.open_quarantined(txn, self._where)
+        counts = self._stage(txn) if chosen else {"inserted": 0}
+        if counts["inserted"]:
+            txn.commit(counts, rows_after(txn, counts["inserted"]))
+        else:
+            txn.skip()
+        return counts
+
+    def _stage(self, txn: NodeTransaction) -> dict[str, int]:
+        """Write the rows of the replayed records, and what is left of the quarantine in its place."""
+        plan, macros = self._plan, self.macros
+        observation = self.queries.observe_view(
+            "lakemerge_records", macros.lakemerge_observed_records_sql(plan), _COUNTED
+        )
+        found = txn.stage_records(macros.lakemerge_accepted_rows_sql(txn, plan), observation)
+        rejected = found["rejected"]
+        if rejected or self.queries.rows(f"select 1 from {UNCHOSEN} limit 1"):
+            left = f"{macros.lakemerge_rejected_records_sql(plan)}\nunion all\nselect * from {UNCHOSEN}"
+            txn.stage_quarantine(left, rejected, replace=True)
+        else:
+            txn.clear_quarantine()
+        return {"inserted": found["records"] - rejected, "quarantined": rejected}

@@ -1,0 +1,58 @@
+"""What dbt shows of an ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+
+# What is counted of a source.
+_UNITS = ("files", "offsets")
+
+
+@dataclass
+class IngestResponse(CommitResponse):
+    """What an ingest did, in dbt's result line and in ``run_results.json``.
+
+    Attributes:
+        quarantined, dropped: rejected records by what became of them.
+        files: how many were read.
+        offsets: of topics, how many were read.
+        backlog: files, or offsets, that a later run reads, for this one was limited.
+        changed: files that were changed after they had been read.
+    """
+
+    quarantined: int = 0
+    dropped: int = 0
+    files: int = 0
+    offsets: int = 0
+    backlog: int = 0
+    changed: int = 0
+
+    @classmethod
+    def of(cls, operation: str, version: int | None, counts: Mapping[str, int]) -> IngestResponse:
+        """The response of one commit, or of all those of a run.
+
+        Args:
+            version: the last one that was made; ``None`` if nothing had to be written.
+        """
+        shown = [f"{counts.get('inserted', 0)} inserted"]
+        shown += [
+            f"{count} {key}" for key, count in counts.items() if count and key not in ("inserted", *_UNITS)
+        ]
+        shown.append(next((f"{counts[unit]} {unit}" for unit in _UNITS if unit in counts), "replayed"))
+        where = "nothing to write" if version is None else f"version {version}"
+        return cls(
+            _message=f"{operation.upper()} ({', '.join([*shown, where])})",
+            code=operation.upper(),
+            rows_affected=counts.get("inserted", 0),
+            version=version or 0,
+            inserted=counts.get("inserted", 0),
+            quarantined=counts.get("quarantined", 0),
+            dropped=counts.get("dropped", 0),
+            files=counts.get("files", 0),
+            offsets=counts.get("offsets", 0),
+            backlog=counts.get("backlog", 0),
+            changed=counts.get("changed", 0),
+        )

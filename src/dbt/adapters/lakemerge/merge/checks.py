@@ -1,0 +1,84 @@
+"""What a feed of changes must keep so that a merge of it has one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.driver import Driver
+
+from lakemerge.errors import AmbiguousChange, EmptySync, NullKey, NullSequence
+
+
+def check_changes(driver: Driver, plan: MergePlan, counts: Mapping[str, Any], view: str) -> None:
+    """Refuse null keys, null sequences, and different rows at one place in the order.
+
+    Args:
+        counts: of the changes, as they were computed.
+        view: the changes, for samples.
+
+    Raises:
+        NullKey, NullSequence, AmbiguousChange: the feed has such; nothing was written.
+    """
+    keys = ", ".join(key.name for key in plan.keys)
+
+    def such_as(condition: str) -> str:
+        rows = driver.queries.rows(driver.macros.lakemerge_sample_changes_sql(plan, condition, view))
+        return f"For instance: {key_list(rows)}."
+
+    if counts["null_keys"]:
+        raise NullKey(
+            expected=f"a value in every column of the unique_key ({keys})",
+            found=f"{counts['null_keys']} rows of the feed without one",
+            action=f"Filter them out in the model, or mend the feed. {such_as('__is_null_key')}",
+        )
+    if counts["null_sequences"]:
+        raise NullSequence(
+            expected=f"a value of sequence_by ({plan.sequence}) in every row",
+            found=f"{counts['null_sequences']} rows of the feed without one",
+            action=f"Give them one (coalesce), or filter them out. {such_as('__null_sequences > 0')}",
+        )
+    if counts["ties"] and (not plan.sequence or driver.config.on_sequence_tie == "error"):
+        each_counts = plan.sequence and (plan.partial or view != "lakemerge_latest")
+        change = "one change for each sequence and key" if each_counts else "one latest change for each key"
+        mend = (
+            "Add a column to sequence_by that tells them apart, or set on_sequence_tie: any."
+            if plan.sequence
+            else "Set sequence_by, or let the model select one row for each key."
+        )
+        raise AmbiguousChange(
+            expected=f"{change} ({keys})",
+            found=f"{counts['ties']} keys with several different ones",
+            action=f"{mend} {such_as('__is_tie')}",
+        )
+
+
+def check_sync(config: WriteConfig, counts: Mapping[str, Any]) -> None:
+    """Refuse a full sync with an empty feed: it would delete every row, which is more often a broken feed than a wish.
+
+    Raises:
+        EmptySync: it is one, and the model does not allow it.
+    """
+    if config.sync == "full" and not counts["keys"] and not config.allow_empty_sync:
+        raise EmptySync(
+            expected="rows in the feed of a model with sync 'full'",
+            found="none, which would delete every row of the table",
+            action="Check the feed; if every row is to go, set allow_empty_sync: true for this run.",
+        )
+
+
+def repeats_error(keys: Iterable[Iterable[Any]]) -> AmbiguousChange:
+    """The error of changes that have the sequence of the stored row and other values."""
+    return AmbiguousChange(
+        expected="a change with the sequence of the stored row to have its values",
+        found=f"others, for the keys {key_list(keys)}",
+        action="Add a column to sequence_by that tells them apart, or set on_sequence_tie: any to keep the stored "
+        "rows.",
+    )
+
+
+def key_list(rows: Iterable[Iterable[Any]]) -> str:
+    """Keys as text for an error: ``(1, a), (2, b)``."""
+    return ", ".join(f"({', '.join(map(str, row))})" for row in rows)

@@ -1,0 +1,26 @@
+"""The driver of dbt's delete+insert."""
+
+from __future__ import annotations
+
+from dbt.adapters.lakemerge.merge.driver import Merge
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.strategies import materialize_feed, replace_rows
+
+
+class DeleteInsert(Driver):
+    """Stored rows that have a key of the feed go, all rows of the feed come, all at once.
+
+    Where the feed tells which partitions its keys are in, only those are read.
+    """
+
+    operation = "delete+insert"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        plan = Merge(self.publisher, self.macros).plan(txn)
+        feed = materialize_feed(self, txn)
+        scanned = feed.partitions if plan.partition_known and not txn.rewrites_all else None
+        txn.read(scanned)
+        rows_sql = self.macros.lakemerge_rows_by_keys_sql
+        gone = rows_sql(txn, plan, scanned, "left semi") if txn.exists else None
+        return replace_rows(self, txn, feed, gone, rows_sql(txn, plan, None, "left anti"))

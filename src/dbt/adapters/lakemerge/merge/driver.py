@@ -1,0 +1,304 @@
+"""The driver of merges from a change feed: what a master and a history have in common, and the master's own."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from dbt.adapters.lakemerge.merge.checks import (
+    check_changes,
+    check_sync,
+    repeats_error,
+)
+from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger
+from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver
+from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.queries import may_broadcast
+
+P = TypeVar("P")
+
+# So many changes may make one more file in each partition where they are not gathered.
+_CHANGES_OF_FILE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What an attempt has staged.
+
+    Attributes:
+        writes: whether there is anything to commit.
+        counts: for the result line and the manifest.
+        rows: the number of rows after it, where it is known.
+    """
+
+    writes: bool
+    counts: Counts
+    rows: int | None = None
+
+
+class ChangeDriver(Driver, Generic[P]):
+    """Merges a feed of changes, each with a key and most with a sequence, by a plan of type ``P``."""
+
+    operation = "merge"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        plan = self.plan(txn)
+        feed = self.compute_changes(plan)
+        self.check(plan, feed)
+        staged = self.stage(txn, plan, feed)
+        if staged.writes:
+            txn.commit(staged.counts, merge_properties(self.merge_of(plan), feed, staged.rows))
+        else:
+            txn.skip()
+        return staged.counts
+
+    @abstractmethod
+    def plan(self, txn: NodeTransaction) -> P:
+        """How the feed meets the table. Raises LedgerMismatch."""
+
+    @abstractmethod
+    def merge_of(self, plan: P) -> MergePlan:
+        """The feed's part of the plan: keys, columns, the sequence."""
+
+    @abstractmethod
+    def compute_changes(self, plan: P) -> dict[str, Any]:
+        """Compute the feed's changes once; returns what was counted."""
+
+    @abstractmethod
+    def check(self, plan: P, feed: Mapping[str, Any]) -> None:
+        """Refuse a feed that has no one answer, before anything is written."""
+
+    @abstractmethod
+    def stage(self, txn: NodeTransaction, plan: P, feed: Mapping[str, Any]) -> Staged:
+        """Work out what the changes do to the table and stage it."""
+
+
+class Merge(ChangeDriver[MergePlan]):
+    """The newest change of each key takes the place of its row: a master, or SCD type 1."""
+
+    def plan(self, txn: NodeTransaction) -> MergePlan:
+        feed = self.queries.spark.table(TYPED_FEED)
+        plan = MergePlan.make(self.config, txn.plan, feed, txn.base, txn.table)
+        return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
+
+    def merge_of(self, plan: MergePlan) -> MergePlan:
+        return plan
+
+    def compute_changes(self, plan: MergePlan) -> dict[str, Any]:
+        sql, counts = (
+            self.macros.lakemerge_latest_changes_sql(plan),
+            self.macros.lakemerge_latest_counts(plan),
+        )
+        return self.queries.materialize("lakemerge_latest", sql, counts)
+
+    def check(self, plan: MergePlan, feed: Mapping[str, Any]) -> None:
+        check_changes(self, plan, feed, "lakemerge_latest")
+        check_sync(self.config, feed)
+
+    def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
+        """By the cheapest way that is right."""
+        scanned = txn.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
+        txn.read(scanned)
+        if plan.sequence:
+            txn.read_side_data(LEDGER, scanned)
+        if can_skip_match(plan, txn, feed):
+            return self._stage_without_match(txn, plan, feed, scanned)
+        has_ledger = bool(plan.sequence) and open_ledger(txn, plan.ledger_type)
+        resolved = self._resolve(txn, plan, feed, scanned, has_ledger)
+        if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
+            self._check_repeats(txn, plan, resolved)
+        return self._stage_resolved(txn, plan, feed, resolved, has_ledger)
+
+    # -- changes that all are newer than what is stored ----------------------------------------
+
+    def _stage_without_match(
+        self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], scanned: list[str] | None
+    ) -> Staged:
+        """Write the touched partitions without matching first, counting as they are written."""
+        filled = txn.names_of(feed["live_partitions"])
+        touched = txn.base_partitions + filled if scanned is None else scanned
+        self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
+        observed = self.queries.observe_view(
+            "lakemerge_matched",
+            self.macros.lakemerge_matched_stored_sql(plan, txn.partition_filter(touched)),
+            {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
+        )
+        sql = self.macros.lakemerge_unmatched_rows_sql(plan, txn.rebalances(touched), change_files(feed))
+        txn.stage(sql, touched, count=False, filled=filled)
+        counts = observed.get
+        absent = feed["deletes"] - counts["deleted"]
+        if feed["deletes"] or plan.keeps_live_sequences:
+            self._stage_ledger(txn, plan)
+        done = {
+            "inserted": feed["keys"] - feed["deletes"] - counts["updated"],
+            "updated": counts["updated"],
+            "deleted": counts["deleted"],
+            "ignored": absent,
+            "tombstones": absent,
+        }
+        return Staged(True, done, _rows_after(txn, plan, done))
+
+    # -- changes that have to be compared with what is stored ----------------------------------
+
+    def _resolve(
+        self,
+        txn: NodeTransaction,
+        plan: MergePlan,
+        feed: Mapping[str, Any],
+        scanned: list[str] | None,
+        has_ledger: bool,
+    ) -> dict[str, Any]:
+        """Compute ``lakemerge_resolved`` once: what becomes of each key; returns the counts, and partitions."""
+        sql = self.macros.lakemerge_resolved_changes_sql(
+            plan, txn.partition_filter(scanned), may_broadcast(feed["keys"]), has_ledger
+        )
+        counts = self.macros.lakemerge_resolved_counts(plan)
+        return self.queries.materialize("lakemerge_resolved", sql, counts)
+
+    def _check_repeats(self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any]) -> None:
+        """Refuse changes that have the sequence of what is stored and other values.
+
+        Which of the two is right, nobody can tell. Costs a scan of the partitions in question, and only when a feed is
+        delivered again.
+        """
+        where = txn.partition_filter(txn.names_of(resolved["same_partitions"]))
+        differing = self.queries.rows(self.macros.lakemerge_differing_repeats_sql(plan, where))
+        if differing:
+            raise repeats_error(differing)
+
+    def _stage_resolved(
+        self,
+        txn: NodeTransaction,
+        plan: MergePlan,
+        feed: Mapping[str, Any],
+        resolved: Mapping[str, Any],
+        has_ledger: bool,
+    ) -> Staged:
+        """Write what a merge changes: the new content of the touched partitions, and the ledger."""
+        ends_absent = plan.exists and (plan.syncs or feed["truncates"] > 0)
+        absent: Mapping[str, Any] = {"row_count": 0, "partitions": []}
+        if ends_absent:
+            absent = self.queries.rows(self.macros.lakemerge_absent_rows_sql(plan, has_ledger))[0]
+        counts = {
+            "inserted": resolved["inserted"],
+            "updated": resolved["updated"],
+            "deleted": resolved["deleted"] + absent["row_count"],
+            "ignored": resolved["late"] + resolved["repeated"] + resolved["tombstones"],
+            "late": resolved["late"],
+            "tombstones": resolved["tombstones"],
+        }
+        changed = counts["inserted"] + counts["updated"] + counts["deleted"]
+        remembers = self._remembers(plan, feed, counts, has_ledger)
+        if not (changed or remembers or txn.changes_schema or not plan.exists):
+            return Staged(False, counts)
+        if changed or txn.rewrites_all or not plan.exists:
+            self._stage_rows(txn, plan, feed, resolved, list(absent["partitions"]), has_ledger)
+        if remembers:
+            self._stage_ledger(txn, plan)
+        return Staged(True, counts, _rows_after(txn, plan, counts))
+
+    def _stage_rows(
+        self,
+        txn: NodeTransaction,
+        plan: MergePlan,
+        feed: Mapping[str, Any],
+        resolved: Mapping[str, Any],
+        absent: list[str],
+        has_ledger: bool,
+    ) -> None:
+        """Write the content of the touched partitions; of all where stored files no longer fit."""
+        old = resolved.get("old_partitions") or []
+        touched = txn.names_of([*resolved["new_partitions"], *old, *absent])
+        if txn.rewrites_all:
+            touched += txn.base_partitions
+        sql = self.macros.lakemerge_merged_rows_sql(
+            plan,
+            txn.partition_filter(touched) if plan.exists else None,
+            may_broadcast(feed["keys"]),
+            has_ledger,
+            truncating=feed["truncates"] > 0,
+            rebalance=txn.rebalances(touched),
+            change_files=change_files(feed),
+        )
+        txn.stage(sql, touched, count=False, filled=txn.names_of(resolved["new_partitions"]))
+
+    # -- the ledger ----------------------------------------------------------------------------
+
+    def _remembers(
+        self, plan: MergePlan, feed: Mapping[str, Any], counts: Mapping[str, int], has_ledger: bool
+    ) -> bool:
+        """Whether a merge has something to remember in the ledger."""
+        if not plan.sequence:
+            return False
+        live = counts["inserted"] + counts["updated"] if plan.keeps_live_sequences else 0
+        if counts["deleted"] + counts["tombstones"] + live:
+            return True
+        # a truncate is remembered even when it ended no row, but once
+        sql = self.macros.lakemerge_new_truncates_sql(has_ledger)
+        return bool(feed["truncates"]) and bool(self.queries.rows(sql))
+
+    def _stage_ledger(self, txn: NodeTransaction, plan: MergePlan) -> None:
+        """Write what the ledger has to remember, and the ledger anew once it has many folders."""
+        anew = txn.has_many_folders(LEDGER) and open_ledger(txn, plan.ledger_type)
+        macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
+        txn.stage_side_data(LEDGER, macro(plan), replace=anew)
+
+
+def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:
+    """Whether the stored rows of the feed's keys can only be in the partitions that the feed names.
+
+    So it is where the key holds the partition columns, or the config says that a key never moves. Changes that name no
+    partition spoil it.
+    """
+    return plan.partition_known and not plan.syncs and not feed["truncates"] and not feed["unplaced"]
+
+
+def can_skip_match(plan: MergePlan, txn: NodeTransaction, feed: Mapping[str, Any]) -> bool:
+    """Whether no stored row has to be looked at before the rewrite.
+
+    Every change is newer than anything stored, deleted or truncated before, so none can be late; and the partitions to
+    rewrite are known: those of the feed's keys are, or the feed has rows for every partition that there is.
+    """
+    return (
+        plan.exists
+        and not plan.partial
+        and not plan.predicates
+        and not plan.syncs
+        and not feed["truncates"]
+        and not txn.rewrites_all
+        and plan.is_above_all_known(feed.get("min_sequence"))
+        and may_broadcast(feed["keys"])
+        and (
+            scans_known_partitions(plan, feed)
+            or txn.rewrites_every_partition(txn.names_of(feed["live_partitions"]))
+        )
+    )
+
+
+def merge_properties(plan: MergePlan, feed: Mapping[str, Any], rows: int | None) -> dict[str, Any]:
+    """What a merge leaves for later ones: the number of rows, and the highest sequence that the table has met."""
+    highest = plan.highest_sequence(feed.get("max_sequence"))
+    if not highest:
+        return {"rows": rows}
+    return {
+        "rows": rows,
+        "max_sequence": [highest],
+        "sequence_by": plan.sequence,
+        "sequence_order": plan.sequence_order,
+    }
+
+
+def _rows_after(txn: NodeTransaction, plan: MergePlan, counts: Mapping[str, int]) -> int | None:
+    before = txn.rows_before
+    # with predicates a key may have several rows, so a matched key may be more than one row
+    return None if before is None or plan.predicates else before + counts["inserted"] - counts["deleted"]
+
+
+def change_files(feed: Mapping[str, Any]) -> int:
+    """How many files the changes may make in each partition if they are not gathered."""
+    return 1 + int(feed["keys"]) // _CHANGES_OF_FILE

@@ -1,0 +1,59 @@
+"""What the drivers of all capabilities have in common: attempts in, the response for dbt's result line out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+
+#: What an attempt did, by names such as ``inserted``.
+Counts = Mapping[str, int]
+
+
+class Driver(ABC):
+    """Brings a node's feed into its table in one commit: asks macros for SQL, runs it, and commits.
+
+    Attributes:
+        operation: what the commit is called, in the manifest and in the result line.
+    """
+
+    operation: ClassVar[str]
+
+    def __init__(self, publisher: Publisher, macros: Macros, *, rebuild: bool = False) -> None:
+        """
+        Args:
+            rebuild: put a new table in the place of what is there, of any schema.
+        """
+        self.publisher = publisher
+        self.queries = publisher.queries
+        self.config = publisher.config
+        self.macros = macros
+        self.rebuild = rebuild
+
+    def publish(self) -> CommitResponse:
+        """Make attempts until another commit overtakes none. Raises DbtRuntimeError; nothing was published then."""
+        txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+        return CommitResponse.of(self.operation, txn.version, counts)
+
+    def begin(self) -> NodeTransaction:
+        """The transaction of an attempt."""
+        return self.publisher.begin(self.operation, rebuild=self.rebuild)
+
+    @abstractmethod
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        """Stage the rows and commit them, or skip the transaction where there is nothing to write.
+
+        Raises:
+            CommitConflict: another commit came first; the next attempt begins on what it left.
+        """
+
+
+def rows_after(txn: NodeTransaction, inserted: int, deleted: int = 0) -> dict[str, int | None]:
+    """What a commit tells later ones of its rows: their number, where that before is known."""
+    before = txn.rows_before
+    return {"rows": None if before is None else before + inserted - deleted}

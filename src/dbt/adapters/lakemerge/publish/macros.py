@@ -1,0 +1,31 @@
+"""The project's macros, called from Python in the context of the node that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbt_common.exceptions import CompilationError
+
+
+class Macros:
+    """Macros by name: ``macros.lakemerge_new_rows_sql(txn)``.
+
+    They are looked up as a model would: a macro of the same name in the user's project takes the place of ours.
+    """
+
+    def __init__(self, context: Mapping[str, Any]) -> None:
+        """
+        Args:
+            context: dbt's, as macros have it in the variable of that name.
+        """
+        self._context = context
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        macro = self._context.get(name)
+        if not callable(macro):
+            raise CompilationError(
+                f"Expected a macro {name}; found none. Install dbt-lakemerge again, which brings its macros."
+            )
+        found: Callable[..., Any] = macro
+        return found

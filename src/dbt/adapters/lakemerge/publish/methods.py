@@ -1,0 +1,148 @@
+"""The adapter's methods for all that commits: options, what publishes, and operations on versions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.commit_times import version_at
+from dbt.adapters.lakemerge.publish.constraints import enforced_checks
+from dbt.adapters.lakemerge.publish.feeds import FeedMethods
+from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt_common.exceptions import CompilationError
+from dbt_common.invocation import get_invocation_id
+
+from lakemerge.errors import LakemergeError
+from lakemerge.kernel import Kernel, Settings, drop, history, vacuum
+
+
+class PublishingMethods(FeedMethods):
+    """A mixin of the adapter; see the materializations for its use."""
+
+    # -- configuration -------------------------------------------------------------------------
+
+    @available.parse_none
+    def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
+        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
+        try:
+            return WriteConfig.of(model["config"], strategy)
+        except LakemergeError as error:
+            raise CompilationError(str(error)) from error
+
+    @available.parse(lambda *args, **kwargs: False)
+    def names_no_key(self, model: Mapping[str, Any]) -> bool:
+        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
+        return WriteConfig.names_no_key(model["config"])
+
+    @available.parse_none
+    def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
+        """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
+        names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
+        config: WriteConfig = self.write_config(
+            {"config": {name: model["config"].get(name) for name in names}}
+        )
+        with self._guarded():
+            name = source.table_name
+            table = self.handle.application.metastore.get_table(name)
+        return dataclasses.replace(
+            config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
+        )
+
+    # -- publishing ----------------------------------------------------------------------------
+
+    def publisher(
+        self, relation: LakemergeRelation, config: WriteConfig, model: Mapping[str, Any] | None = None
+    ) -> Publisher:
+        """What brings rows into a table.
+
+        Args:
+            model: the node whose rows they are; ``None`` for an operation.
+        """
+        return Publisher(
+            self.handle,
+            self._kernel(model or {}, config),
+            relation.table_name,
+            config,
+            guard=self.connections.exception_handler,
+            constraints=enforced_checks(model or {}),
+        )
+
+    def _guarded(self) -> Any:
+        return self.connections.exception_handler("commit")
+
+    def _kernel(self, model: Mapping[str, Any], config: WriteConfig | None) -> Kernel:
+        show_kernel_log()
+        writer = {
+            "agent": "dbt-lakemerge",
+            "node": str(model.get("unique_id", "")),
+            "invocation_id": str(get_invocation_id()),
+        }
+        settings = Settings(writer=writer)
+        if config:
+            policy: Any = config.on_foreign_write
+            settings = dataclasses.replace(settings, on_foreign_write=policy)
+        return Kernel(self.handle.application.ports, settings)
+
+    # -- operations ----------------------------------------------------------------------------
+
+    @available.parse_none
+    def drop_table(self, relation: LakemergeRelation) -> None:
+        """Drop a table with all its versions; nothing where there is none."""
+        with self._guarded():
+            drop(self._kernel({}, None), relation.table_name)
+
+    @available.parse_list
+    def table_history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
+        """The table's commits, the newest first."""
+        name = relation.table_name
+        with self._guarded():
+            commits = history(self._kernel({}, None), name, limit)
+        return [
+            {
+                "version": commit.version,
+                "operation": commit.operation,
+                "committed_at": commit.committed_at,
+                "node": commit.writer.get("node", ""),
+                "partitions": len(commit.touched),
+                "files": commit.total_files,
+                "bytes": commit.total_bytes,
+                "metrics": dict(commit.metrics),
+                "txn": commit.txn,
+            }
+            for commit in commits
+        ]
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def version_at(self, relation: LakemergeRelation, at: str) -> int:
+        """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
+
+        Raises:
+            DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
+        """
+        with self._guarded():
+            commits = history(self._kernel({}, None), relation.table_name, None)
+            return version_at(commits, at)
+
+    @available.parse_list
+    def recover_table(self, relation: LakemergeRelation) -> list[str]:
+        """Finish what a dead writer left; returns what was done, a line each."""
+        with self._guarded():
+            return self._kernel({}, None).recover(relation.table_name)
+
+    @available.parse_list
+    def vacuum_table(
+        self, relation: LakemergeRelation, retention_hours: float = 168, dry_run: bool = True
+    ) -> list[dict[str, Any]]:
+        """Free (or only list) the files that no version of the retention time needs."""
+        name = relation.table_name
+        with self._guarded():
+            garbage = vacuum(
+                self._kernel({}, None), name, retention=timedelta(hours=retention_hours), dry_run=dry_run
+            )
+        return [dataclasses.asdict(item) for item in garbage]

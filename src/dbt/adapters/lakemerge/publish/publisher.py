@@ -1,0 +1,330 @@
+"""How a node's rows come into its table: transactions on the newest version, redone when another commit overtakes."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import tenacity
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.queries import Guard, Queries
+from dbt.adapters.lakemerge.relations.casts import require_castable
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
+from dbt_common.exceptions import CompilationError
+
+from lakemerge.errors import CommitConflict, CommitsExhausted, InvalidTransactionState, SchemaChanged
+from lakemerge.kernel import (
+    COMPACTION,
+    Group,
+    HiveColumn,
+    Kernel,
+    TableDefinition,
+    TableName,
+    Transaction,
+    check_supported,
+    groups_to_merge,
+    same_keys,
+)
+
+if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.spark.handle import SessionHandle
+    from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
+
+logger = AdapterLogger("Lakemerge")
+
+# For the programs that write to the table without lakemerge; its own files are compressed so too.
+_COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
+# Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+
+
+class Publisher:
+    """Begins the transactions of one node on its table, and does the work again that another commit overtook.
+
+    Attributes:
+        name: the table.
+        config: what the model's config says about writing.
+        queries: the node's session.
+    """
+
+    def __init__(
+        self,
+        handle: SessionHandle,
+        kernel: Kernel,
+        name: TableName,
+        config: WriteConfig,
+        *,
+        guard: Guard,
+        constraints: Mapping[str, str],
+    ) -> None:
+        """
+        Args:
+            guard: translates errors of Spark and of the kernel to dbt's.
+            constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
+        """
+        self.name = name
+        self.config = config
+        self.queries = Queries(handle, guard)
+        self._handle = handle
+        self._kernel = kernel
+        self._guard = guard
+        self._constraints = constraints
+
+    @property
+    def spark(self) -> SparkSession:
+        return self._handle.spark
+
+    def publish(
+        self,
+        operation: str,
+        begin: Callable[[], NodeTransaction],
+        attempt: Callable[[NodeTransaction], T],
+    ) -> tuple[NodeTransaction, T]:
+        """Make attempts at a piece of work until another commit overtakes none.
+
+        Args:
+            operation: for messages.
+            begin: begins a transaction on the newest version.
+            attempt: fills the transaction, and commits or skips it.
+
+        Returns:
+            The transaction that was committed or skipped, and what the attempt has returned.
+
+        Raises:
+            DbtRuntimeError: a typed error of the kernel; nothing was published. CommitsExhausted among them: each of
+                ``max_attempts`` was overtaken.
+        """
+        with self._guard(f"{operation} {self.name}"):
+            txn, done = self._retrying()(lambda: self._attempt(begin, attempt))
+        if txn.version is not None:
+            self.refresh()
+        return txn, done
+
+    def compact(self, rows_sql: Callable[[NodeTransaction], str]) -> None:
+        """Merge small partitions of commits where there are enough of them; not if another commit comes meanwhile.
+
+        Args:
+            rows_sql: gives the rows of the merged partitions in their new places.
+        """
+        with self._guard(f"compact {self.name}"), contextlib.suppress(CommitConflict):
+            txn = self.begin_compaction()
+            if txn is not None:
+                txn.compact(rows_sql(txn))
+
+    def refresh(self) -> None:
+        """Let Spark forget what it knows of the table's files."""
+        self.spark.catalog.refreshTable(f"`{self.name.schema}`.`{self.name.name}`")
+
+    def _attempt(
+        self, begin: Callable[[], NodeTransaction], attempt: Callable[[NodeTransaction], T]
+    ) -> tuple[NodeTransaction, T]:
+        txn = begin()
+        try:
+            done = attempt(txn)
+        except CommitConflict:
+            txn.abort()
+            raise
+        if not txn.is_over:
+            raise InvalidTransactionState(
+                expected="the work to end by a commit, or by skipping it",
+                found="that it did neither",
+                action="Report this with the model's name.",
+            )
+        return txn, done
+
+    def _retrying(self) -> tenacity.Retrying:
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(CommitConflict),
+            stop=tenacity.stop_after_attempt(self.config.max_attempts),
+            wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
+            before_sleep=self._tell_redo,
+            retry_error_callback=self._give_up,
+        )
+
+    def _tell_redo(self, state: tenacity.RetryCallState) -> None:
+        found = _conflict_of(state).found.removeprefix("that ")
+        logger.info(f"{self.name}: {found}, so the work is redone on the newer version.")
+
+    def _give_up(self, state: tenacity.RetryCallState) -> Any:
+        conflict = _conflict_of(state)
+        raise CommitsExhausted(
+            expected=f"to commit to {self.name} within {self.config.max_attempts} attempts",
+            found=conflict.found,
+            action="Run again when the other writers are done, or let fewer of them share partitions.",
+        ) from conflict
+
+    # -- transactions --------------------------------------------------------------------------
+
+    def begin(self, operation: str, *, rebuild: bool = False) -> NodeTransaction:
+        """A transaction that takes the feed (:data:`FEED`) into the table, making it where there is none.
+
+        Args:
+            rebuild: put a new table in the place of what is there, of any schema.
+
+        Raises:
+            CompilationError: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
+        """
+        feed = self.spark.table(FEED)
+        keep = self.config.keeps(feed.columns)
+        before = self._kernel.metastore.get_table(self.name)
+        view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
+        if view or not self._kernel.exists(self.name):
+            plan = self._plan_new(feed, keep)
+            transaction = self._kernel.create(self._definition(plan), operation)
+        else:
+            transaction, plan = self._follow(feed, keep, operation, rebuild)
+        self._handle.on_release(transaction.abort)
+        self._describe(transaction, plan, rebuild)
+        self._type_feed(feed, plan, keep)
+        return self._node_transaction(
+            transaction,
+            plan,
+            rebuilds=rebuild,
+            constraints=self._constraints,
+            before_commit=(lambda: self._kernel.metastore.drop_table(self.name)) if view else None,
+            processing=self._handle.processing,
+        )
+
+    def begin_alteration(
+        self,
+        operation: str,
+        plan_columns: Callable[[Sequence[HiveColumn], Sequence[HiveColumn]], SchemaPlan],
+    ) -> NodeTransaction:
+        """A transaction that changes a table's columns and keeps its rows.
+
+        Args:
+            plan_columns: the columns that the table is to have, of those that it has: data columns, and partition
+                columns.
+        """
+        transaction = self._kernel.begin(self.name, operation)
+        self._handle.on_release(transaction.abort)
+        base = transaction.base
+        assert base is not None
+        plan = plan_columns(base.columns, base.partition_columns)
+        require_castable(self.spark, self.name, plan, base)
+        self._describe(transaction, plan, rebuild=False)
+        return self._node_transaction(transaction, plan)
+
+    def begin_compaction(self) -> NodeTransaction | None:
+        """A transaction that merges small partitions of commits; ``None`` where there are not enough of them."""
+        config = self.config
+        limits = {"after": config.compact_after, "below": config.compact_below}
+        state, manifest = self._kernel.settled(self.name)
+        if not state.commit_column or not groups_to_merge(manifest, state.commit_column, **limits):
+            return None
+        transaction = self._kernel.begin(self.name, COMPACTION, data_change=False)
+        self._handle.on_release(transaction.abort)
+        base = transaction.base
+        assert base is not None
+        plan = plan_same(base.columns, base.partition_columns)
+        groups = groups_to_merge(base, state.commit_column, **limits)
+        return self._node_transaction(transaction, plan, groups=groups)
+
+    def _node_transaction(
+        self,
+        transaction: Transaction,
+        plan: SchemaPlan,
+        *,
+        rebuilds: bool = False,
+        constraints: Mapping[str, str] | None = None,
+        groups: Sequence[Group] = (),
+        **more: Any,
+    ) -> NodeTransaction:
+        return NodeTransaction(
+            self.spark,
+            transaction,
+            self.config,
+            plan,
+            table=f"`{self.name.schema}`.`{self.name.name}`",
+            rebuilds=rebuilds,
+            constraints=constraints or {},
+            groups=groups,
+            **more,
+        )
+
+    def _follow(
+        self, feed: DataFrame, keep: list[str], operation: str, rebuild: bool
+    ) -> tuple[Transaction, SchemaPlan]:
+        """A transaction on a table that is there, and the columns that it will have."""
+        config = self.config
+        if rebuild:
+            check_supported(self._kernel.table(self.name))
+        transaction = self._kernel.begin(self.name, operation)
+        base = transaction.base
+        assert base is not None
+        if rebuild:
+            return transaction, self._plan_new(feed, keep)
+        config.require_layout(self.name, transaction.commit_column)
+        generated = config.generated(feed, base, str(self.name), transaction.commit_column)
+        try:
+            plan = plan_change(
+                feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep, generated
+            )
+        except SchemaChanged as error:
+            raise CompilationError(str(error)) from error
+        if operation != "insert_overwrite" or base.partition_columns:
+            require_castable(self.spark, self.name, plan, base)
+        return transaction, plan
+
+    def _plan_new(self, feed: DataFrame, keep: list[str]) -> SchemaPlan:
+        config = self.config
+        generated = config.generated(feed, None, str(self.name), config.new_commit_column)
+        return plan_new(feed.schema, config.partition_columns, keep, generated)
+
+    def _definition(self, plan: SchemaPlan) -> TableDefinition:
+        config, name = self.config, self.name
+        root = f"{config.location_root.rstrip('/')}/{name.name}" if config.location_root else None
+        return TableDefinition(
+            name=name,
+            columns=plan.data,
+            partition_columns=plan.partitions,
+            file_format=config.file_format,
+            root=root,
+            external=root is not None,
+            owner=str(self.spark.sparkContext.sparkUser()),
+            commit_column=config.new_commit_column,
+            parameters={**_COMPRESSION[config.file_format], **config.tblproperties},
+        )
+
+    def _describe(self, transaction: Transaction, plan: SchemaPlan, rebuild: bool) -> None:
+        """Give the transaction the table's columns and properties, as far as they change."""
+        base, config = transaction.base, self.config
+        if base is None:
+            return
+        table = self._kernel.metastore.get_table(transaction.name)
+        # comments are set by persist_docs; a change of the schema must not lose them
+        comments = {c.name: c.comment for c in (*table.columns, *table.partition_columns)} if table else {}
+
+        def described(columns: Sequence[HiveColumn]) -> list[HiveColumn]:
+            return [dataclasses.replace(column, comment=comments.get(column.name, "")) for column in columns]
+
+        if rebuild:
+            keys = described(plan.partitions)
+            transaction.set_schema(described(plan.data), keys, config.file_format, config.new_commit_column)
+        elif not same_keys(plan.data, base.columns):
+            transaction.set_schema(described(plan.data))
+        known = table.parameters if table else {}
+        changed = {key: value for key, value in config.tblproperties.items() if known.get(key) != value}
+        if changed:
+            transaction.set_parameters(changed)
+
+    @staticmethod
+    def _type_feed(feed: DataFrame, plan: SchemaPlan, keep: list[str]) -> None:
+        reach = {column.name for column in plan.columns}
+        # the table may have a column that the model keeps from it, and sequence_by reads
+        others = [f"`{name}`" for name in feed.columns if name.lower() not in reach or name not in keep]
+        typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
+        feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)
+
+
+def _conflict_of(state: tenacity.RetryCallState) -> CommitConflict:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, CommitConflict)
+    return error

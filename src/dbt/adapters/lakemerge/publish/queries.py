@@ -1,0 +1,77 @@
+"""Queries of one node in its Spark session: computed once, counted on the way, read back, or kept as views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.lakemerge.spark.observations import Observed, observe
+
+if TYPE_CHECKING:
+    from dbt.adapters.lakemerge.spark.handle import SessionHandle
+    from pyspark.sql import SparkSession
+
+#: Translates the errors of Spark that come of a statement to dbt's; takes the statement.
+Guard = Callable[[str], AbstractContextManager[None]]
+
+# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
+_BROADCAST_KEYS = 5_000_000
+
+
+class Queries:
+    """Runs the SQL that drivers get of macros.
+
+    Attributes:
+        spark: the node's session.
+    """
+
+    def __init__(self, handle: SessionHandle, guard: Guard) -> None:
+        self._handle = handle
+        self._guard = guard
+
+    @property
+    def spark(self) -> SparkSession:
+        return self._handle.spark
+
+    def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
+        """Compute a query once, keep its rows for the rest of the attempt, and count as it runs.
+
+        Rows are kept in memory, on local disk where that is full. An attempt never computes them twice: a second
+        run of a feed that is not deterministic would give other rows.
+
+        Args:
+            view: the temporary view to read them by.
+            metrics: aggregate expressions by name.
+
+        Returns:
+            The aggregates' values by name.
+        """
+        with self._guard(sql):
+            self._handle.raise_if_cancelled()
+            frame, observed = observe(self.spark.sql(sql), metrics)
+            self._handle.keep_rows(view, frame)
+            return observed.get
+
+    def define_view(self, view: str, sql: str) -> None:
+        """Make a temporary view of a query, computed whenever it is read."""
+        with self._guard(sql):
+            self.spark.sql(sql).createOrReplaceTempView(view)
+
+    def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
+        """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
+        with self._guard(sql):
+            frame, observed = observe(self.spark.sql(sql), metrics)
+            frame.createOrReplaceTempView(view)
+        return observed
+
+    def rows(self, sql: str) -> list[Any]:
+        """The rows of a small query."""
+        with self._guard(sql):
+            self._handle.raise_if_cancelled()
+            return list(self.spark.sql(sql).collect())
+
+
+def may_broadcast(rows: int) -> bool:
+    """Whether so many keys are few enough to be sent to every task."""
+    return rows <= _BROADCAST_KEYS

@@ -1,0 +1,51 @@
+"""What dbt shows of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbt.adapters.contracts.connection import AdapterResponse
+
+
+@dataclass
+class CommitResponse(AdapterResponse):
+    """What a commit did, in dbt's result line and in ``run_results.json``.
+
+    Attributes:
+        version: the version that the commit made; 0 if nothing had to be written.
+        inserted, updated, deleted, ignored: rows of a merge by what became of their change; ``ignored`` are
+            those that change nothing: late, repeated, or deletes of keys that are not there.
+        left: of a model that consumes, the partitions that a later run takes.
+    """
+
+    version: int = 0
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    ignored: int = 0
+    left: int = 0
+
+    @classmethod
+    def of(cls, operation: str, version: int | None, counts: Mapping[str, int]) -> CommitResponse:
+        """The response of an operation.
+
+        Args:
+            version: ``None`` if nothing had to be written.
+            counts: of a merge by the names above; of others by names of their own.
+        """
+        known = ("inserted", "updated", "deleted", "ignored")
+        parts = [f"{counts[key]} {key}" for key in known if key in counts] or [
+            f"{count} {key}" for key, count in counts.items()
+        ]
+        where = "nothing to write" if version is None else f"version {version}"
+        return cls(
+            _message=f"{operation.upper()} ({', '.join([*parts, where])})",
+            code=operation.upper(),
+            rows_affected=sum(counts.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
+            version=version or 0,
+            inserted=counts.get("inserted", 0),
+            updated=counts.get("updated", 0),
+            deleted=counts.get("deleted", 0),
+            ignored=counts.get("ignored", 0),
+        )

@@ -1,0 +1,183 @@
+"""The drivers of dbt's strategies that need no key: replace, append, insert_overwrite, microbatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt_common.exceptions import DbtRuntimeError
+
+logger = AdapterLogger("Lakemerge")
+
+#: The view of a feed that was computed once, with the columns of the typed one.
+KEPT_FEED = "lakemerge_kept_feed"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """How many rows there are, and the names of the partitions that they belong to."""
+
+    rows: int
+    partitions: list[str]
+
+
+class Replace(Driver):
+    """The feed becomes the whole content of the table, of whatever schema it was before."""
+
+    operation = "replace"
+
+    def begin(self) -> NodeTransaction:
+        return self.publisher.begin(self.operation, rebuild=True)
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        rows = txn.stage(self.macros.lakemerge_new_rows_sql(txn))
+        txn.commit({"rows": rows}, {"rows": rows})
+        return {"rows": rows}
+
+
+class Append(Driver):
+    """dbt's append: the feed's rows are added. A table of the append kind then merges its small partitions."""
+
+    operation = "append"
+
+    def publish(self) -> CommitResponse:
+        response = super().publish()
+        compact_commits(self.publisher, self.macros)
+        return response
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        return {"inserted": self._add_commit(txn) if txn.adds_commits else self._rewrite(txn)}
+
+    def _add_commit(self, txn: NodeTransaction) -> int:
+        """Add the rows as new partitions, those of this commit; returns how many.
+
+        Nothing is read and no partition is written anew, so appends never conflict. Only where stored files no longer
+        fit the columns are they written again, each row to its commit's partition.
+        """
+        kept = None
+        if txn.rewrites_all:
+            txn.read()
+            kept = self.macros.lakemerge_kept_rows_sql(txn, txn.base_partitions)
+        staged = txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept))
+        before = txn.rows_before
+        inserted = staged if kept is None else 0 if before is None else staged - before
+        if staged or txn.changes_schema:
+            txn.commit({"inserted": inserted}, rows_after(txn, inserted))
+        else:
+            txn.skip()
+        return inserted
+
+    def _rewrite(self, txn: NodeTransaction) -> int:
+        """Add the rows to the partitions that they belong to; returns how many.
+
+        A partition has one directory, so those that rows are added to are written anew with them: partition by a
+        column that new rows share (a date) to keep that small.
+        """
+        feed = materialize_feed(self, txn)
+        if not feed.rows and not txn.changes_schema and txn.exists:
+            txn.skip()
+            return 0
+        touched = txn.base_partitions if txn.rewrites_all else feed.partitions
+        txn.read(touched)
+        kept = self.macros.lakemerge_kept_rows_sql(txn, touched) if txn.exists else None
+        if feed.rows or txn.rewrites_all or not txn.exists:
+            txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED))
+        txn.commit({"inserted": feed.rows}, rows_after(txn, feed.rows))
+        return feed.rows
+
+
+class InsertOverwrite(Driver):
+    """dbt's insert_overwrite: the partitions that the feed has rows for are replaced; without partition_by all is."""
+
+    operation = "insert_overwrite"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        rows = txn.stage(self._sql(txn))
+        if not rows and txn.exists and txn.partitioned and not txn.changes_schema:
+            txn.skip()
+        else:
+            txn.commit({"rows": rows}, {"rows": None if txn.partitioned else rows})
+        return {"rows": rows}
+
+    def _sql(self, txn: NodeTransaction) -> str:
+        if not txn.rewrites_all:
+            return str(self.macros.lakemerge_new_rows_sql(txn))
+        # stored files do not fit the new columns: those of the other partitions are written anew
+        feed = materialize_feed(self, txn)
+        txn.read()
+        others = [name for name in txn.base_partitions if name not in feed.partitions]
+        kept = self.macros.lakemerge_kept_rows_sql(txn, others) if others else None
+        return str(self.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED))
+
+
+class Microbatch(Driver):
+    """dbt's microbatch: the rows of the batch's time range are replaced by the feed's. A batch without rows clears it.
+
+    The partitions need not have the batch's grain: those that hold rows of the range are written anew.
+    """
+
+    operation = "microbatch"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        in_range = self.macros.lakemerge_batch_range_sql()
+        feed = materialize_feed(self, txn)
+        txn.read()
+        gone = f"select * from {txn.table} where {in_range}" if txn.exists else None
+        kept = self.macros.lakemerge_kept_rows_sql(txn, None, f"not coalesce({in_range}, false)")
+        return replace_rows(self, txn, feed, gone, kept)
+
+
+def materialize_feed(driver: Driver, txn: NodeTransaction) -> Placed:
+    """Compute the feed once (:data:`KEPT_FEED`), for strategies that must know its partitions first."""
+    counts = driver.queries.materialize(
+        KEPT_FEED, "select * from lakemerge_typed_feed", driver.macros.lakemerge_placed_counts(txn)
+    )
+    return Placed(counts["row_count"], txn.names_of(counts["partitions"]))
+
+
+def replace_rows(
+    driver: Driver, txn: NodeTransaction, feed: Placed, gone_sql: str | None, kept_sql: str
+) -> Counts:
+    """Commit the feed in the place of some stored rows, which may lie in other partitions than it.
+
+    Args:
+        gone_sql: the stored rows that go; ``None`` where there is no table yet.
+        kept_sql: the stored rows that stay, of all partitions and in the table's new columns.
+    """
+    gone = _placed(driver, txn, gone_sql) if gone_sql else Placed(0, [])
+    counts = {"inserted": feed.rows, "deleted": gone.rows}
+    touched = [*gone.partitions, *feed.partitions, *(txn.base_partitions if txn.rewrites_all else ())]
+    if not touched and txn.exists and not txn.changes_schema:
+        txn.skip()
+        return counts
+    kept = f"select * from ({kept_sql}) where {txn.partition_filter(touched)}" if gone_sql else None
+    txn.stage(driver.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED), touched)
+    txn.commit(counts, rows_after(txn, feed.rows, gone.rows))
+    return counts
+
+
+def _placed(driver: Driver, txn: NodeTransaction, rows_sql: str) -> Placed:
+    metrics = driver.macros.lakemerge_placed_counts(txn)
+    selected = ", ".join(f"{sql} as {name}" for name, sql in metrics.items())
+    found = driver.queries.rows(f"select {selected} from ({rows_sql})")[0]
+    return Placed(found["row_count"], txn.names_of(found["partitions"]))
+
+
+def compact_commits(publisher: Publisher, macros: Macros) -> None:
+    """Merge small partitions of commits where there are enough of them.
+
+    The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the work
+    redone after another commit: that was another compaction, or the next one will do.
+    """
+    try:
+        publisher.compact(macros.lakemerge_compacted_rows_sql)
+    except DbtRuntimeError as error:
+        logger.warning(
+            f"{publisher.name}: its small partitions were not merged; the next append tries again: {error}"
+        )
+    publisher.refresh()
