@@ -6,7 +6,7 @@
 #}
 {%- macro lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
     {%- set rebuild = rebuild or load_cached_relation(target) is none and not options.reads_a_feed -%}
-    {%- if strategy == 'merge' and options.scd2 -%}
+    {%- if strategy == 'merge' and options.keeps_history -%}
         {{- return(adapter.publish(context, 'scd2', target, options, rebuild)) -}}
     {%- elif strategy == 'merge' and options.reads_a_feed -%}
         {{- return(adapter.publish(context, 'merge', target, options, rebuild)) -}}

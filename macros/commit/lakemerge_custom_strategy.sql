@@ -10,7 +10,7 @@
         'temp_relation': temporary,
         'unique_key': config.get('unique_key'),
         'dest_columns': adapter.get_columns_in_relation(target),
-        'incremental_predicates': options.incremental_predicates,
+        'incremental_predicates': config.get('incremental_predicates') or config.get('predicates') or [],
     }) -%}
     {%- call statement('main') -%}
         {{ statement_sql }}

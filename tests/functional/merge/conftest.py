@@ -42,7 +42,7 @@ class Merger(NodeTable):
                 frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
                 frame.createOrReplaceTempView("lakemerge_feed")
             options = adapter.write_config(self.model, "merge")
-            strategy = "scd2" if options.scd2 else "merge"
+            strategy = "scd2" if options.keeps_history else "merge"
             return adapter.publish(self.context, strategy, self.relation, options, rebuild)
 
     def ledger_folders(self) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.partition_frames import as_uri
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.drivers import config_of
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig
@@ -18,10 +18,10 @@ PARTITIONED = {"append_layout": "commit_partitioned"}
 
 
 def test_append_layout() -> None:
-    config = WriteConfig.of({**PARTITIONED, "compact_after": 5, "target_file_size": "1mb"}, "append")
+    config = config_of({**PARTITIONED, "compact_after": 5, "target_file_size": "1mb"}, "append")
     assert config.new_commit_column == "_commit"
     assert (config.compact_after, config.compact_below) == (5, 2**20)
-    assert WriteConfig.of({}, "append").new_commit_column == ""
+    assert config_of({}, "append").new_commit_column == ""
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_append_layout() -> None:
 )
 def test_options_that_contradict(config: dict[str, Any], strategy: str) -> None:
     with pytest.raises(InvalidConfig):
-        WriteConfig.of(config, strategy)
+        config_of(config, strategy)
 
 
 @pytest.mark.parametrize(
     ("wanted", "found"), [("", "_commit"), ("_commit", "_commit"), ("_commit", ""), ("_commit", "other")]
 )
 def test_a_table_keeps_its_layout(wanted: str, found: str) -> None:
-    config = WriteConfig.of(PARTITIONED if wanted else {}, "append")
+    config = config_of(PARTITIONED if wanted else {}, "append")
     if wanted in ("", found):
         config.require_layout("db.t", found)
     else:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from dbt.adapters.lakemerge.options import history_layout
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.history import layout as layout_module
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.options.reader import OptionReader
 
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
@@ -45,7 +46,7 @@ def layout(sizes: dict[str, int], *keys: str) -> HistoryLayout:
 )
 def test_options(config: dict[str, object], split: bool, partition: str) -> None:
     problems: list[str] = []
-    found = HistoryLayout.of(config, problems)
+    found = HistoryLayout.of(OptionReader(config, problems))
     assert (found.split, found.partition, problems) == (split, partition, [])
 
 
@@ -63,7 +64,7 @@ def test_options(config: dict[str, object], split: bool, partition: str) -> None
 )
 def test_wrong_options_are_all_collected(config: dict[str, object], problem: str) -> None:
     problems = ["another"]
-    HistoryLayout.of(config, problems)
+    HistoryLayout.of(OptionReader(config, problems))
     assert problems == ["another", problem]
 
 
@@ -89,8 +90,8 @@ def test_a_column_that_nobody_asked_for_is_told(
     config: dict[str, object], lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(history_layout.logger, "info", said.append)
-    HistoryLayout.of(config, []).tell_made("shop.customers_snapshot")
+    monkeypatch.setattr(layout_module.logger, "info", said.append)
+    HistoryLayout.of(OptionReader(config, [])).tell_made("shop.customers_snapshot")
     assert len(said) == lines
     for line in said:
         assert "shop.customers_snapshot gets the partition column dbt_closed_in" in line

@@ -3,16 +3,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.options.scd2 import Scd2Config
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.drivers import config_of
+from dbt.adapters.lakemerge.history.scd2_options import Scd2Config
+from dbt.adapters.lakemerge.merge.options import MergeConfig
 
 from lakemerge.errors import InvalidConfig
 
 FEED = {"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": 2}
 
 
-def read(**options: Any) -> WriteConfig:
-    return WriteConfig.of({**FEED, **options}, "merge")
+def read(**options: Any) -> Any:
+    return config_of({**FEED, **options}, "merge")
 
 
 @pytest.mark.parametrize(
@@ -39,14 +40,13 @@ def test_a_bitemporal_history_has_two_columns_more() -> None:
 @pytest.mark.parametrize("kind", [None, 1, "1"])
 def test_the_default_keeps_no_history(kind: Any) -> None:
     found = read(stored_as_scd_type=kind)
-    assert (found.scd2, found.history) == (None, None)
+    assert (type(found), found.keeps_history) == (MergeConfig, False)
 
 
 @pytest.mark.parametrize("kind", [2, "2"])
 def test_history_has_the_split_layout(kind: Any) -> None:
     found = read(stored_as_scd_type=kind)
-    assert found.scd2 == Scd2Config()
-    assert found.history is not None
+    assert (found.scd2, found.keeps_history) == (Scd2Config(), True)
     assert found.history.partition_by(["region"]) == ("region", "dbt_closed_in")
 
 
@@ -95,7 +95,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
 def test_options_of_a_history_elsewhere(options: dict[str, Any], strategy: str, problem: str) -> None:
     key = {"unique_key": "id"} if strategy == "merge" else {}
     with pytest.raises(InvalidConfig, match=problem):
-        WriteConfig.of({**key, **options}, strategy)
+        config_of({**key, **options}, strategy)
 
 
 def test_known_names_without_bitemporal() -> None:

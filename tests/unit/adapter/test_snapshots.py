@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -21,7 +21,7 @@ class Transaction:
     """What a plan asks of a transaction."""
 
     table = "`s`.`history`"
-    history = HistoryLayout()
+    base = None
 
     def __init__(self, kind: str = "timestamp", exists: bool = True, **properties: Any) -> None:
         names = ("id", *(name.lower() for name in NAMES.values()))
@@ -32,7 +32,8 @@ class Transaction:
 
 def plan(transaction: Transaction, valid_to_current: str | None = None, **strategy: Any) -> SnapshotPlan:
     told = {**STRATEGY, "column_names": NAMES, "valid_to_current": valid_to_current, **strategy}
-    return SnapshotPlan.make(transaction, told, "current_timestamp()")  # type: ignore[arg-type]
+    layout = HistoryLayout()
+    return SnapshotPlan.make(transaction, told, "current_timestamp()", layout)  # type: ignore[arg-type]
 
 
 def test_current_rows_are_those_of_every_configuration_so_far() -> None:

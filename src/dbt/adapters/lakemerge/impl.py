@@ -20,10 +20,11 @@ from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
-from dbt.adapters.lakemerge.drivers import DRIVERS
+from dbt.adapters.lakemerge.drivers import DRIVERS, config_of
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
+from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
@@ -354,6 +355,12 @@ class LakemergeAdapter(
     def valid_incremental_strategies(self) -> list[str]:
         """dbt's own strategies that work here; users' own are not checked against this."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    @available.parse_none
+    def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
+        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
+        with config_errors():
+            return config_of(model["config"], strategy)
 
     @available.parse_none
     def publish(

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.merge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
-from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, quote, unsized
 
 from lakemerge.errors import InvalidConfig
@@ -70,7 +70,7 @@ class Scd2Plan:
     @classmethod
     def make(
         cls,
-        config: WriteConfig,
+        config: Scd2MergeConfig,
         plan: SchemaPlan,
         feed: DataFrame,
         base: Manifest | None,
@@ -85,8 +85,6 @@ class Scd2Plan:
         Raises:
             InvalidConfig: an option names a column that is not there.
         """
-        assert config.scd2 is not None
-        assert config.history is not None
         layout = dataclasses.replace(config.history.of_table(base), version=version)
         by_name = {column.name: column for column in plan.columns}
         own = {*config.scd2.columns, *(column.name for column in layout.columns)}
@@ -136,8 +134,7 @@ class Scd2Plan:
         return f"cast({self.layout.version} as bigint)"
 
 
-def _tracked(config: WriteConfig, merge: MergePlan) -> tuple[MergeColumn, ...]:
-    assert config.scd2 is not None
+def _tracked(config: Scd2MergeConfig, merge: MergePlan) -> tuple[MergeColumn, ...]:
     keys = {key.name for key in merge.keys}
     others = {column.name for column in merge.columns} - keys
     listed = {*config.scd2.tracked, *config.scd2.untracked}

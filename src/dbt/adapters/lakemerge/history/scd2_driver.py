@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.history.plan import Scd2Plan
 from dbt.adapters.lakemerge.merge.checks import check_changes, key_list
 from dbt.adapters.lakemerge.merge.driver import ChangeDriver, Staged, change_files, scans_known_partitions
@@ -48,7 +49,7 @@ class Scan:
         )
 
 
-class Scd2Merge(ChangeDriver[Scd2Plan]):
+class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
     """Every change of a key is a version: a row with the sequences that it begins and ends with."""
 
     def plan(self, txn: NodeTransaction) -> Scd2Plan:
@@ -79,7 +80,7 @@ class Scd2Merge(ChangeDriver[Scd2Plan]):
         late = self._meets_closed_versions(plan, feed, scan)
         if late or feed["truncates"]:
             txn.read(scan.closed_partitions)
-        has_ledger = open_ledger(txn, plan.ledger_type)
+        has_ledger = open_ledger(txn, plan.ledger_type, self.config.tombstone_retention)
         versions = self._compute_versions(plan, feed, scan, late, has_ledger)
         if versions["contradictions"] and self.config.on_sequence_tie == "error":
             raise self._contradiction(plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.merge.checks import key_list
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
@@ -14,7 +15,7 @@ from dbt.adapters.lakemerge.publish.queries import may_broadcast
 from lakemerge.errors import DuplicateKey, InvalidConfig, NullKey
 
 
-class Snapshot(Driver):
+class Snapshot(Driver[SnapshotConfig]):
     """Takes the source's present state, which is the feed, into the history of its keys."""
 
     operation = "snapshot"
@@ -22,7 +23,8 @@ class Snapshot(Driver):
     def attempt(self, txn: NodeTransaction) -> Counts:
         # asked in every attempt, for another run may have made the table, or given it columns
         strategy = self.macros.lakemerge_snapshot_strategy(txn.exists)
-        snapshot = SnapshotPlan.make(txn, strategy, self.macros.snapshot_get_time())
+        run_time = self.macros.snapshot_get_time()
+        snapshot = SnapshotPlan.make(txn, strategy, run_time, self.config.history)
         if not txn.exists:
             return self._begin_history(txn, snapshot, strategy)
         txn.read(snapshot.reads)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
-from dbt.adapters.base.meta import AdapterMeta
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.history.options import SnapshotConfig
+from dbt.adapters.lakemerge.options.reader import config_errors
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, quote, spark_type
 from dbt_common.exceptions import DbtRuntimeError
@@ -18,7 +19,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from lakemerge.errors import IncompatibleColumn
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.spark.handle import SessionHandle
+    pass
 
 # Properties of the versions that a snapshot makes.
 #: The values of `dbt_valid_to` that current rows have had, besides null.
@@ -118,12 +119,14 @@ class SnapshotPlan:
         transaction: NodeTransaction,
         strategy: Mapping[str, Any],
         run_time: str,
+        layout: HistoryLayout,
     ) -> SnapshotPlan:
         """Plan a snapshot.
 
         Args:
             strategy: what `lakemerge_snapshot_strategy` returned.
             run_time: SQL of the time of the run.
+            layout: what the model's config says of it.
 
         Raises:
             IncompatibleColumn: deletions are to be recorded, and the validity columns hold no time.
@@ -162,7 +165,7 @@ class SnapshotPlan:
             is_adopted=transaction.exists and VALID_TO_CURRENT not in known,
             may_have_ended=transaction.exists and known.get(ENDED_KEYS) != "none",
             run_time=f"cast({run_time.strip() if _holds_time(kind) else 'null'} as {kind})",
-            layout=transaction.history,
+            layout=layout.of_table(transaction.base),
         )
 
 
@@ -182,23 +185,15 @@ def _holds_time(kind: str) -> bool:
     return kind.startswith(("timestamp", "date", "string", "varchar"))
 
 
-class SnapshotMethods(metaclass=AdapterMeta):
+class SnapshotMethods(PublishingMethods):
     """A mixin of the adapter; see the materialization `snapshot` for its use."""
 
-    if TYPE_CHECKING:
-        connections: Any
-
-        @property
-        def handle(self) -> SessionHandle: ...
-
-        def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig: ...
-
     @available.parse_none
-    def snapshot_config(self, model: Mapping[str, Any]) -> WriteConfig:
+    def snapshot_config(self, model: Mapping[str, Any]) -> SnapshotConfig:
         """A snapshot's options about writing, checked. Raises CompilationError naming all that are wrong."""
-        # a snapshot's key may be an expression, and it has no policy for changes of the schema
-        given = {key: value for key, value in model["config"].items() if key not in ("unique_key",)}
-        config = self.write_config({**model, "config": given}, "snapshot")
+        with config_errors():
+            config = SnapshotConfig.of(model["config"])
+        # a snapshot has no policy for changes of the schema
         return dataclasses.replace(config, on_schema_change="append_and_widen")
 
     @available.parse_list

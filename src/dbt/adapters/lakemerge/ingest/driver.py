@@ -9,6 +9,7 @@ from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
+from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -25,7 +26,7 @@ _COUNTED = {"records": "count(*)", "rejected": "count_if(not __ok)"}
 _MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "collect_set(__bad_mark)"}
 
 
-class Ingest(Driver):
+class Ingest(Driver[AppendConfig]):
     """Commits the records that have landed, and how far was read, together: in one batch or in several.
 
     How many follows from the model's trigger. A batch is redone where another commit came first.
@@ -35,7 +36,7 @@ class Ingest(Driver):
 
     def __init__(
         self,
-        publisher: Publisher,
+        publisher: Publisher[AppendConfig],
         macros: Macros,
         plan: IngestPlan,
         intake: Intake,
@@ -138,13 +139,13 @@ class Ingest(Driver):
         )
 
 
-class Replay(Driver):
+class Replay(Driver[AppendConfig]):
     """Reads quarantined records again; those that can be read by now become rows in the commit that takes them out."""
 
     operation = "replay"
 
     def __init__(
-        self, publisher: Publisher, macros: Macros, plan: IngestPlan, intake: Intake, where: str
+        self, publisher: Publisher[AppendConfig], macros: Macros, plan: IngestPlan, intake: Intake, where: str
     ) -> None:
         """
         Args:

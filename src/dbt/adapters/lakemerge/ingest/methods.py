@@ -13,7 +13,8 @@ from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.record_types import record_columns
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -23,7 +24,7 @@ from dbt.adapters.lakemerge.relations.table_schema import literal
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt_common.exceptions import CompilationError
 
-from lakemerge.errors import InvalidConfig, LakemergeError
+from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import continuous
 from lakemerge.kernel import SIDE_TABLES, SideTables
 
@@ -39,11 +40,11 @@ class IngestMethods(PublishingMethods):
         return literal(split_pattern(delimiter))
 
     @available.parse_none
-    def ingest_config(self, model: Mapping[str, Any]) -> WriteConfig:
+    def ingest_config(self, model: Mapping[str, Any]) -> AppendConfig:
         """The options about writing of a model whose commits are partitions of their own."""
         given = dict(model["config"])
         wrong = [name for name in ("append_layout", "unique_key", "incremental_strategy") if given.get(name)]
-        try:
+        with config_errors():
             if wrong:
                 raise InvalidConfig(
                     expected="an ingest model without options of incremental models",
@@ -52,9 +53,7 @@ class IngestMethods(PublishingMethods):
                 )
             if given.get("on_schema_change") in (None, "ignore"):
                 given["on_schema_change"] = "append_new_columns"
-            return WriteConfig.of({**given, "append_layout": "commit_partitioned"}, "append")
-        except LakemergeError as error:
-            raise CompilationError(str(error)) from error
+            return AppendConfig.of({**given, "append_layout": "commit_partitioned"})
 
     def _ingest_plan(self, model: Mapping[str, Any]) -> IngestPlan:
         """How the model's records become rows, and an empty feed of the table's columns.
@@ -67,13 +66,10 @@ class IngestMethods(PublishingMethods):
                 "Expected an ingest model without a query, for its rows are records of files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
-        with self.connections.exception_handler("read the types of the columns"):
-            try:
-                options = IngestOptions.of(model["config"])
-                columns = record_columns(model, options)
-                self._check_pattern(options, columns)
-            except LakemergeError as error:
-                raise CompilationError(str(error)) from error
+        with self.connections.exception_handler("read the types of the columns"), config_errors():
+            options = IngestOptions.of(model["config"])
+            columns = record_columns(model, options)
+            self._check_pattern(options, columns)
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])
@@ -106,7 +102,7 @@ class IngestMethods(PublishingMethods):
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
-        options: WriteConfig,
+        options: AppendConfig,
         rebuild: bool,
     ) -> IngestResponse:
         """Commit what has landed since; see :class:`Ingest`.

@@ -277,7 +277,7 @@ def _without_group(pattern: str) -> str:
 class _IngestReader(OptionReader):
     def verbatim(self, name: str, default: str) -> str:
         """A text whose blanks count."""
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         if not isinstance(value, str):
@@ -286,10 +286,10 @@ class _IngestReader(OptionReader):
         return value
 
     def limit(self, name: str) -> int | None:
-        return None if self._get(name) is None else self.count(name, 0, least=0)
+        return None if self.value(name) is None else self.count(name, 0, least=0)
 
     def fraction(self, name: str) -> float | None:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -298,7 +298,7 @@ class _IngestReader(OptionReader):
         return float(value)
 
     def values(self, name: str) -> dict[str, str | None]:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return {}
         if not isinstance(value, Mapping):

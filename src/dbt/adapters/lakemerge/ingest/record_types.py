@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
-from dbt.adapters.lakemerge.options.write import COMMIT_COLUMN
+from dbt.adapters.lakemerge.options.append import COMMIT_COLUMN
 from dbt.adapters.lakemerge.relations.table_schema import (
     comparable,
     literal,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
-from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Driver
 
 from lakemerge.errors import AmbiguousChange, EmptySync, NullKey, NullSequence
 
+M = TypeVar("M", bound=MergeConfig)
 
-def check_changes(driver: Driver, plan: MergePlan, counts: Mapping[str, Any], view: str) -> None:
+
+def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any], view: str) -> None:
     """Refuse null keys, null sequences, and different rows at one place in the order.
 
     Args:
@@ -55,7 +57,7 @@ def check_changes(driver: Driver, plan: MergePlan, counts: Mapping[str, Any], vi
         )
 
 
-def check_sync(config: WriteConfig, counts: Mapping[str, Any]) -> None:
+def check_sync(config: MergeConfig, counts: Mapping[str, Any]) -> None:
     """Refuse a full sync with an empty feed: it would delete every row, which is more often a broken feed than a wish.
 
     Raises:

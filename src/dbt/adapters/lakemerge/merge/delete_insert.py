@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dbt.adapters.lakemerge.merge.driver import Merge
+from dbt.adapters.lakemerge.merge.driver import plan_merge
+from dbt.adapters.lakemerge.merge.options import DeleteInsertConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.strategies import materialize_feed, replace_rows
 
 
-class DeleteInsert(Driver):
+class DeleteInsert(Driver[DeleteInsertConfig]):
     """Stored rows that have a key of the feed go, all rows of the feed come, all at once.
 
     Where the feed tells which partitions its keys are in, only those are read.
@@ -17,7 +18,7 @@ class DeleteInsert(Driver):
     operation = "delete+insert"
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        plan = Merge(self.publisher, self.macros).plan(txn)
+        plan = plan_merge(self.config, txn)
         feed = materialize_feed(self, txn)
         scanned = feed.partitions if plan.partition_known and not txn.rewrites_all else None
         txn.read(scanned)

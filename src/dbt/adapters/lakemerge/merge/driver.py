@@ -14,12 +14,14 @@ from dbt.adapters.lakemerge.merge.checks import (
     repeats_error,
 )
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger
+from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.queries import may_broadcast
 
+M = TypeVar("M", bound=MergeConfig)
 P = TypeVar("P")
 
 # So many changes may make one more file in each partition where they are not gathered.
@@ -41,8 +43,8 @@ class Staged:
     rows: int | None = None
 
 
-class ChangeDriver(Driver, Generic[P]):
-    """Merges a feed of changes, each with a key and most with a sequence, by a plan of type ``P``."""
+class ChangeDriver(Driver[M], Generic[M, P]):
+    """Merges a feed of changes, each with a key and most with a sequence; by options ``M`` and a plan ``P``."""
 
     operation = "merge"
 
@@ -78,13 +80,11 @@ class ChangeDriver(Driver, Generic[P]):
         """Work out what the changes do to the table and stage it."""
 
 
-class Merge(ChangeDriver[MergePlan]):
+class Merge(ChangeDriver[MergeConfig, MergePlan]):
     """The newest change of each key takes the place of its row: a master, or SCD type 1."""
 
     def plan(self, txn: NodeTransaction) -> MergePlan:
-        feed = self.queries.spark.table(TYPED_FEED)
-        plan = MergePlan.make(self.config, txn.plan, feed, txn.base, txn.table)
-        return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
+        return plan_merge(self.config, txn)
 
     def merge_of(self, plan: MergePlan) -> MergePlan:
         return plan
@@ -108,7 +108,9 @@ class Merge(ChangeDriver[MergePlan]):
             txn.read_side_data(LEDGER, scanned)
         if can_skip_match(plan, txn, feed):
             return self._stage_without_match(txn, plan, feed, scanned)
-        has_ledger = bool(plan.sequence) and open_ledger(txn, plan.ledger_type)
+        has_ledger = bool(plan.sequence) and open_ledger(
+            txn, plan.ledger_type, self.config.tombstone_retention
+        )
         resolved = self._resolve(txn, plan, feed, scanned, has_ledger)
         if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
             self._check_repeats(txn, plan, resolved)
@@ -244,9 +246,17 @@ class Merge(ChangeDriver[MergePlan]):
 
     def _stage_ledger(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write what the ledger has to remember, and the ledger anew once it has many folders."""
-        anew = txn.has_many_folders(LEDGER) and open_ledger(txn, plan.ledger_type)
+        anew = txn.has_many_folders(LEDGER) and open_ledger(
+            txn, plan.ledger_type, self.config.tombstone_retention
+        )
         macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
         txn.stage_side_data(LEDGER, macro(plan), replace=anew)
+
+
+def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
+    """How the typed feed meets the table. Raises LedgerMismatch."""
+    plan = MergePlan.make(config, txn.plan, txn.spark.table(TYPED_FEED), txn.base, txn.table)
+    return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
 
 
 def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:

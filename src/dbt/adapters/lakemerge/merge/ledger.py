@@ -11,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -282,16 +283,17 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     return agreed
 
 
-def open_ledger(transaction: NodeTransaction, schema: str) -> bool:
+def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta) -> bool:
     """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
 
     Args:
         schema: the ledger's columns as DDL.
+        retention: how long a delete is remembered.
     """
     folders = transaction.side_data(LEDGER)
     if not folders:
         return False
-    seconds = int(transaction.config.tombstone_retention.total_seconds())
+    seconds = int(retention.total_seconds())
     past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
     expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
     frame = transaction.spark.read.schema(schema).orc(folders).selectExpr("*", expired)

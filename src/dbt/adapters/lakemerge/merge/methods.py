@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.merge.ledger import reset_ledger
+from dbt.adapters.lakemerge.merge.options import names_no_key
 from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 
 class MergeMethods(PublishingMethods):
     """A mixin of the adapter; see the macros in ``ledger``."""
+
+    @available.parse(lambda *args, **kwargs: False)
+    def names_no_key(self, model: Mapping[str, Any]) -> bool:
+        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
+        return names_no_key(model["config"])
 
     @available.parse(lambda *args, **kwargs: 0)
     def reset_ledger(self, relation: LakemergeRelation, keep: bool = False) -> int:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, LedgerPurpose, Part, key_order
+from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.sequences import (
     order_of,
     sequence_metrics,
     sequence_order,
     types_of_sequence,
 )
-from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
 
 from lakemerge.errors import InvalidConfig
@@ -128,7 +128,7 @@ class MergePlan:
 
     @classmethod
     def make(
-        cls, config: WriteConfig, plan: SchemaPlan, feed: DataFrame, base: Manifest | None, table: str
+        cls, config: MergeConfig, plan: SchemaPlan, feed: DataFrame, base: Manifest | None, table: str
     ) -> MergePlan:
         """Plan a merge.
 
@@ -185,12 +185,12 @@ class MergePlan:
         return max(met, key=order_of, default=None)
 
 
-def _keys(config: WriteConfig, base: Manifest | None) -> tuple[str, ...]:
+def _keys(config: MergeConfig, base: Manifest | None) -> tuple[str, ...]:
     return key_order(config.unique_key, base.side_data_for.get(LEDGER) if base else None)
 
 
 def _ledger(
-    config: WriteConfig, keys: tuple[MergeColumn, ...], types: list[str], *, shown: bool
+    config: MergeConfig, keys: tuple[MergeColumn, ...], types: list[str], *, shown: bool
 ) -> LedgerPurpose | None:
     if not types:
         return None
@@ -202,7 +202,7 @@ def _ledger(
     )
 
 
-def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
+def _merge_column(config: MergeConfig, column: ColumnPlan) -> MergeColumn:
     is_key = column.name in config.unique_key
     mode: Literal["set", "coalesce", "keep"] = "set"
     if not column.in_feed or (not is_key and not config.updates(column.name)):
@@ -213,7 +213,7 @@ def _merge_column(config: WriteConfig, column: ColumnPlan) -> MergeColumn:
     return MergeColumn(column, mode, comparable("{}", kind))
 
 
-def _require(columns: dict[str, MergeColumn], config: WriteConfig) -> None:
+def _require(columns: dict[str, MergeColumn], config: MergeConfig) -> None:
     feed = {name for name, column in columns.items() if column.plan.in_feed}
     wanted = {
         "unique_key": config.unique_key,
@@ -231,14 +231,14 @@ def _require(columns: dict[str, MergeColumn], config: WriteConfig) -> None:
         )
 
 
-def _stored_sequence(config: WriteConfig, feed: DataFrame, columns: tuple[MergeColumn, ...]) -> str:
+def _stored_sequence(config: MergeConfig, feed: DataFrame, columns: tuple[MergeColumn, ...]) -> str:
     """The sequence over stored rows, if they hold all of it and every change updates all of it.
 
     A history has sequences in columns of its own.
     """
     from pyspark.errors import AnalysisException
 
-    if not config.sequence or config.scd2:
+    if not config.sequence or config.keeps_history:
         return ""
     held = [column for column in columns if column.plan.in_feed and column.mode != "keep"]
     try:
@@ -264,7 +264,7 @@ def _hides_nulls(feed: DataFrame, expression: str) -> bool:
     return False
 
 
-def _known_sequences(config: WriteConfig, base: Manifest | None, order: str) -> tuple[str, ...] | None:
+def _known_sequences(config: MergeConfig, base: Manifest | None, order: str) -> tuple[str, ...] | None:
     if base is None:
         return ()
     known = base.properties

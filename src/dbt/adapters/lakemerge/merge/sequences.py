@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.merge.options import MergeConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,7 +18,7 @@ _TIMES = ("timestamp",)
 _TEXTS = ("string", "date")
 
 
-def types_of_sequence(config: WriteConfig, feed: DataFrame) -> list[str]:
+def types_of_sequence(config: MergeConfig, feed: DataFrame) -> list[str]:
     """Spark's names of the types of the sequence's parts; empty without a sequence."""
     if not config.sequence:
         return []

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from lakemerge.errors import InvalidConfig
+from dbt_common.exceptions import CompilationError
+
+from lakemerge.errors import InvalidConfig, LakemergeError
 
 _UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 _SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
+
+
+@contextmanager
+def config_errors() -> Iterator[None]:
+    """Let wrong options reach dbt as what it calls such."""
+    try:
+        yield
+    except LakemergeError as error:
+        raise CompilationError(str(error)) from error
 
 
 class OptionReader:
@@ -29,11 +41,29 @@ class OptionReader:
         if self._problems:
             raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
 
-    def _get(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
+        """What a config gives an option, as it is; ``None`` for nothing."""
         return self._config.get(name)
 
+    def given(self, names: Iterable[str], *, even_if_off: bool = False) -> list[str]:
+        """Those of the options that a config gives a value.
+
+        Args:
+            even_if_off: also one that is the same as none.
+        """
+        none: list[Any] = [None] if even_if_off else [None, "", [], False, "none"]
+        return [name for name in names if self.value(name) not in none]
+
+    def problem(self, text: str) -> None:
+        """Tell of something that is wrong."""
+        self._problems.append(text)
+
+    def texts(self, name: str) -> dict[str, str]:
+        """A mapping of texts."""
+        return {str(key): str(text) for key, text in (self.value(name) or {}).items()}
+
     def names(self, name: str) -> tuple[str, ...]:
-        value = self._get(name)
+        value = self.value(name)
         values = [value] if isinstance(value, str) else list(value or ())
         if any(not isinstance(item, str) for item in values):
             self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
@@ -41,14 +71,14 @@ class OptionReader:
         return tuple(item.strip() for item in values if item.strip())
 
     def text(self, name: str) -> str:
-        value = self._get(name)
+        value = self.value(name)
         if value is not None and not isinstance(value, str):
             self._problems.append(f"{name} must be a string, not {value!r}")
             return ""
         return (value or "").strip()
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         if not isinstance(value, bool):
@@ -58,7 +88,7 @@ class OptionReader:
 
     def choice(self, name: str, default: str, *others: str) -> str:
         """One of some words, in lower case; the first of them if it is not given."""
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         allowed = (default, *others)
@@ -68,7 +98,7 @@ class OptionReader:
         return str(value).lower()
 
     def duration(self, name: str, default: timedelta) -> timedelta:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         match = re.fullmatch(r"\s*(\d+)\s*([a-z]+?)s?\s*", str(value).lower())
@@ -78,7 +108,7 @@ class OptionReader:
         return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
     def count(self, name: str, default: int, least: int = 1) -> int:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -87,7 +117,7 @@ class OptionReader:
         return int(value)
 
     def size(self, name: str, default: int) -> int:
-        value = self._get(name)
+        value = self.value(name)
         if value is None:
             return default
         match = re.fullmatch(r"\s*(\d+)\s*([kmg]?b)?\s*", str(value).lower())

@@ -49,12 +49,12 @@ class Alteration:
     retype: Mapping[str, str]
 
 
-class Alter(Driver):
+class Alter(Driver[WriteConfig]):
     """Changes the columns of a table by one commit. Where the stored files no longer fit, all rows are written anew."""
 
     operation = ALTERATION
 
-    def __init__(self, publisher: Publisher, macros: Macros, alteration: Alteration) -> None:
+    def __init__(self, publisher: Publisher[WriteConfig], macros: Macros, alteration: Alteration) -> None:
         super().__init__(publisher, macros)
         self._alteration = alteration
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
+C = TypeVar("C", bound=WriteConfig)
+
 #: What an attempt did, by names such as ``inserted``.
 Counts = Mapping[str, int]
 
 
-class Driver(ABC):
+class Driver(ABC, Generic[C]):
     """Brings a node's feed into its table in one commit: asks macros for SQL, runs it, and commits.
+
+    ``C`` is the class of its options.
 
     Attributes:
         operation: what the commit is called, in the manifest and in the result line.
@@ -24,7 +29,7 @@ class Driver(ABC):
 
     operation: ClassVar[str]
 
-    def __init__(self, publisher: Publisher, macros: Macros, *, rebuild: bool = False) -> None:
+    def __init__(self, publisher: Publisher[C], macros: Macros, *, rebuild: bool = False) -> None:
         """
         Args:
             rebuild: put a new table in the place of what is there, of any schema.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_times import version_at
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
@@ -15,11 +16,11 @@ from dbt.adapters.lakemerge.publish.feeds import FeedMethods
 from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt_common.exceptions import CompilationError
 from dbt_common.invocation import get_invocation_id
 
-from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, drop, history, vacuum
+
+C = TypeVar("C", bound=WriteConfig)
 
 
 class PublishingMethods(FeedMethods):
@@ -28,25 +29,11 @@ class PublishingMethods(FeedMethods):
     # -- configuration -------------------------------------------------------------------------
 
     @available.parse_none
-    def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
-        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
-        try:
-            return WriteConfig.of(model["config"], strategy)
-        except LakemergeError as error:
-            raise CompilationError(str(error)) from error
-
-    @available.parse(lambda *args, **kwargs: False)
-    def names_no_key(self, model: Mapping[str, Any]) -> bool:
-        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
-        return WriteConfig.names_no_key(model["config"])
-
-    @available.parse_none
     def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
         """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
         names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
-        config: WriteConfig = self.write_config(
-            {"config": {name: model["config"].get(name) for name in names}}
-        )
+        with config_errors():
+            config = WriteConfig.of({name: model["config"].get(name) for name in names})
         with self._guarded():
             name = source.table_name
             table = self.handle.application.metastore.get_table(name)
@@ -57,8 +44,8 @@ class PublishingMethods(FeedMethods):
     # -- publishing ----------------------------------------------------------------------------
 
     def publisher(
-        self, relation: LakemergeRelation, config: WriteConfig, model: Mapping[str, Any] | None = None
-    ) -> Publisher:
+        self, relation: LakemergeRelation, config: C, model: Mapping[str, Any] | None = None
+    ) -> Publisher[C]:
         """What brings rows into a table.
 
         Args:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
@@ -118,11 +117,6 @@ class NodeTransaction:
     def changes_schema(self) -> bool:
         base = self._transaction.base
         return base is not None and self.plan.data != _bare(base.columns)
-
-    @property
-    def history(self) -> HistoryLayout:
-        """Where this commit finds and puts open and closed rows of a table that keeps history."""
-        return (self.config.history or HistoryLayout(split=False)).of_table(self.base)
 
     @property
     def next_version(self) -> int:

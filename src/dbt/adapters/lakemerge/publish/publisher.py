@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
 from dbt.adapters.events.logging import AdapterLogger
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
     from pyspark.sql import DataFrame, SparkSession
 
+C = TypeVar("C", bound=WriteConfig)
 T = TypeVar("T")
 
 logger = AdapterLogger("Lakemerge")
@@ -45,7 +46,7 @@ _COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compressio
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
-class Publisher:
+class Publisher(Generic[C]):
     """Begins the transactions of one node on its table, and does the work again that another commit overtook.
 
     Attributes:
@@ -59,7 +60,7 @@ class Publisher:
         handle: SessionHandle,
         kernel: Kernel,
         name: TableName,
-        config: WriteConfig,
+        config: C,
         *,
         guard: Guard,
         constraints: Mapping[str, str],
@@ -107,14 +108,16 @@ class Publisher:
             self.refresh()
         return txn, done
 
-    def compact(self, rows_sql: Callable[[NodeTransaction], str]) -> None:
+    def compact(self, rows_sql: Callable[[NodeTransaction], str], *, after: int, below: int) -> None:
         """Merge small partitions of commits where there are enough of them; not if another commit comes meanwhile.
 
         Args:
             rows_sql: gives the rows of the merged partitions in their new places.
+            after: how many small partitions become one; 0 for never.
+            below: bytes from which on a partition is not small any more.
         """
         with self._guard(f"compact {self.name}"), contextlib.suppress(CommitConflict):
-            txn = self.begin_compaction()
+            txn = self._begin_compaction(after=after, below=below)
             if txn is not None:
                 txn.compact(rows_sql(txn))
 
@@ -212,10 +215,7 @@ class Publisher:
         self._describe(transaction, plan, rebuild=False)
         return self._node_transaction(transaction, plan)
 
-    def begin_compaction(self) -> NodeTransaction | None:
-        """A transaction that merges small partitions of commits; ``None`` where there are not enough of them."""
-        config = self.config
-        limits = {"after": config.compact_after, "below": config.compact_below}
+    def _begin_compaction(self, **limits: int) -> NodeTransaction | None:
         state, manifest = self._kernel.settled(self.name)
         if not state.commit_column or not groups_to_merge(manifest, state.commit_column, **limits):
             return None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -26,7 +29,7 @@ class Placed:
     partitions: list[str]
 
 
-class Replace(Driver):
+class Replace(Driver[WriteConfig]):
     """The feed becomes the whole content of the table, of whatever schema it was before."""
 
     operation = "replace"
@@ -40,7 +43,7 @@ class Replace(Driver):
         return {"rows": rows}
 
 
-class Append(Driver):
+class Append(Driver[AppendConfig]):
     """dbt's append: the feed's rows are added. A table of the append kind then merges its small partitions."""
 
     operation = "append"
@@ -91,7 +94,7 @@ class Append(Driver):
         return feed.rows
 
 
-class InsertOverwrite(Driver):
+class InsertOverwrite(Driver[WriteConfig]):
     """dbt's insert_overwrite: the partitions that the feed has rows for are replaced; without partition_by all is."""
 
     operation = "insert_overwrite"
@@ -115,7 +118,7 @@ class InsertOverwrite(Driver):
         return str(self.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED))
 
 
-class Microbatch(Driver):
+class Microbatch(Driver[WriteConfig]):
     """dbt's microbatch: the rows of the batch's time range are replaced by the feed's. A batch without rows clears it.
 
     The partitions need not have the batch's grain: those that hold rows of the range are written anew.
@@ -132,7 +135,7 @@ class Microbatch(Driver):
         return replace_rows(self, txn, feed, gone, kept)
 
 
-def materialize_feed(driver: Driver, txn: NodeTransaction) -> Placed:
+def materialize_feed(driver: Driver[Any], txn: NodeTransaction) -> Placed:
     """Compute the feed once (:data:`KEPT_FEED`), for strategies that must know its partitions first."""
     counts = driver.queries.materialize(
         KEPT_FEED, "select * from lakemerge_typed_feed", driver.macros.lakemerge_placed_counts(txn)
@@ -141,7 +144,7 @@ def materialize_feed(driver: Driver, txn: NodeTransaction) -> Placed:
 
 
 def replace_rows(
-    driver: Driver, txn: NodeTransaction, feed: Placed, gone_sql: str | None, kept_sql: str
+    driver: Driver[Any], txn: NodeTransaction, feed: Placed, gone_sql: str | None, kept_sql: str
 ) -> Counts:
     """Commit the feed in the place of some stored rows, which may lie in other partitions than it.
 
@@ -161,21 +164,24 @@ def replace_rows(
     return counts
 
 
-def _placed(driver: Driver, txn: NodeTransaction, rows_sql: str) -> Placed:
+def _placed(driver: Driver[Any], txn: NodeTransaction, rows_sql: str) -> Placed:
     metrics = driver.macros.lakemerge_placed_counts(txn)
     selected = ", ".join(f"{sql} as {name}" for name, sql in metrics.items())
     found = driver.queries.rows(f"select {selected} from ({rows_sql})")[0]
     return Placed(found["row_count"], txn.names_of(found["partitions"]))
 
 
-def compact_commits(publisher: Publisher, macros: Macros) -> None:
+def compact_commits(publisher: Publisher[AppendConfig], macros: Macros) -> None:
     """Merge small partitions of commits where there are enough of them.
 
     The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the work
     redone after another commit: that was another compaction, or the next one will do.
     """
     try:
-        publisher.compact(macros.lakemerge_compacted_rows_sql)
+        config = publisher.config
+        publisher.compact(
+            macros.lakemerge_compacted_rows_sql, after=config.compact_after, below=config.compact_below
+        )
     except DbtRuntimeError as error:
         logger.warning(
             f"{publisher.name}: its small partitions were not merged; the next append tries again: {error}"

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-#: The options that have a meaning with ``stored_as_scd_type: 2`` only.
-OPTIONS = (
-    "track_history_column_list",
-    "track_history_except_column_list",
-    "history_column_names",
-    "bitemporal",
-)
+from dbt.adapters.lakemerge.options.reader import OptionReader
+
 # Column names by the word that history_column_names takes.
 _NAMES = {
     "auto_cdc": {"start_at": "__start_at", "end_at": "__end_at"},
@@ -42,27 +36,18 @@ class Scd2Config:
     known_to: str = "__known_to"
 
     @classmethod
-    def of(
-        cls,
-        names: Any,
-        tracked: tuple[str, ...],
-        untracked: tuple[str, ...],
-        bitemporal: bool,
-        problems: list[str],
-    ) -> Scd2Config:
-        """Check the options; what is wrong with them is added to ``problems``.
-
-        Args:
-            names: ``auto_cdc`` (the default), ``dbt``, or names by ``start_at``, ``end_at``, ``known_from``,
-                ``known_to``.
-        """
+    def of(cls, reader: OptionReader) -> Scd2Config:
+        """Read the options of a dbt config."""
+        tracked = reader.names("track_history_column_list")
+        untracked = reader.names("track_history_except_column_list")
+        bitemporal = reader.flag("bitemporal", False)
         if tracked and untracked:
-            problems.append(
+            reader.problem(
                 "track_history_column_list and track_history_except_column_list exclude each other"
             )
-        given = _names(names, bitemporal, problems)
+        given = _names(reader, bitemporal)
         if len(set(given.values())) < len(given):
-            problems.append(f"history_column_names must differ, not {', '.join(given.values())}")
+            reader.problem(f"history_column_names must differ, not {', '.join(given.values())}")
         lower = tuple(name.lower() for name in tracked), tuple(name.lower() for name in untracked)
         return cls(tracked=lower[0], untracked=lower[1], bitemporal=bitemporal, **given)
 
@@ -73,7 +58,9 @@ class Scd2Config:
         return (self.start_at, self.end_at, *known)
 
 
-def _names(value: Any, bitemporal: bool, problems: list[str]) -> dict[str, str]:
+def _names(reader: OptionReader, bitemporal: bool) -> dict[str, str]:
+    """``auto_cdc`` (the default), ``dbt``, or names by ``start_at``, ``end_at``, ``known_from``, ``known_to``."""
+    value = reader.value("history_column_names")
     known = dict(_NAMES["auto_cdc"] if isinstance(value, Mapping) or value is None else {})
     if isinstance(value, Mapping):
         wrong = {
@@ -82,7 +69,7 @@ def _names(value: Any, bitemporal: bool, problems: list[str]) -> dict[str, str]:
             if key not in {**known, **_KNOWN} or not isinstance(name, str) or not name.strip()
         }
         if wrong:
-            problems.append(
+            reader.problem(
                 "history_column_names takes names for start_at, end_at, known_from and known_to; "
                 f"not {', '.join(f'{key}: {name!r}' for key, name in wrong.items())}"
             )
@@ -90,8 +77,8 @@ def _names(value: Any, bitemporal: bool, problems: list[str]) -> dict[str, str]:
     elif value in _NAMES:
         known.update(_NAMES[value])
     elif value is not None:
-        problems.append(f"history_column_names must be auto_cdc, dbt, or names by column, not {value!r}")
+        reader.problem(f"history_column_names must be auto_cdc, dbt, or names by column, not {value!r}")
         known.update(_NAMES["auto_cdc"])
     if not bitemporal and (unused := [key for key in _KNOWN if key in known]):
-        problems.append(f"history_column_names: {', '.join(unused)} only have a meaning with bitemporal")
+        reader.problem(f"history_column_names: {', '.join(unused)} only have a meaning with bitemporal")
     return {**_KNOWN, **known}

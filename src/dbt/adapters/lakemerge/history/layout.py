@@ -10,17 +10,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.options.groups import GROUPS
+from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.relations.table_schema import quote
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values
 
 logger = AdapterLogger("Lakemerge")
 
-#: The options that are read here; they have a meaning for history tables only.
-OPTIONS = ("history_layout", "history_partition")
 LAYOUTS = ("split", "plain")
 #: The type of the partition column.
 PARTITION_TYPE = "bigint"
@@ -51,18 +50,18 @@ class HistoryLayout:
     stored: Mapping[str, PartitionState] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], problems: list[str]) -> HistoryLayout:
-        """Read the options of a dbt config; what is wrong with them is added to ``problems``."""
-        layout = config.get("history_layout") or "split"
+    def of(cls, reader: OptionReader) -> HistoryLayout:
+        """Read the options of a dbt config."""
+        layout = reader.value("history_layout") or "split"
         if layout not in LAYOUTS:
-            problems.append(f"history_layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
-        name = config.get("history_partition")
+            reader.problem(f"history_layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
+        name = reader.value("history_partition")
         if name is not None and (not isinstance(name, str) or not name.strip()):
-            problems.append(f"history_partition must be a name, not {name!r}")
+            reader.problem(f"history_partition must be a name, not {name!r}")
             name = None
         if name and layout == "plain":
-            problems.append("history_partition only has a meaning with history_layout 'split'")
-        chosen = any(config.get(option) for option in OPTIONS)
+            reader.problem("history_partition only has a meaning with history_layout 'split'")
+        chosen = any(reader.value(option) for option in GROUPS["history"].options)
         return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
 
     def of_table(self, base: Manifest | None) -> HistoryLayout:

@@ -1,0 +1,114 @@
+"""The options of tables that keep history: merges with ``stored_as_scd_type: 2``, and snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.history.scd2_options import Scd2Config
+from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.relations.table_schema import hive_columns
+
+from lakemerge.errors import InvalidConfig
+from lakemerge.kernel import HiveColumn, Manifest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# What these say of a matched row has no meaning where each change of a key is a version of its own.
+_NOT_WITH_SCD2 = (
+    "ignore_null_updates",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "incremental_predicates",
+    "allow_empty_sync",
+)
+
+
+@dataclass(frozen=True)
+class KeepsHistory(WriteConfig):
+    """What both kinds of history have in common.
+
+    Attributes:
+        history: where open and closed rows lie.
+    """
+
+    history: HistoryLayout = field(default_factory=HistoryLayout)
+
+    @classmethod
+    def _read(cls, reader: OptionReader) -> dict[str, Any]:
+        return {**super()._read(reader), "history": HistoryLayout.of(reader)}
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        return tuple(self.history.partition_by(self.partition_by))
+
+    def generated(
+        self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
+    ) -> tuple[HiveColumn, ...]:
+        """The column that says where a row lies; also logs what the table keeps, or gets, unasked."""
+        if commit_column:
+            return super().generated(feed, base, table, commit_column)
+        layout = self.history.of_table(base)
+        if base is None:
+            layout.tell_made(table)
+        else:
+            layout.tell_kept(self.history, table)
+        return layout.columns
+
+
+@dataclass(frozen=True)
+class SnapshotConfig(KeepsHistory):
+    """How a snapshot's rows reach its table."""
+
+    groups: ClassVar[frozenset[str]] = frozenset({"history"})
+
+
+@dataclass(frozen=True)
+class Scd2MergeConfig(KeepsHistory, MergeConfig):
+    """How the changes of a feed become versions.
+
+    Attributes:
+        scd2: what of a feed becomes history, and in which columns.
+    """
+
+    groups: ClassVar[frozenset[str]] = frozenset({"merge", "scd2", "history"})
+    keeps_history: ClassVar[bool] = True
+
+    scd2: Scd2Config = field(default_factory=Scd2Config)
+
+    @classmethod
+    def _read(cls, reader: OptionReader) -> dict[str, Any]:
+        return {**super()._read(reader), "scd2": Scd2Config.of(reader)}
+
+    def _contradictions(self, reader: OptionReader) -> list[str]:
+        problems = super()._contradictions(reader)
+        problems += [
+            f"{name} has no meaning with stored_as_scd_type 2"
+            for name in _NOT_WITH_SCD2
+            if getattr(self, name)
+        ]
+        if not self.sequence_by:
+            problems.append("stored_as_scd_type 2 needs sequence_by")
+        if self.sync == "full":
+            problems.append("sync 'full' has no meaning with stored_as_scd_type 2: use a snapshot")
+        return problems
+
+    def generated(
+        self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
+    ) -> tuple[HiveColumn, ...]:
+        """The columns of the versions' bounds, and that which says where a row lies."""
+        layout = super().generated(feed, base, table, commit_column)
+        clashing = [name for name in self.keeps(feed.columns) if name.lower() in self.scd2.columns]
+        if clashing:
+            raise InvalidConfig(
+                expected=f"a model without the columns of the history ({', '.join(self.scd2.columns)})",
+                found=", ".join(clashing),
+                action="Leave them out with except_column_list, or set other history_column_names.",
+            )
+        kind = hive_columns(feed.selectExpr(f"{self.sequence} as sequence_by").schema)[0].type
+        known = ("bigint", "bigint") if self.scd2.bitemporal else ()
+        return (*map(HiveColumn, self.scd2.columns, (kind, kind, *known)), *layout)

@@ -1,0 +1,55 @@
+"""The options of tables of the append kind, whose commits have partitions of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dbt.adapters.lakemerge.options.groups import GROUPS
+from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.options.write import WriteConfig
+
+#: What the last partition column of an append table is called if nobody names it otherwise.
+COMMIT_COLUMN = "_commit"
+
+
+@dataclass(frozen=True)
+class AppendConfig(WriteConfig):
+    """How rows are added to a table.
+
+    Attributes:
+        append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
+        compact_after: so many small partitions of commits are merged into one; 0 for never.
+        compact_below: bytes from which on a partition is not small any more.
+    """
+
+    groups: ClassVar[frozenset[str]] = frozenset({"commits"})
+
+    append_layout: str = "rewrite"
+    commit_column: str = COMMIT_COLUMN
+    compact_after: int = 20
+    compact_below: int = 128 * 2**20
+
+    @classmethod
+    def _read(cls, reader: OptionReader) -> dict[str, Any]:
+        common = super()._read(reader)
+        return {
+            **common,
+            "append_layout": reader.choice("append_layout", "rewrite", "commit_partitioned"),
+            "commit_column": reader.text("commit_column").lower() or COMMIT_COLUMN,
+            "compact_after": reader.count("compact_after", cls.compact_after, least=0),
+            "compact_below": reader.size("compact_below", common["target_file_size"]),
+        }
+
+    def _contradictions(self, reader: OptionReader) -> list[str]:
+        problems = super()._contradictions(reader)
+        group = GROUPS["commits"]
+        if self.append_layout == "rewrite" and (given := reader.given(group.options, even_if_off=True)):
+            problems.append(f"{', '.join(given)} only have a meaning {group.meaning}")
+        if self.append_layout != "rewrite" and self.compact_after == 1:
+            problems.append("compact_after must be at least 2, or 0 for never")
+        return problems
+
+    @property
+    def new_commit_column(self) -> str:
+        return self.commit_column if self.append_layout == "commit_partitioned" else ""
