@@ -16,7 +16,7 @@ from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
 from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.options.history_layout import HistoryLayout
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan

@@ -44,6 +44,9 @@ _DEFAULTS: Mapping[str, str] = {
     # its port and its threads serve nobody while dbt runs
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark keeps the texts of the last thousand plans for a UI, which is off, and those of wide tables are megabytes
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.maxPlanStringLength": "1000000",
 }
 
 _EMBEDDED_SETTINGS: Mapping[str, str] = {
