@@ -12,6 +12,8 @@ PYTEST_ARGS ?=
 SEEDS ?= 5000
 FIRST ?= 0
 ADAPTER ?= lakemerge
+# Mermaid's release in the site of docs-offline; without it, a reader's browser loads the newest 11 from unpkg.com.
+MERMAID ?= 11.12.2
 # Folders of dbt-tests-adapter; without them, all.
 SUITE ?=
 
@@ -107,6 +109,21 @@ test-all: checks  ## Everything, the slow tests included
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark
 	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
+
+##@ Documents
+
+.PHONY: docs
+docs: env  ## Build the documents as a site in build/site
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	@echo "[docs] build/site; to read it: $(PY) -m http.server --directory build/site" >&2
+
+.PHONY: docs-offline
+docs-offline: build/mermaid.min.js docs  ## The same with Mermaid in it, for readers without internet (needs npm)
+
+build/mermaid.min.js:
+	@mkdir -p build
+	@cd build && npm pack --silent mermaid@$(MERMAID) > /dev/null
+	@tar -xzOf build/mermaid-$(MERMAID).tgz package/dist/mermaid.min.js > $@.part && mv $@.part $@
 
 ##@ Figures
 
