@@ -61,6 +61,18 @@ def test_code_can_be_read(path: Path) -> None:
             readers[language](code)
 
 
+def test_decisions_are_listed_and_each_number_without_one_is_explained() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listing = (folder / "README.md").read_text()
+    pages = {int(path.name[:4]): path.name for path in folder.glob("0*.md")}
+    listed = re.findall(r"^\| (\d+) \| \[.+\]\((.+)\) \|$", listing, re.MULTILINE)
+    assert [(int(number), name) for number, name in listed] == sorted(pages.items())
+    explained = re.search(r"The numbers ([\d, and]+) were set aside", listing)
+    assert explained
+    missing = set(range(1, max(pages) + 1)) - pages.keys()
+    assert {*map(int, re.findall(r"\d+", explained[1]))} == missing
+
+
 def test_a_broken_link_is_seen(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# What it is: a *guide*\n")
     here = tmp_path / "here.md"
