@@ -61,6 +61,15 @@ def test_code_can_be_read(path: Path) -> None:
             readers[language](code)
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_site_shows_what_a_git_host_shows(path: Path) -> None:
+    text = path.read_text()
+    assert re.findall(r"^ {1,3}(?:[-*]|\d+\.) .*", _FENCE.sub("", text), re.MULTILINE) == [], "indent by four"
+    diagrams = [code for _, language, code in _FENCE.findall(text) if language == "mermaid"]
+    states = "\n".join(code for code in diagrams if code.startswith("stateDiagram"))
+    assert re.findall(r"^.*-->[^:\n]*:.*:.*", states, re.MULTILINE) == [], "Mermaid stops at the second colon"
+
+
 def test_decisions_are_listed_and_each_number_without_one_is_explained() -> None:
     folder = ROOT / "docs" / "decisions"
     listing = (folder / "README.md").read_text()
