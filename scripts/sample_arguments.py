@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.plan import Scd2Plan
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
@@ -16,7 +17,6 @@ from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
 from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
