@@ -207,3 +207,22 @@ def test_the_drop_of_a_table_leaves_the_next_ones_quarantine(world: World, kerne
     make("old")
     drop(beside(world, "metastore", "drop_table", lambda: make("new"), after=True), NAME)
     assert rejected(kernel, NAME) == ("new",)
+
+
+@pytest.mark.parametrize("call", ["probe_compare_and_swap", "lock"])
+def test_a_claim_that_pauses_leaves_the_next_table_of_the_name_alone(call: str, world: World) -> None:
+    """Both tables are at version 1, and that is all that a metastore compares."""
+    world.metastore.honours_expectations = call != "lock"
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"": ["old"]})
+
+    def remake() -> None:
+        drop(kernel, NAME)
+        create(kernel, NAME, {"": ["new"]})
+
+    transaction = beside(world, "metastore", call, remake).begin(NAME, "append")
+    transaction.read()
+    stage(kernel, transaction, {"": ["old", "more"]})
+    with pytest.raises(CommitConflict):
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {"": ["new"]}

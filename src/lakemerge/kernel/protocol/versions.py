@@ -47,6 +47,9 @@ class Versions:
         Returns:
             Whether the table now has these parameters by this call (or by another process's equal one).
         """
+        if self._metastore.compares is None and self._metastore.get_table(name) is not None:
+            # not between the look and the write, where a pause could let the table be another
+            self.compares(name)
         for _ in range(_SENDS):
             table = self._metastore.get_table(name)
             if table is None or table.parameters.get(TABLE_ID) != table_id:
@@ -107,6 +110,11 @@ class Versions:
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
                 raise ValueChanged("alter_table under a lock", "changed", f"{expected[0]} is {found!r}")
+            if table is not None and table.parameters.get(TABLE_ID) not in (
+                None,
+                row.parameters.get(TABLE_ID),
+            ):
+                raise ValueChanged("alter_table under a lock", "changed", "it is another table of the name")
             # the expectation costs nothing, and one server of several may be newer than the one that was asked
             self._metastore.alter_table(name, row, expected=expected)
 
