@@ -9,7 +9,7 @@ where __action in ('update', 'delete')
 union all
 select
     {%- for column in snapshot.columns %}
-    {{ lakemerge_begun_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
+    {{ lakemerge_opened_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from lakemerge_timed
 where __action in ('insert', 'update')

@@ -14,12 +14,12 @@ class Candidate:
 
     Attributes:
         suspicion: how much speaks against it, see :attr:`Row.suspicion`; 0 for nothing.
-        together: in a group of how many it was taken last.
+        batch_size: in a group of how many it was taken last.
     """
 
     item: Item
     suspicion: int = 0
-    together: int = 0
+    batch_size: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ def choose_suspects(
         spent: what the run has taken already. Its first group has one item at least.
     """
     suspects = sorted(
-        (one for one in candidates if one.suspicion), key=lambda one: (one.suspicion, -one.together)
+        (one for one in candidates if one.suspicion), key=lambda one: (one.suspicion, -one.batch_size)
     )
     if not suspects:
         return []
     first = suspects[0]
     group = [
-        one.item for one in suspects if (one.suspicion, one.together) == (first.suspicion, first.together)
+        one.item for one in suspects if (one.suspicion, one.batch_size) == (first.suspicion, first.batch_size)
     ]
-    return _within(group[: max(1, first.together // 2)], limit, max_bytes, spent)
+    return _within(group[: max(1, first.batch_size // 2)], limit, max_bytes, spent)
 
 
 def _within(items: Sequence[Item], limit: int | None, max_bytes: int | None, spent: Spent) -> list[Item]:

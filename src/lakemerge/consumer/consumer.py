@@ -22,7 +22,7 @@ from lakemerge.consumer.working_set import (
     Row,
     Rows,
     WorkingSet,
-    begun_key,
+    started_key,
 )
 from lakemerge.errors import ConsumerExpired, SourceRewritten
 from lakemerge.kernel import (
@@ -120,11 +120,11 @@ class Consumer:
     def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, SourceSnapshot]:
         """The progress to go on from, and what the source holds since."""
         known = None if rebuild else self.progress()
-        if known is None and not rebuild and begun_key(self.key) in contents.begun:
-            begun = Progress.from_json(contents.begun[begun_key(self.key)])
+        if known is None and not rebuild and started_key(self.key) in contents.started:
+            saved = Progress.from_json(contents.started[started_key(self.key)])
             # another first run may be at work, and must count from the same beginning
             if any(self.holds(row) for row in contents.rows.get(self.key, {}).values()):
-                known = begun
+                known = saved
         if known is not None:
             return known, source_snapshot(self.kernel, self.source, known.position, known.source_id)
         snapshot = source_snapshot(self.kernel, self.source, None, None)
@@ -180,7 +180,7 @@ class Consumer:
             batch, rows = self._take(known, progress, snapshot, run, choose_of)
             taken.append(replace(batch, rebuild=rebuild, spent=self._spent(batch, rows, spent)))
             after = contents.with_rows(self.key, rows)
-            return self._with_begun(after, progress) if batch.items else after
+            return self._with_started(after, progress) if batch.items else after
 
         self.kernel.heartbeats.start(layout, run)
         try:
@@ -193,10 +193,10 @@ class Consumer:
             self.kernel.heartbeats.stop(layout, run)
         return taken[0]
 
-    def _with_begun(self, contents: Contents, progress: Progress) -> Contents:
-        told = {"where": self.options.where, "on_rewrite": self.options.on_rewrite}
-        begun = {**contents.begun, begun_key(self.key): {**progress.to_json(self.key), **told}}
-        return replace(contents, begun=begun)
+    def _with_started(self, contents: Contents, progress: Progress) -> Contents:
+        options = {"where": self.options.where, "on_rewrite": self.options.on_rewrite}
+        started = {**contents.started, started_key(self.key): {**progress.to_json(self.key), **options}}
+        return replace(contents, started=started)
 
     def preview(self) -> Batch:
         """What a run would take now; nothing is taken, and the batch cannot be committed."""
@@ -230,7 +230,7 @@ class Consumer:
         available = [item for item in pending if rows[item.partition].state == AVAILABLE]
         ready = set(self._ready(snapshot, available))
         candidates = [
-            Candidate(item, rows[item.partition].suspicion, rows[item.partition].together)
+            Candidate(item, rows[item.partition].suspicion, rows[item.partition].batch_size)
             for item in available
             if item in ready
         ]
@@ -238,7 +238,11 @@ class Consumer:
         left = _left(rows, candidates, len(available), chosen)
         for item in chosen:
             rows[item.partition] = replace(
-                rows[item.partition], state=IN_PROGRESS, run=run, together=len(chosen), changed_at=self.now()
+                rows[item.partition],
+                state=IN_PROGRESS,
+                run=run,
+                batch_size=len(chosen),
+                changed_at=self.now(),
             )
         done = {item.partition: self._done(item, progress) for item in chosen}
         open_rows = {name for name, row in rows.items() if row.state != PROCESSED and name not in done}
@@ -343,7 +347,7 @@ class Consumer:
         """Bring the working set up to date, and give its rows."""
 
         def change(contents: Contents) -> Contents:
-            if self.progress() is None and begun_key(self.key) not in contents.begun:
+            if self.progress() is None and started_key(self.key) not in contents.started:
                 return contents
             self._alive.clear()
             progress, snapshot = self._begin(contents, False)
@@ -366,7 +370,7 @@ class Consumer:
             ]
             for name in names:
                 rows[name] = replace(
-                    rows[name], state=AVAILABLE, failures=0, deaths=0, together=0, changed_at=self.now()
+                    rows[name], state=AVAILABLE, failures=0, deaths=0, batch_size=0, changed_at=self.now()
                 )
             return contents.with_rows(self.key, rows)
 
@@ -387,7 +391,9 @@ class Consumer:
             position = _version_of(self.kernel, self.source, version)
         progress = Progress(self.kernel.host.token(), snapshot.source_id, position)
         self._commit({self.key: progress}, "reset consumer")
-        self.working_set.update(lambda contents: self._with_begun(contents.with_rows(self.key, {}), progress))
+        self.working_set.update(
+            lambda contents: self._with_started(contents.with_rows(self.key, {}), progress)
+        )
         self.pin(progress)
         return progress
 

@@ -32,7 +32,7 @@ _LOG = logging.getLogger("lakemerge")
 
 AVAILABLE, IN_PROGRESS, PROCESSED, DISCARDED = "available", "in_progress", "processed", "discarded"
 
-_TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "together": "int", "deaths": "int"}
+_TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "batch_size": "int", "deaths": "int"}
 # Every so many versions the older ones are removed; who reads one has this long.
 _VACUUM_EVERY = 25
 _READING = datetime.timedelta(hours=1)
@@ -48,7 +48,7 @@ class Row:
         bytes: size of its files.
         state: available, in_progress, processed or discarded.
         failures: how many runs have failed with it, or taken too long.
-        together: with how many others, itself included, it was last taken.
+        batch_size: with how many others, itself included, it was last taken.
         reason: why it failed last.
         run: the run that has it in progress, or had it last.
         changed_at: when the state became this, ISO 8601 in UTC.
@@ -63,7 +63,7 @@ class Row:
     bytes: int
     state: str
     failures: int = 0
-    together: int = 0
+    batch_size: int = 0
     reason: str = ""
     run: str = ""
     changed_at: str = ""
@@ -97,7 +97,7 @@ class Row:
     def _free(self, reason: str, max_retries: int, at: str) -> Row:
         """Available again, or discarded if too much speaks against it, and it was alone at last."""
         # of several partitions one may be to blame: they are tried in smaller groups first
-        state = DISCARDED if self.suspicion > max_retries and self.together <= 1 else AVAILABLE
+        state = DISCARDED if self.suspicion > max_retries and self.batch_size <= 1 else AVAILABLE
         return replace(self, state=state, reason=reason, changed_at=at)
 
 
@@ -112,11 +112,11 @@ class Contents:
 
     Attributes:
         rows: by consumer and partition.
-        begun: what a consumer's last run has begun with: its progress as JSON, ``where`` and ``on_rewrite``.
+        started: what a consumer's last run has started from: its progress as JSON, ``where`` and ``on_rewrite``.
     """
 
     rows: Mapping[Key, Rows]
-    begun: Mapping[str, Any]
+    started: Mapping[str, Any]
 
     def with_rows(self, key: Key, rows: Rows) -> Contents:
         return replace(self, rows={**self.rows, key: dict(rows)})
@@ -124,17 +124,17 @@ class Contents:
     def without(self, key: Key) -> Contents:
         return Contents(
             {other: rows for other, rows in self.rows.items() if other != key},
-            {other: one for other, one in self.begun.items() if other != begun_key(key)},
+            {other: one for other, one in self.started.items() if other != started_key(key)},
         )
 
 
-def begun_key(key: Key) -> str:
-    """A consumer's name among ``begun``."""
+def started_key(key: Key) -> str:
+    """A consumer's name among ``started``."""
     return " ".join(key)
 
 
-def begun_consumer(text: str) -> Key:
-    """The inverse of :func:`begun_key`; the names of tables have no blanks."""
+def started_consumer(text: str) -> Key:
+    """The inverse of :func:`started_key`; the names of tables have no blanks."""
     source, _, name = text.partition(" ")
     return source, name
 
@@ -161,8 +161,8 @@ class WorkingSet:
         return self._contents(transaction)
 
     def consumers(self) -> dict[Key, Mapping[str, Any]]:
-        """The consumers that have ever taken anything for this output, with what they have begun with."""
-        return {begun_consumer(text): begun for text, begun in sorted(self.read().begun.items())}
+        """The consumers that have ever taken anything for this output, with what their last run has started from."""
+        return {started_consumer(text): start for text, start in sorted(self.read().started.items())}
 
     def update(self, change: Callable[[Contents], Contents]) -> Contents:
         """Change it in one commit; ``change`` is called again where another run was first.
@@ -182,7 +182,7 @@ class WorkingSet:
             self._kernel.files.write_text(f"{transaction.stage_directory}/rows.txt", text)
             transaction.add_staged()
             transaction.set_schema(COLUMNS)  # an earlier release may have made it with fewer
-            transaction.properties = {"begun": dict(after.begun)}
+            transaction.properties = {"started": dict(after.started)}
             version = transaction.commit()
         if version % _VACUUM_EVERY == 0:
             self._vacuum()
@@ -211,7 +211,7 @@ class WorkingSet:
             if entry.name[:1] not in "_.":
                 for row in _rows(self._kernel.files.read_text(entry.path)):
                     rows.setdefault(row.key, {})[row.partition] = row
-        return Contents(rows, base.properties.get("begun", {}))
+        return Contents(rows, base.properties.get("started", {}))
 
     def drop(self) -> None:
         """Drop the table."""

@@ -109,7 +109,7 @@ def look(files: FileSystem, rules: LandingRules, ledger: FileLedger, now: int) -
             found.changed.append(entry)
         if is_same or (is_same is False and not rules.reread_changed):
             continue
-        settled = entry.modified <= now - rules.settle_seconds * 1000 and _is_begun(files, rules, entry)
+        settled = entry.modified <= now - rules.settle_seconds * 1000 and _has_content(files, rules, entry)
         if settled and _is_marked(files, rules.done_marker, entry, markers):
             new.append(entry)
         else:
@@ -156,7 +156,7 @@ def _is_marker(name: str, marker: str) -> bool:
     return bool(marker) and fnmatch.fnmatchcase(name, marker)
 
 
-def _is_begun(files: FileSystem, rules: LandingRules, entry: FileEntry) -> bool:
+def _has_content(files: FileSystem, rules: LandingRules, entry: FileEntry) -> bool:
     """Whether a file has what the shortest whole one has."""
     return entry.size > 0 or (rules.takes_empty and not files.is_compressed(entry.path))
 

@@ -29,12 +29,12 @@ def retried(
         first, longest: the waits in between, in seconds: at most ``first``, then twice as long each time.
         seconds, attempts: how long and how often; one of the two.
     """
-    begun = clock.monotonic()
+    started = clock.monotonic()
 
     def is_over(state: tenacity.RetryCallState) -> bool:
         if attempts is not None:
             return state.attempt_number >= attempts
-        return seconds is not None and clock.monotonic() - begun >= seconds
+        return seconds is not None and clock.monotonic() - started >= seconds
 
     def wait(state: tenacity.RetryCallState) -> float:
         ceiling: float = min(longest, first * 2.0 ** (state.attempt_number - 1))

@@ -131,7 +131,7 @@ def _timestamp(value: Any) -> str:
     _require_held(local.date())
     # near the ends of the calendar Python cannot tell
     if datetime.MINYEAR < local.year < datetime.MAXYEAR:
-        _require_told(value, local)
+        _require_unambiguous(value, local)
     return str(local.isoformat(sep=" "))
 
 
@@ -141,7 +141,7 @@ def _require_held(day: datetime.date) -> None:
         raise ValueError("a day that Hive's calendar does not have")
 
 
-def _require_told(value: datetime.datetime, local: datetime.datetime) -> None:
+def _require_unambiguous(value: datetime.datetime, local: datetime.datetime) -> None:
     """Refuse times that the clock's local time, which is what a line has, or ORC does not tell from others."""
     instants = {local.replace(fold=fold).astimezone(datetime.timezone.utc) for fold in (0, 1)}
     back = {instant.astimezone().replace(tzinfo=None, fold=0) for instant in instants}

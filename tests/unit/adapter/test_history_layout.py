@@ -91,7 +91,7 @@ def test_a_column_that_nobody_asked_for_is_told(
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr(layout_module.logger, "info", said.append)
-    HistoryLayout.of(OptionReader(config, [])).tell_made("shop.customers_snapshot")
+    HistoryLayout.of(OptionReader(config, [])).log_made("shop.customers_snapshot")
     assert len(said) == lines
     for line in said:
         assert "shop.customers_snapshot gets the partition column dbt_closed_in" in line

@@ -89,7 +89,7 @@ def _run(rows: dict[int, Row], bad: set[int], *, dies: bool, max_retries: int) -
     first = True
     while True:
         found = [
-            candidate(number, row.suspicion, row.together)
+            candidate(number, row.suspicion, row.batch_size)
             for number, row in sorted(rows.items())
             if row.state != DISCARDED
         ]
@@ -99,7 +99,7 @@ def _run(rows: dict[int, Row], bad: set[int], *, dies: bool, max_retries: int) -
         if not taken:
             return False
         for item in taken:
-            rows[item.order] = replace(rows[item.order], together=len(taken))
+            rows[item.order] = replace(rows[item.order], batch_size=len(taken))
         if bad & {item.order for item in taken}:
             for item in taken:
                 row = rows[item.order]

@@ -12,7 +12,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.session import application, told_if_java_died
+from dbt.adapters.lakemerge.spark.session import application, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
@@ -43,7 +43,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
         try:
             credentials = connection.credentials
             name = connection.name or "master"
-            with told_if_java_died():
+            with reporting_java_death():
                 app = application(credentials)
                 handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
         except JavaDied as error:
@@ -123,7 +123,7 @@ def _translation(sql: str) -> Iterator[None]:
     from pyspark.errors import PySparkException
 
     try:
-        with told_if_java_died():
+        with reporting_java_death():
             yield
     except LakemergeError as error:
         raise as_dbt_error(error) from error

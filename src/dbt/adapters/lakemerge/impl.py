@@ -38,7 +38,7 @@ from dbt.adapters.lakemerge.relations.seeds import check_columns, inferred_type
 from dbt.adapters.lakemerge.spark.diagnostics import run_checks
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
-from dbt.adapters.lakemerge.spark.session import rehearsal, told_if_java_died
+from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError, split_statements
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
@@ -120,7 +120,7 @@ class LakemergeAdapter(
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
         """dbt's frame around all that a node does, so that whatever a dead Java makes fail says so."""
         try:
-            with told_if_java_died(), super().connection_named(*args, **kwargs):
+            with reporting_java_death(), super().connection_named(*args, **kwargs):
                 yield
         except JavaDied as error:
             raise as_dbt_error(error) from error

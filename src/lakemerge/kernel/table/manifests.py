@@ -98,8 +98,8 @@ def _delta_of(manifest: Manifest, parent: Manifest, changed: int) -> Delta | Non
     # who reads a difference drops what was removed and puts in what was changed, and has to come to the same
     gone = parent.partitions.keys() - manifest.partitions.keys()
     removed = frozenset(manifest.removed)
-    told = gone <= removed and removed.isdisjoint(manifest.partitions)
-    if not told or before.steps >= LONGEST_CHAIN or states > len(manifest.partitions) // 2:
+    complete = gone <= removed and removed.isdisjoint(manifest.partitions)
+    if not complete or before.steps >= LONGEST_CHAIN or states > len(manifest.partitions) // 2:
         return None
     return Delta(before.whole, before.steps + 1, states)
 

@@ -65,11 +65,11 @@ class Project:
 
     def _invoke(self, command: str, *arguments: str) -> dbtRunnerResult:
         # dbt writes to standard output, which is for what the calling command gives
-        runner = dbtRunner(callbacks=[self._tell_warning])
+        runner = dbtRunner(callbacks=[self._print_warning])
         return runner.invoke([command, *arguments, *self.options, "--log-level", "none"])
 
     @staticmethod
-    def _tell_warning(event: Any) -> None:
+    def _print_warning(event: Any) -> None:
         # of what dbt calls an error the result tells too, and once is enough
         if event.info.level == "warn":
             click.echo(event.info.msg, err=True)

@@ -100,7 +100,7 @@ def _run(project: Project, selectors: Sequence[str], threads: int, continuous: C
         stop=_Patience(continuous),
         wait=tenacity.wait_random_exponential(multiplier=1, max=_LONGEST_WAIT),
         sleep=pause,
-        before_sleep=_tell_retry,
+        before_sleep=_log_retry,
         reraise=True,
     )
     retrying(attempt)
@@ -120,7 +120,7 @@ class _Patience(tenacity.stop.stop_base):
         return self._tries >= _TRIES or self._continuous.is_stopped
 
 
-def _tell_retry(state: tenacity.RetryCallState) -> None:
+def _log_retry(state: tenacity.RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     click.echo(f"{error} It is begun again in {state.upcoming_sleep:.0f} s.", err=True)
 

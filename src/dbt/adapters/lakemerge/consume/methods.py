@@ -22,7 +22,7 @@ _STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
 # Commands that render a model to show its text, or its rows.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # What a consumer's last run was told, which operations need to see what it sees.
-_TOLD = ("where", "on_rewrite")
+_SAVED_OPTIONS = ("where", "on_rewrite")
 
 
 class ConsumingMethods(PublishingMethods):
@@ -169,7 +169,7 @@ class ConsumingMethods(PublishingMethods):
         return [
             consumption.consumer(
                 TableName(*key[0].split(".", 1)),
-                ConsumeConfig.of({name: known[key].get(name) for name in _TOLD}, key[1]),
+                ConsumeConfig.of({name: known[key].get(name) for name in _SAVED_OPTIONS}, key[1]),
             )
             for key in found
         ]

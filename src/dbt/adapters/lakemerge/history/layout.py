@@ -71,7 +71,7 @@ class HistoryLayout:
         split = bool(base.partition_columns) and base.partition_columns[-1].name == self.partition
         return dataclasses.replace(self, split=split, version=base.version + 1, stored=base.partitions)
 
-    def tell_kept(self, asked: HistoryLayout, table: str) -> None:
+    def log_kept(self, asked: HistoryLayout, table: str) -> None:
         """Log that a table keeps another layout than the one that its model asks for."""
         if self.split != asked.split:
             logger.info(
@@ -79,7 +79,7 @@ class HistoryLayout:
                 f"To have '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
             )
 
-    def tell_made(self, table: str) -> None:
+    def log_made(self, table: str) -> None:
         """Log that a new table gets a column which its model does not name, unless the model chose so."""
         if self.split and not self.chosen:
             logger.info(

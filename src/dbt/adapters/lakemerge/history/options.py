@@ -54,9 +54,9 @@ class KeepsHistory(WriteConfig):
             return super().generated(feed, base, table, commit_column)
         layout = self.history.of_table(base)
         if base is None:
-            layout.tell_made(table)
+            layout.log_made(table)
         else:
-            layout.tell_kept(self.history, table)
+            layout.log_kept(self.history, table)
         return layout.columns
 
 

@@ -90,13 +90,13 @@ class Intake:
         plan, until = self._plan, batch.until or int(time.time() * 1000)
         ledger = FileLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
         arrivals: Arrivals = _with_retries(lambda: look(self._files, plan.options.landing, ledger, until))
-        self._tell_changed(arrivals)
+        self._log_changed(arrivals)
         plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
         positions = "_line" in plan.options.record_columns
         plan.groups = self._record_source().open(plan.files, positions=positions) if plan.files else ()
         return arrivals
 
-    def _tell_changed(self, arrivals: Arrivals) -> None:
+    def _log_changed(self, arrivals: Arrivals) -> None:
         plan = self._plan
         unreported = [entry for entry in arrivals.changed if entry not in plan.reported]
         if not unreported:

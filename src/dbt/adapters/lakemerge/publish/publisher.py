@@ -147,11 +147,11 @@ class Publisher(Generic[C]):
             retry=tenacity.retry_if_exception_type(CommitConflict),
             stop=tenacity.stop_after_attempt(self.config.max_attempts),
             wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
-            before_sleep=self._tell_redo,
+            before_sleep=self._log_redo,
             retry_error_callback=self._give_up,
         )
 
-    def _tell_redo(self, state: tenacity.RetryCallState) -> None:
+    def _log_redo(self, state: tenacity.RetryCallState) -> None:
         found = _conflict_of(state).found.removeprefix("that ")
         logger.info(f"{self.name}: {found}, so the work is redone on the newer version.")
 

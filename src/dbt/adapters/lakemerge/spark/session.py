@@ -141,7 +141,7 @@ def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
 
 
 @contextmanager
-def told_if_java_died() -> Iterator[None]:
+def reporting_java_death() -> Iterator[None]:
     """Let a call that found no Java at its other end raise what became of it.
 
     Raises:

@@ -1,5 +1,5 @@
 {# A column of a version that begins: the source's, but for the time and the id of one that begins when this run saw it. #}
-{%- macro lakemerge_begun_column_sql(snapshot, column_plan) -%}
+{%- macro lakemerge_opened_column_sql(snapshot, column_plan) -%}
     {%- if column_plan.quoted == snapshot.names.dbt_valid_from -%}
         __begins
     {%- elif column_plan.quoted == snapshot.names.dbt_scd_id -%}
