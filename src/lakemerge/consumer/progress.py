@@ -16,8 +16,6 @@ from lakemerge.kernel import Kernel, Layout, Manifest, Transaction
 
 KIND = "consumed"
 _FILE = "progress.json"
-# So many folders are written together to one.
-_MOST_FOLDERS = 10
 
 #: A source's and a consumer's name.
 Key = tuple[str, str]
@@ -116,9 +114,8 @@ def write_progress(
         fold: whether it may write many folders together to one, which conflicts with another commit that does.
     """
     base = None if transaction.replaces_all else transaction.base
-    folders = base.sidecars.get(KIND, ()) if base else ()
     forgotten = set(forget)
-    whole = bool(forgotten) or (fold and len(folders) >= _MOST_FOLDERS)
+    whole = bool(forgotten) or (fold and transaction.has_many_sidecars(KIND))
     entries = dict(changes)
     if whole:
         entries = read_progress(kernel, transaction.layout, base)

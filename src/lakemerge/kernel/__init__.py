@@ -12,6 +12,7 @@ from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
+from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem
@@ -103,6 +104,7 @@ __all__ = [
     "same_keys",
     "set_pin",
     "state_of",
+    "tier_of",
     "timestamp",
     "vacuum",
     "with_parameters",

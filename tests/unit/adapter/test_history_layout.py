@@ -10,6 +10,8 @@ from dbt.adapters.lakemerge.options.reader import OptionReader
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
 
+MB = 2**20
+
 
 def state(size: int = 100) -> PartitionState:
     return PartitionState("somewhere", 1, size, "0123456789abcdef")
@@ -153,7 +155,7 @@ def test_many_alike_become_one() -> None:
 
 
 def test_a_large_one_is_not_rewritten_for_small_ones() -> None:
-    found = layout(closed([1_000_000, *[10] * 32]), "dbt_closed_in")
+    found = layout(closed([100_000_000, *[10] * 32]), "dbt_closed_in")
     merged = found.to_merge(["dbt_closed_in=0"])
     assert len(merged) == 32
     assert "dbt_closed_in=1" not in merged
@@ -169,12 +171,12 @@ def test_only_beside_what_the_commit_writes() -> None:
 
 
 def test_sizes_that_are_all_different_are_merged_all_the_same() -> None:
-    found = layout(closed([5**number for number in range(33)]), "dbt_closed_in")
+    found = layout(closed([2**20 * 9**number for number in range(33)]), "dbt_closed_in")
     assert len(found.to_merge(["dbt_closed_in=0"])) == 4
 
 
 def test_the_work_of_merging_follows_the_rows_and_not_their_square() -> None:
-    """A thousand commits that close ten bytes each: a byte is rewritten a few times, however long the history."""
+    """A thousand commits that close a megabyte each: it is rewritten a few times, however long the history."""
     current, rewritten, most = HistoryLayout(), 0, 0
     stored: dict[str, int] = {}
     for version in range(1000):
@@ -182,10 +184,10 @@ def test_the_work_of_merging_follows_the_rows_and_not_their_square() -> None:
         merged = current.to_merge(["dbt_closed_in=0"])
         size = sum(stored.pop(name) for name in merged)
         rewritten += size
-        stored[current.closes_into("dbt_closed_in=0")] = 10 + size
+        stored[current.closes_into("dbt_closed_in=0")] = MB + size
         most = max(most, len(stored))
-    assert sum(stored.values()) == 10_000
-    assert rewritten < 5 * 10_000
+    assert sum(stored.values()) == 1000 * MB
+    assert rewritten < 5 * 1000 * MB
     assert most <= 34
 
 

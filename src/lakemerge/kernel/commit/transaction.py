@@ -34,6 +34,8 @@ from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
 _LOG = logging.getLogger("lakemerge")
+# So many folders of side data are written as one by the next commit that adds to them.
+_MANY_SIDECARS = 10
 
 
 class Transaction:
@@ -239,6 +241,11 @@ class Transaction:
             concerns: as of :meth:`add_sidecar`, of what is new in them.
         """
         self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
+
+    def has_many_sidecars(self, kind: str) -> bool:
+        """Whether side data of a kind has so many folders that this commit should write them as one."""
+        base = None if self.replaces_all else self.base
+        return len(base.sidecars.get(kind, ()) if base else ()) >= _MANY_SIDECARS
 
     def _change_side_data(
         self, kind: str, directories: Iterable[str], mode: SideDataMode, concerns: Iterable[str] | None

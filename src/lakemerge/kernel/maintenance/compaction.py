@@ -1,20 +1,13 @@
-"""Which partitions of a table of the append kind are to be merged, for they are small and many.
-
-Only partitions of about the same size go together, so that a large one is not written again with every few small
-commits. Below 8 MB all are of one size: there the cost is that of opening files, not of their bytes.
-"""
+"""Which partitions of a table of the append kind are to be merged, for they are small and many."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 
+from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.table.manifest import Manifest
 
-# Partitions that differ less than by this factor in size are of one tier.
-_TIER = 8
-_SMALLEST = 1 << 20
 # What one compaction takes on, so that its claim is held for a second or two and its filter stays short.
 _MOST_GROUPS = 50
 _MOST_MEMBERS = 500
@@ -51,14 +44,10 @@ def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below
         others, _, last = name.rpartition("/")
         column, _, value = last.partition("=")
         if column == commit_column and value.isdigit() and state.bytes < below:
-            tiers[others, _tier(state.bytes)].append((int(value), name))
+            tiers[others, tier_of(state.bytes)].append((int(value), name))
     groups = []
     for _, members in sorted(tiers.items()):
         if len(members) >= after:
             chosen = sorted(members)[:_MOST_MEMBERS]
             groups.append(Group(tuple(name for _, name in chosen), chosen[-1][0]))
     return groups[:_MOST_GROUPS]
-
-
-def _tier(size: int) -> int:
-    return int(math.log(max(size, _SMALLEST) / _SMALLEST, _TIER))

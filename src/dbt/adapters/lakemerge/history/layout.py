@@ -8,6 +8,7 @@ rewrites the open rows of the partitions that it touches, and adds what it close
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from dbt.adapters.lakemerge.options.groups import GROUPS
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.relations.table_schema import quote
 
-from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values
+from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values, tier_of
 
 logger = AdapterLogger("Lakemerge")
 
@@ -25,8 +26,8 @@ LAYOUTS = ("split", "plain")
 PARTITION_TYPE = "bigint"
 # A user's partition may have so many partitions of closed rows before some of them become one.
 _MOST_CLOSED = 32
-# Closed partitions are of one tier when their sizes lie within this factor; of so many of one tier one is made.
-_TIER = 4
+# Of so many closed partitions of one tier one is made.
+_FEWEST_MERGED = 4
 
 
 @dataclass(frozen=True)
@@ -172,13 +173,14 @@ class HistoryLayout:
         if len(closed) <= _MOST_CLOSED:
             return []
         by_size = sorted(closed, key=lambda name: (self.stored[name].bytes, name))
-        for start, name in enumerate(by_size):
-            limit = max(1, self.stored[name].bytes) * _TIER
-            tier = [other for other in by_size[start:] if self.stored[other].bytes <= limit]
-            if len(tier) >= _TIER:
-                # the smaller ones before it go along: they cost less than it does
-                return by_size[: start + len(tier)]
-        return by_size[:_TIER]
+        taken: list[str] = []
+        for _, names in itertools.groupby(by_size, lambda name: tier_of(self.stored[name].bytes)):
+            tier = list(names)
+            # the smaller ones before it go along: they cost less than it does
+            taken += tier
+            if len(tier) >= _FEWEST_MERGED:
+                return taken
+        return by_size[:_FEWEST_MERGED]
 
     def _is_closed(self, name: str) -> bool:
         return self.split and partition_values(name)[-1] != "0"

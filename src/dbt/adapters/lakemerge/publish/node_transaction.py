@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import Processing
     from pyspark.sql import DataFrame, SparkSession
 
-# So many folders of rejected records are written into one, and so many of other side data.
-_MOST_FOLDERS, _MANY_FOLDERS = 20, 10
 _ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
@@ -214,7 +212,7 @@ class NodeTransaction:
 
     def has_many_folders(self, kind: str) -> bool:
         """Whether the side data of a kind has so many folders that this commit should write it anew."""
-        return len(self.side_data(kind)) >= _MANY_FOLDERS
+        return self.exists and self._transaction.has_many_sidecars(kind)
 
     def stage(
         self,
@@ -306,7 +304,7 @@ class NodeTransaction:
             rows: about how many they are; all files are read for them, by as many tasks as that takes.
         """
         frame = self.spark.sql(sql)
-        folds = len(self.side_data(QUARANTINE)) >= _MOST_FOLDERS and not replace
+        folds = self.has_many_folders(QUARANTINE) and not replace
         if folds:
             frame = self.quarantined().unionByName(frame)
         directory = self._transaction.sidecar_directory(QUARANTINE)
