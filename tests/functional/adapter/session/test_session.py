@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
@@ -105,8 +106,12 @@ class TestSession:
                 assert handle.spark.conf.get(FACTORY, None) is None
 
     def test_a_query_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
-        with handle_of(project, "deep"), pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"):
-            project.adapter.rows_of("select " + " + ".join(["1"] * 20_000))
+        sql = "select " + " + ".join(["1"] * 20_000)
+        with (
+            handle_of(project, "deep") as handle,
+            pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"),
+        ):
+            Queries(handle, project.adapter.connections.exception_handler).rows(sql)
 
     def test_a_frame_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
         with (
@@ -158,9 +163,10 @@ class TestSession:
         with handle_of(project, "before") as handle:
             before = kept(handle)
         with handle_of(project, "keeps") as handle:
+            queries = Queries(handle, project.adapter.connections.exception_handler)
             for number in range(3):
                 sql = f"select {number} as id"
-                assert project.adapter.materialize("kept", sql, {"rows": "count(*)"}) == {"rows": 1}
+                assert queries.materialize("kept", sql, {"rows": "count(*)"}) == {"rows": 1}
                 # those of an attempt before are not kept beside the new ones
                 assert len(kept(handle) - before) == 1
             assert handle.spark.table("kept").first()[0] == 2
