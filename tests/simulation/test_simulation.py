@@ -5,6 +5,7 @@ In processes of their own: a run replays only where Python's hashes of texts, an
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -50,7 +51,7 @@ def test_a_mutant_changes_the_code_of_today(mutant: str) -> None:
 
 
 def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
-    """Writers alone make a swap that comes too late, and one of them that leaves it so."""
+    """Whoever has no part in it is left out: here one of the writers at least, and what other programs do."""
     mutant = ("--mutant", "late-swap-unmended")
     failed = run(*mutant, "--seeds", "200")
     assert failed.returncode == 1
@@ -60,7 +61,8 @@ def test_a_failing_seed_is_made_small_and_replays_alone() -> None:
     replayed = run(*mutant, "--first", first, "--seeds", "1", "--cut", cut)
     assert error in replayed.stdout
     actors = re.findall(r"^  (\w+ ?\d*): ", replayed.stdout, re.MULTILINE)
-    assert {actor.partition(" ")[0] for actor in actors} <= {"writer", "upkeep"}
+    assert {actor.partition(" ")[0] for actor in actors} <= {"writer", "reader", "upkeep"}
+    assert any(part.startswith("writer") for part in json.loads(cut)["without"])
     assert run("--first", first, "--seeds", "1").returncode == 0, "without the mutant"
 
 

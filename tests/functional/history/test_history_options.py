@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.options import history_layout
+from dbt.adapters.lakemerge.history import layout as history_layout
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 SCHEMA = "id bigint, name string, note string, ts bigint, op string"
