@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dbt.adapters.lakemerge.impl import LakemergeAdapter
 from dbt.parser.schemas import is_valid_type
 
 from render_macros import Macros, documentation
@@ -64,3 +65,12 @@ def test_the_entries_stand_beside_the_macros(folder: Path) -> None:
 def test_a_file_has_one_public_macro_and_its_name(path: Path) -> None:
     public = [name for name, file in ALL.own.items() if file == path and not is_private(name)]
     assert [file_stem_of(name) for name in public] == [path.stem]
+
+
+def test_macros_call_only_what_the_adapter_offers_them() -> None:
+    called = {
+        name
+        for path in sorted(MACROS.rglob("*.sql"))
+        for name in re.findall(r"\badapter\.(\w+)", path.read_text())
+    }
+    assert called <= LakemergeAdapter._available_

@@ -32,6 +32,7 @@ def test_append_layout() -> None:
         ({**PARTITIONED, "compact_after": -1}, "append"),
         ({"compact_after": 5}, "append"),
         ({"commit_column": "c"}, "append"),
+        ({"compact_after": 0, "unique_key": "id"}, "merge"),
         ({"append_layout": "other"}, "append"),
         ({"catalog_name": "lake"}, "append"),
     ],

@@ -43,9 +43,8 @@ class AppendConfig(WriteConfig):
 
     def _contradictions(self, reader: OptionReader) -> list[str]:
         problems = super()._contradictions(reader)
-        group = GROUPS["commits"]
-        if self.append_layout == "rewrite" and (given := reader.given(group.options, even_if_off=True)):
-            problems.append(f"{', '.join(given)} only have a meaning {group.meaning}")
+        if self.append_layout == "rewrite":
+            problems += reader.misplaced(GROUPS["commits"])
         if self.append_layout != "rewrite" and self.compact_after == 1:
             problems.append("compact_after must be at least 2, or 0 for never")
         return problems

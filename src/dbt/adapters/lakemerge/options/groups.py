@@ -8,10 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Group:
-    """Some options, and where they have a meaning."""
+    """Some options, and where they have a meaning.
+
+    Attributes:
+        even_if_off: whether a value that is the same as none counts as given, such as 0.
+    """
 
     options: tuple[str, ...]
     meaning: str
+    even_if_off: bool = False
 
 
 GROUPS: Mapping[str, Group] = {
@@ -42,6 +47,8 @@ GROUPS: Mapping[str, Group] = {
         "with incremental_strategy 'merge'",
     ),
     "commits": Group(
-        ("commit_column", "compact_after", "compact_below"), "with append_layout 'commit_partitioned'"
+        ("commit_column", "compact_after", "compact_below"),
+        "with append_layout 'commit_partitioned'",
+        even_if_off=True,
     ),
 }

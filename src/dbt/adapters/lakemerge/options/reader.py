@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from dbt.adapters.lakemerge.options.groups import Group
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig, LakemergeError
@@ -44,6 +45,11 @@ class OptionReader:
     def value(self, name: str) -> Any:
         """What a config gives an option, as it is; ``None`` for nothing."""
         return self._config.get(name)
+
+    def misplaced(self, group: Group) -> list[str]:
+        """What is wrong with the options of a group that has no meaning here."""
+        given = self.given(group.options, even_if_off=group.even_if_off)
+        return [f"{', '.join(given)} only have a meaning {group.meaning}"] if given else []
 
     def given(self, names: Iterable[str], *, even_if_off: bool = False) -> list[str]:
         """Those of the options that a config gives a value.

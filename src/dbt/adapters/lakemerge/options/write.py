@@ -81,10 +81,10 @@ class WriteConfig:
     @classmethod
     def _misplaced(cls, reader: OptionReader) -> list[str]:
         """What is wrong with options of capabilities that the model does not use."""
-        found = []
+        found: list[str] = []
         for name, group in GROUPS.items():
-            if name not in cls.groups and (given := reader.given(group.options)):
-                found.append(f"{', '.join(given)} only have a meaning {group.meaning}")
+            if name not in cls.groups:
+                found += reader.misplaced(group)
         if "commits" not in cls.groups and reader.value("append_layout") == "commit_partitioned":
             found.append("append_layout 'commit_partitioned' goes with incremental_strategy 'append' only")
         return found

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.connections import as_dbt_error
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.commit_times import version_at
@@ -18,6 +19,8 @@ from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.invocation import get_invocation_id
 
+from lakemerge import errors
+from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, drop, history, vacuum
 
 C = TypeVar("C", bound=WriteConfig)
@@ -77,6 +80,12 @@ class PublishingMethods(FeedMethods):
         return Kernel(self.handle.application.ports, settings)
 
     # -- operations ----------------------------------------------------------------------------
+
+    @available.parse_none
+    def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
+        """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
+        error: type[LakemergeError] = getattr(errors, kind)
+        raise as_dbt_error(error(expected=expected, found=found, action=action))
 
     @available.parse_none
     def drop_table(self, relation: LakemergeRelation) -> None:
