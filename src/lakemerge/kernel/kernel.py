@@ -26,11 +26,12 @@ class Kernel(Tables):
             TableNotFound, UnsupportedTable, ClaimHeld: as :meth:`open`.
         """
         state, manifest = self.settled(name)
-        return Transaction(self, name, operation, state, manifest, None, data_change=data_change)
+        return Transaction(self, state.name, operation, state, manifest, None, data_change=data_change)
 
     def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
         """Begin a transaction whose commit makes the table, with its rows, in one step."""
         self.drops.finish(definition.name)
+        self.roll_forward.overlays.clear(definition.name)
         return Transaction(self, definition.name, operation, None, None, definition)
 
     def referenced(self, name: TableName, reference: str) -> Manifest:
@@ -60,6 +61,7 @@ class Kernel(Tables):
         done = []
         if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
+        self.roll_forward.overlays.clear(name)
         before = self.current_state(name)
         if before is None:
             return done
@@ -80,9 +82,9 @@ class Kernel(Tables):
         """Remove heartbeats of transactions that died before their claim."""
         done = []
         lease = self.settings.lease_seconds
-        rebuild = self.roll_forward.rebuilds.find(state.table.name)
+        rebuild = self.roll_forward.rebuilds.find(state.name)
         if rebuild is not None and not self.heartbeats.alive(state.layout, rebuild.txn, lease):
-            self.roll_forward.rebuilds.clear(state.table.name, rebuild.txn)
+            self.roll_forward.rebuilds.clear(state.name, rebuild.txn)
         for entry in self.files.list(state.layout.open):
             if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue

@@ -22,6 +22,7 @@ from lakemerge.kernel.table.definition import check_supported, same_keys
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import TableState, current_table
 
 T = TypeVar("T")
@@ -62,8 +63,8 @@ class Tables:
     # -- opening -------------------------------------------------------------------------------
 
     def table(self, name: TableName) -> HiveTable:
-        """The metastore's row of a table. Raises TableNotFound."""
-        table = self.metastore.get_table(name)
+        """The metastore's row of a table, its base's where it is merged on read. Raises TableNotFound."""
+        table = find_row(self.metastore, name)
         if table is None:
             raise _no_table(name)
         return table
@@ -131,6 +132,7 @@ class Tables:
             elif current.state.claim is None:
                 check_supported(current.table)
                 current.manifest.require_writer(str(name))
+                self.roll_forward.overlays.ensure(current.state.name, current.manifest)
                 return current.state, current.manifest
             else:
                 self._rescue(current.state)
@@ -150,7 +152,7 @@ class Tables:
             TableNotFound: there is no such table.
             ClaimHeld: the writer is alive.
         """
-        missing = self.metastore.get_table(name) is None
+        missing = find_row(self.metastore, name) is None
         if missing:
             self._rebuild(name)
         return missing
@@ -176,7 +178,7 @@ class Tables:
     def _rescue(self, state: TableState) -> None:
         """Finish the commit of the claim's holder, if it is dead."""
         assert state.claim is not None
-        name = state.table.name
+        name = state.name
         manifest = read_manifest(self.files, state.layout, state.claim)
         manifest.require_writer(str(name))
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):

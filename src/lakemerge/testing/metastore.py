@@ -80,9 +80,10 @@ class MemoryMetastore(Metastore):
                     f"The table has been modified. The parameter value for key '{expected[0]}' is '{found}'"
                 )
                 raise ValueChanged("alter_table", "MetaException", text)
-        if not same_keys(entry.table.partition_columns, table.partition_columns):
+        is_view = entry.table.kind == "VIRTUAL_VIEW"
+        if not is_view and not same_keys(entry.table.partition_columns, table.partition_columns):
             raise Refused("alter_table", "InvalidOperationException", "partition keys can not be changed.")
-        if needs_new_row(entry.table.columns, table.columns):
+        if not is_view and needs_new_row(entry.table.columns, table.columns):
             raise Refused("alter_table", "InvalidOperationException", "incompatible types of columns")
         if table.name != name and table.name in self._entries:
             raise Refused("alter_table", "InvalidOperationException", f"{table.name} already exists")

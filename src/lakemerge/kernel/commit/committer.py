@@ -15,6 +15,7 @@ from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.commit.updates import WritePartitions
 from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.protocol.roll_forward import makes_row_anew
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
@@ -41,12 +42,14 @@ class Prepared:
     """A table's part of one attempt.
 
     Attributes:
+        row: the name of the row that is claimed.
         expected: the version parameter's value that the claim hangs on; empty when it makes the table.
         parent: of the version that it follows; ``None`` when it makes the table.
         manifest: of the version that it makes, which is written.
     """
 
     table: TableCommit
+    row: TableName
     expected: str
     parent: Manifest | None
     manifest: Manifest
@@ -123,8 +126,8 @@ class Committer:
             self._check_files(commit, state, parent)
         for check in commit.requirements:
             check(parent)
-        expected = state.version_value if state is not None else ""
-        return Prepared(commit, expected, parent, self._write_manifest(commit, state, parent))
+        row, expected = (state.table.name, state.version_value) if state else (commit.table, "")
+        return Prepared(commit, row, expected, parent, self._write_manifest(commit, state, parent))
 
     def _check_files(self, commit: TableCommit, state: TableState, parent: Manifest) -> None:
         """Make sure that no other program has changed what was read. Who loses races does not look each time."""
@@ -140,7 +143,7 @@ class Committer:
     ) -> Manifest:
         present: list[str] = []
         if commit.replaces_all and state is not None and state.table.partitioned:
-            present = self._metastore.partition_names(commit.table)
+            present = self._metastore.partition_names(state.table.name)
         if not commit.keys and (parent is None or commit.replaces_all) and not commit.writes_whole_table:
             empty = self._tables.external.examine(commit.layout, commit.layout.data_of(commit.txn))
             commit.updates.append(WritePartitions({WHOLE_TABLE: empty}))
@@ -162,7 +165,8 @@ class Committer:
         table, manifest, parent = part.table, part.manifest, part.parent
         assert parent is not None
         rebuilt = makes_row_anew(parent, manifest)
-        whole = not table.keys and not rebuilt
+        # what readers see is then in one row; else the claim comes first
+        whole = not (table.keys or rebuilt or parent.overlay or manifest.overlay)
         value = str(manifest.version) if whole else f"{manifest.version}:{commit.txn}"
         # the settled transaction's id moves with the version, so a claim leaves it alone
         parameters = {VERSION: value, **({TRANSACTION: commit.txn} if whole else {})}
@@ -178,10 +182,10 @@ class Committer:
             return _with_statistics(row, manifest)
 
         if whole:
-            self._metastore.delete_table_column_statistics(table.table)
+            self._metastore.delete_table_column_statistics(part.row)
         commit.in_doubt = True
         versions, table_id = self._tables.versions, manifest.table_id
-        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)
+        advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)
         if not advanced and not self._in_history(table):
             commit.in_doubt = False
             raise lost_race(table.table)

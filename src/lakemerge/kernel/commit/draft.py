@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
+from lakemerge.kernel.table.overlay import Overlay
 
 #: What folders of side data are to those that there are: an addition, all there is, or what stands for those of the
 #: version that the work was done on.
@@ -20,7 +21,7 @@ class Draft:
     """A state to change. Each method changes it and notes what it touched, so that neither is done without the other.
 
     Attributes:
-        partitions, sidecars, references: the state.
+        partitions, sidecars, references, overlay: the state.
         written, removed: the partitions that are touched.
         rewritten: those of them whose rows stay what they are, and only lie elsewhere.
         side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
@@ -48,6 +49,7 @@ class Draft:
         self.side_data_touched: dict[str, tuple[str, ...] | None] = {}
         self.references = dict(parent.references) if parent else {}
         self.fenced: set[str] = set()
+        self.overlay = parent.overlay if parent else None
 
     def clear(self) -> None:
         """Let nothing of the version before stay."""
@@ -98,6 +100,10 @@ class Draft:
         known = self.side_data_touched.get(kind, ())
         anybody = known is None or concerns is None
         self.side_data_touched[kind] = None if anybody else tuple(sorted({*(known or ()), *(concerns or ())}))
+
+    def set_overlay(self, overlay: Overlay | None) -> None:
+        """Put a view in the table's place, or take it away."""
+        self.overlay = overlay
 
     def set_reference(self, name: str, txn: str | None) -> None:
         """Let a name stand for a version; ``None`` takes the name away.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakemerge.errors import CommitConflict, CorruptTable
+from lakemerge.errors import CommitConflict, CorruptTable, InvalidTransactionState
 from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile
 from lakemerge.kernel.commit.properties import united_properties
 from lakemerge.kernel.commit.reads import Reads
@@ -26,6 +26,7 @@ from lakemerge.kernel.table.definition import COMMIT_COLUMN, TableDefinition
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.table.manifests import read_commit
+from lakemerge.kernel.table.overlay import DELTAS, MERGE_ON_READ
 from lakemerge.kernel.table.state import TableState
 
 #: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
@@ -118,6 +119,10 @@ class TableCommit:
             return
         if parent.table_id != self.base.table_id:
             raise self.conflict("that the table was dropped and made again")
+        if parent.overlay != self.base.overlay:
+            raise self.conflict(
+                f"that the table has been given another write_mode by version {parent.version}"
+            )
         hangs_on = bool(self.reads) or not self.replaces_all
         for step in self._steps_since_base(files, state, parent):
             self._check_fence(step)
@@ -199,6 +204,7 @@ class TableCommit:
         version = parent.version + 1 if parent else 1
         schema = self.schema
         draft = self._draft(parent, present, version)
+        self._check_overlay(parent, draft, schema)
         replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written
         return Manifest(
             txn=self.txn,
@@ -224,7 +230,27 @@ class TableCommit:
             writer=writer,
             lease_seconds=lease_seconds,
             unread=self.reads.lacks(draft.written | draft.removed),
+            overlay=draft.overlay,
+            reader_features=(MERGE_ON_READ,) if draft.overlay else (),
+            writer_features=(MERGE_ON_READ,) if draft.overlay else (),
         )
+
+    def _check_overlay(self, kept: Manifest | None, draft: Draft, schema: SetSchema) -> None:
+        """Make sure that no change of rows or columns comes below deltas, which would hide it or not fit it.
+
+        Raises:
+            InvalidTransactionState: one does.
+        """
+        if kept is None or kept.overlay is None:
+            return
+        shape = (schema.columns, schema.partition_columns, schema.file_format)
+        below = (draft.written | draft.removed) - draft.rewritten and kept.sidecars.get(DELTAS)
+        if below or self.replaces_all or shape != (kept.columns, kept.partition_columns, kept.file_format):
+            raise InvalidTransactionState(
+                expected=f"{self.table} to be changed by deltas alone, while it is merged on read",
+                found="a commit that changes its base's rows or columns",
+                action="Move its deltas into the base and take the view off first (lakemerge.kernel.take_off).",
+            )
 
     def _draft(self, parent: Manifest | None, present: Iterable[str], version: int) -> Draft:
         draft = Draft(parent, self.base, present)

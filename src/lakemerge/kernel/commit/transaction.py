@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lakemerge.errors import InvalidTransactionState, StorageError
+from lakemerge.errors import InvalidTransactionState, StorageError, UnsupportedTable
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.commit.draft import SideDataMode
@@ -17,6 +17,7 @@ from lakemerge.kernel.commit.updates import (
     Fence,
     RemovePartitions,
     ReplaceAll,
+    SetOverlay,
     SetParameters,
     SetReference,
     SetSchema,
@@ -30,6 +31,7 @@ from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
 from lakemerge.kernel.table.layout import SIDECARS, Layout
 from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.overlay import DELTAS, Overlay, base_name
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
@@ -96,6 +98,11 @@ class Transaction:
         self._commit.properties = properties
 
     @property
+    def overlay(self) -> Overlay | None:
+        """The view that readers see the table through; ``None`` where they read the table itself."""
+        return self.base.overlay if self.base else None
+
+    @property
     def replaces_all(self) -> bool:
         """Whether nothing of the version before stays."""
         return self._commit.replaces_all
@@ -126,6 +133,8 @@ class Transaction:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
             newest = self._tables.manifest(state)
+            if newest.overlay != self.base.overlay:
+                raise self._commit.conflict(f"that version {state.version} has given it another write_mode")
             if self._beating:  # what it has staged may be gone, and the new base would hide that
                 self._commit.check_not_fenced(self._tables.files, state, newest)
             self._table, self._commit.base = state, newest
@@ -268,6 +277,38 @@ class Transaction:
         if self._table is not None and txn not in (None, self.txn):
             self._tables.manifest(self._table, txn)
         self._commit.updates.append(SetReference(name, txn))
+
+    def lay_over(self, text: str) -> None:
+        """Let readers see the table through a view, which merges its base with the deltas that commits add.
+
+        The table's row gets the name ``<table>__base``, the deltas are published as ``<table>__deltas``.
+
+        Args:
+            text: the view's query.
+
+        Raises:
+            UnsupportedTable: another table has one of these names.
+        """
+        self._require_open()
+        base = base_name(self.name)
+        if self._tables.metastore.get_table(base) is not None:
+            raise UnsupportedTable(
+                expected=f"no table {base}, the name of the base of {self.name} when it is merged on read",
+                found="a table of that name",
+                action="Rename it or drop it; or give the model another alias.",
+            )
+        self._tables.roll_forward.side_tables.check(self.name, DELTAS)
+        self._commit.updates.append(SetOverlay(Overlay(self.name.name, base.name, text, self.txn)))
+
+    def take_off(self) -> None:
+        """Let readers see the table itself again, whose base must hold what all deltas hold.
+
+        A delta that is added meanwhile is a conflict.
+        """
+        self._require_open()
+        self.read_side_data(DELTAS)
+        self.set_sidecars(DELTAS, [])
+        self._commit.updates.append(SetOverlay(None))
 
     def fence(self, transactions: Iterable[str]) -> None:
         """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""

@@ -14,6 +14,7 @@ from lakemerge.kernel.commit.draft import Draft, SideDataMode
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.protocol.staging import partitions_of_version
 from lakemerge.kernel.table.manifest import PartitionState
+from lakemerge.kernel.table.overlay import Overlay
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,18 @@ class SetReference(Update):
 
     def apply(self, draft: Draft) -> None:
         draft.set_reference(self.name, self.txn)
+
+
+@dataclass(frozen=True)
+class SetOverlay(Update):
+    """Let readers see the table through a view over its base and its deltas; ``None``: let them read the table."""
+
+    rank: ClassVar[int] = 5
+
+    overlay: Overlay | None
+
+    def apply(self, draft: Draft) -> None:
+        draft.set_overlay(self.overlay)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ _TABLE = {
     "storage": "7",
     "keys": "8",
     "parameters": "9",
+    "original_text": "10",
+    "expanded_text": "11",
     "kind": "12",
 }
 _STORAGE = {
@@ -46,6 +48,7 @@ def table_of(body: Mapping[str, Any]) -> HiveTable:
         partition_columns=_columns(body, _TABLE["keys"]),
         parameters=_texts(body, _TABLE["parameters"]),
         owner=_text(body, _TABLE["owner"]),
+        view_text=_text(body, _TABLE["expanded_text"]),
         rest=body,
     )
 
@@ -63,8 +66,12 @@ def partition_of(body: Mapping[str, Any]) -> HivePartition:
 
 def of_table(table: HiveTable) -> dict[str, Any]:
     """A Thrift ``Table``; what the row did not say of itself is as the metastore's own default."""
+    texts = {}
+    if table.view_text != _text(table.rest, _TABLE["expanded_text"]):
+        texts = {_TABLE[name]: {"str": table.view_text} for name in ("original_text", "expanded_text")}
     return {
         **table.rest,
+        **texts,
         _TABLE["name"]: {"str": table.name.name},
         _TABLE["schema"]: {"str": table.name.schema},
         _TABLE["owner"]: {"str": table.owner},

@@ -7,14 +7,15 @@ from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import state_of
 
 
 def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     """Drop a table or view with all its versions; no error where there is none.
 
-    The metastore's row goes first, so that no reader finds the table half there. A drop that died is finished
-    by the next one, or by the next table of the name.
+    The metastore's row goes first, so that no reader finds the table half there; of a table that is merged on read,
+    the base's before the view's. A drop that died is finished by the next one, or by the next table of the name.
 
     Args:
         keep_files: leave the files, as Hive does for external tables.
@@ -24,7 +25,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     left: Leftovers | None = None
     # a row that is made anew by another process at this moment is not there to be dropped, and comes back
     while kernel.exists(name):
-        table = kernel.metastore.get_table(name)
+        table = find_row(kernel.metastore, name)
         if table is None:
             continue
         table_id = table.parameters.get(TABLE_ID, "")
@@ -34,8 +35,9 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
             left = kernel.drops.prepare(table)
             if left is None:
                 continue
-        kernel.metastore.drop_table(name)
+        kernel.metastore.drop_table(table.name)
         dropped = table_id
+    kernel.roll_forward.overlays.clear(name)
     if left is not None:
         kernel.drops.complete(name, left)
     elif dropped:

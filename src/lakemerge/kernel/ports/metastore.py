@@ -81,6 +81,7 @@ class HiveTable:
 
     Attributes:
         kind: ``MANAGED_TABLE``, ``EXTERNAL_TABLE`` or ``VIRTUAL_VIEW``.
+        view_text: the query of a view.
         rest: as of :class:`Storage`.
     """
 
@@ -90,6 +91,7 @@ class HiveTable:
     partition_columns: tuple[HiveColumn, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
+    view_text: str = ""
     rest: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

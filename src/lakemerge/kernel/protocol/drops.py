@@ -18,6 +18,7 @@ from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import CONTROL, Layout
+from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import state_of
 
@@ -64,12 +65,13 @@ class Drops:
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
         left = Leftovers(table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE")
         left = replace(left, paths=tuple(self._left(left)))
-        self._files.write_text(self._path(table.name), json.dumps(asdict(left)))
+        name = model_name(table)
+        self._files.write_text(self._path(name), json.dumps(asdict(left)))
         # what was listed is this table's only if no other had taken its place by then
-        found = self._metastore.get_table(table.name)
+        found = find_row(self._metastore, name)
         if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
             return left
-        self._files.delete(self._path(table.name))
+        self._files.delete(self._path(name))
         return None
 
     def _left(self, left: Leftovers) -> Iterator[str]:
@@ -107,8 +109,8 @@ class Drops:
 
     def _is_gone(self, name: TableName) -> bool:
         """Whether there is no table, nor one whose row is being made anew."""
-        missing = self._metastore.get_table(name) is None and self._rebuilds.find(name) is None
-        return missing and self._metastore.get_table(name) is None  # nor one that was made anew just then
+        missing = find_row(self._metastore, name) is None and self._rebuilds.find(name) is None
+        return missing and find_row(self._metastore, name) is None  # nor one that was made anew just then
 
     def _prune(self, folder: str) -> None:
         """Remove a directory in which nothing is but empty ones."""
@@ -123,7 +125,7 @@ class Drops:
             left = _parsed(self._files.read_text(self._path(name)))
         except FileNotFoundError:
             return
-        table = self._metastore.get_table(name)
+        table = find_row(self._metastore, name)
         if table is not None and table.parameters.get(TABLE_ID, "") == left.table_id:
             self._files.delete(self._path(name))  # it was not dropped
         elif table is not None or self._is_gone(name):

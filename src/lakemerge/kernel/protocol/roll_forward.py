@@ -16,6 +16,7 @@ from lakemerge.errors import TableNotFound
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
+from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.protocol.staging import only_adds
 from lakemerge.kernel.protocol.versions import Versions
@@ -33,8 +34,9 @@ from lakemerge.kernel.table.definition import (
     with_statistics,
 )
 from lakemerge.kernel.table.layout import Layout, normal
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import TableState, current_table
 
@@ -55,6 +57,7 @@ class RollForward:
         self._versions = versions
         self._step = step
         self.rebuilds = Rebuilds(ports, versions, step)
+        self.overlays = Overlays(ports, versions, step)
         self.side_tables = SideTables(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
@@ -62,7 +65,7 @@ class RollForward:
 
         Returns quietly when another process has settled it already.
         """
-        table = self._metastore.get_table(name)
+        table = find_row(self._metastore, name)
         rebuild = self.rebuilds.find(name) if table is None else None
         if table is None and (rebuild is None or rebuild.txn != manifest.txn):
             raise TableNotFound(
@@ -77,16 +80,20 @@ class RollForward:
         if table is None or makes_row_anew(parent, manifest):
             self.rebuilds.run(name, layout, manifest)
             return
-        adds = only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
+        if manifest.overlay != parent.overlay:
+            self._change_overlay(name, layout, manifest, parent)
+            return
+        moves = table.partitioned and _moves_partitions(manifest, parent)
+        adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
-        if table.partitioned and not added and not self._swap(table, layout, manifest, parent):
+        if moves and not added and not self._swap(table, layout, manifest, parent):
             self._mend(
                 name, manifest
             )  # what was sent, and never answered, may have come too late all the same
             return
         # what was done while the claim was held came before any other commit
-        in_time = not table.partitioned or self._still_holds_claim(name, manifest)
-        self._settle(name, manifest)
+        in_time = not moves or self._still_holds_claim(name, manifest)
+        self._settle(table, layout, manifest)
         self._step("settled")
         if not in_time:
             self._mend(name, manifest)
@@ -97,12 +104,27 @@ class RollForward:
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
     ) -> None:
         """Show the side data that people query, before the rows that it belongs to."""
+        if manifest.overlay is None and parent.overlay is not None:
+            return  # the view that reads it goes first
 
         def mine() -> bool:
             return self._still_holds_claim(name, manifest)
 
         if self.side_tables.publish(name, layout, manifest, parent, mine):
             self._step("side data published")
+
+    def _change_overlay(self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest) -> None:
+        """Put a view in the table's place, or take it away; no partition moves with that."""
+        if manifest.overlay is not None:
+            self.overlays.lay(name, layout, manifest)
+        else:
+            assert parent.overlay is not None, "one of the two has a view"
+            self.overlays.take(name, layout, manifest, parent.overlay)
+            # while the view was there, its deltas had to be
+            self.side_tables.publish(
+                name, layout, manifest, parent, partial(self._is_settled_at, name, manifest.txn)
+            )
+        self._step("settled")
 
     def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
         """The one call that registers new partitions where their files are: an append's whole swap.
@@ -202,10 +224,16 @@ class RollForward:
             return False
         return True
 
-    def _settle(self, name: TableName, manifest: Manifest) -> None:
+    def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
+        """Settle the version; with that an unpartitioned table moves to its files."""
         expected = f"{manifest.version}:{manifest.txn}"
         settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
-        self._versions.compare_and_swap(name, manifest.table_id, expected, settled)
+        whole = manifest.partitions.get(WHOLE_TABLE)
+
+        def change(row: HiveTable) -> HiveTable:
+            return moved(row, layout.absolute(whole.location)) if whole else row
+
+        self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change)
 
     def _mend(self, name: TableName, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -296,11 +324,11 @@ class RollForward:
     # -- helpers -------------------------------------------------------------------------------
 
     def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
-        table = self._metastore.get_table(name)
+        table = find_row(self._metastore, name)
         return table is not None and self._holds_claim(table, manifest)
 
     def _is_settled_at(self, name: TableName, txn: str) -> bool:
-        table = self._metastore.get_table(name)
+        table = find_row(self._metastore, name)
         return table is not None and table.parameters.get(TRANSACTION) == txn
 
     def _is_at(self, state: TableState) -> bool:
@@ -339,6 +367,11 @@ def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
     """Whether a commit changes what the metastore refuses to change in a table's row."""
     same = same_keys(parent.partition_columns, manifest.partition_columns)
     return not same or needs_new_row(parent.columns, manifest.columns)
+
+
+def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
+    """Whether a commit changes rows of partitions in the metastore, and not only what it keeps beside them."""
+    return bool(manifest.touched) or manifest.columns != parent.columns
 
 
 def _renamed(partitions: Iterable[str], newest: Manifest) -> list[str]:

@@ -6,6 +6,7 @@
     <root>/_lakemerge/commits/<txn>.state.json   the state of the oldest version left by vacuum
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
+    <root>/_lakemerge/deltas/<txn>/          the changes that a merge on read wrote
     <root>/_lakemerge/files/<txn>/           the landed files that an ingest has read
     <root>/_lakemerge/offsets/<txn>/         how far an ingest has read topics
     <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 
 CONTROL = "_lakemerge"
 #: The kinds of side data, each with a folder of its name.
-SIDECARS = ("ledger", "consumed", "files", "offsets", "quarantine")
+SIDECARS = ("ledger", "consumed", "deltas", "files", "offsets", "quarantine")
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from typing import Any
 from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.table.definition import same_keys
+from lakemerge.kernel.table.overlay import MERGE_ON_READ, Overlay, overlay_from
 
 FORMAT = 1
 #: The feature of a manifest that does not hold the whole state.
 PARTITION_DELTAS = "partition_deltas"
 #: What this program knows of the features that a manifest may name; see docs/table-format.md.
-READER_FEATURES: frozenset[str] = frozenset({PARTITION_DELTAS})
-WRITER_FEATURES: frozenset[str] = frozenset()
+READER_FEATURES: frozenset[str] = frozenset({PARTITION_DELTAS, MERGE_ON_READ})
+WRITER_FEATURES: frozenset[str] = frozenset({MERGE_ON_READ})
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
 
@@ -95,6 +96,7 @@ class Manifest:
         group: the id of a transaction over several tables.
         delta: of a manifest whose file holds only the partitions that changed; ``None`` where it holds all.
         unread: the partitions that this commit changed without having read them; ``None`` for all.
+        overlay: the view that readers see the table through; ``None`` where they read the table itself.
     """
 
     txn: str
@@ -124,6 +126,7 @@ class Manifest:
     group: str | None = None
     delta: Delta | None = None
     unread: tuple[str, ...] | None = None
+    overlay: Overlay | None = None
 
     def to_json(self) -> str:
         """The manifest's text, one member a line at the top level's depth."""
@@ -166,6 +169,7 @@ class Manifest:
             }
             if body.get("delta") is not None:
                 body["delta"] = Delta(**body["delta"])
+            body["overlay"] = overlay_from(body.get("overlay"))
             known = {field.name for field in dataclasses.fields(cls)}
             # a member that must not be passed over comes with a feature
             manifest = cls(**{name: value for name, value in body.items() if name in known})

@@ -17,6 +17,7 @@ from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.table.definition import ROOT, TableDefinition, moved, new_partition, new_table
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.overlay import DELTAS
 
 #: On a published table: the `lakemerge.id` of the table whose side data it shows.
 PUBLISHED_OF = "lakemerge.published_of"
@@ -30,16 +31,24 @@ class SideTable:
 
     Attributes:
         suffix: the published table's name is the main table's and this.
-        columns: those of the files, ORC.
+        columns: those of the files, besides the main table's if ``like_main``.
+        like_main: whether its rows have the main table's columns and format, the partition columns among the columns;
+            otherwise the format is ORC.
     """
 
     suffix: str
     columns: tuple[HiveColumn, ...]
     comment: str
+    like_main: bool = False
 
     def name_of(self, table: TableName) -> TableName:
         return TableName(table.schema, f"{table.name}{self.suffix}")
 
+
+#: In a delta: whether the row of this key is deleted, the other columns being null.
+DELETED = HiveColumn("_lakemerge_deleted", "boolean", "whether the row of this key is deleted")
+#: In a delta: of several rows of a key, the one with the highest counts.
+ORDER = HiveColumn("_lakemerge_order", "bigint", "of several rows of a key, the highest counts")
 
 #: One problem of a record, in the order in which the record's columns are.
 _PROBLEM = "struct<reason:string,column_name:string,reason_text:string>"
@@ -64,7 +73,13 @@ SIDE_TABLES = {
             HiveColumn("replays", "int", "how often it was read again since"),
         ),
         "Records that an ingest has rejected, with the reasons",
-    )
+    ),
+    DELTAS: SideTable(
+        "__deltas",
+        (DELETED, ORDER),
+        "Changes that are not in the base table yet",
+        like_main=True,
+    ),
 }
 
 
@@ -120,6 +135,8 @@ class SideTables:
                 # that of a table of this name which another program has dropped
                 self._metastore.drop_table(name)
                 table = None
+        if table is None and not wanted:
+            return False
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
@@ -153,9 +170,11 @@ class SideTables:
         kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
         location = layout.sidecars(kind)
         self._files.make_directory(location)
+        of_main = (*manifest.columns, *manifest.partition_columns) if published.like_main else ()
         definition = TableDefinition(
             name=name,
-            columns=published.columns,
+            columns=(*of_main, *published.columns),
+            file_format=manifest.file_format if published.like_main else "orc",
             partition_columns=(KEY,),
             external=True,
             parameters={PUBLISHED_OF: manifest.table_id, "comment": published.comment},
@@ -175,16 +194,15 @@ class SideTables:
             if table is not None and table_id and table.parameters.get(PUBLISHED_OF) == table_id:
                 self._metastore.drop_table(table.name)
 
-    def check(self, main: TableName) -> None:
-        """Whether the published tables' names are free, or theirs already.
+    def check(self, main: TableName, kind: str) -> None:
+        """Whether the name of the published table of a kind is free, or its own already.
 
         Raises:
-            UnsupportedTable: another table has one of the names.
+            UnsupportedTable: another table has the name.
         """
-        for published in SIDE_TABLES.values():
-            table = self._metastore.get_table(published.name_of(main))
-            if table is not None:
-                check_own(table)
+        table = self._metastore.get_table(SIDE_TABLES[kind].name_of(main))
+        if table is not None:
+            check_own(table)
 
 
 def check_own(table: HiveTable) -> None:

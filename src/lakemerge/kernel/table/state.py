@@ -12,6 +12,7 @@ from lakemerge.kernel.table.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRA
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.overlay import find_row, model_name
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class TableState:
     """A table of lakemerge's at one moment.
 
     Attributes:
+        table: the row that has the versions; its base's where a view has the table's place.
         version: the number of the last settled version.
         txn: its transaction.
         claim: the transaction that has claimed the next version, ``None`` when settled.
@@ -30,6 +32,11 @@ class TableState:
     txn: str
     claim: str | None
     table_id: str
+
+    @property
+    def name(self) -> TableName:
+        """The name that people know the table by; its row has another while a view has its place."""
+        return model_name(self.table)
 
     @property
     def commit_column(self) -> str:
@@ -106,7 +113,7 @@ def current_table(metastore: Metastore, files: FileSystem, name: TableName) -> C
     """
     before = None
     while True:
-        table = metastore.get_table(name)
+        table = find_row(metastore, name)
         if table is None:
             return None
         agrees, before = table == before, table

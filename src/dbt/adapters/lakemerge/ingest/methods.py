@@ -147,7 +147,9 @@ class IngestMethods(PublishingMethods):
         """Make sure that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = relation.table_name
         with self.connections.exception_handler(f"look for the quarantine of {name}"):
-            SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(name)
+            SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(
+                name, "quarantine"
+            )
 
     @available.parse_none
     def quarantine_of(self, relation: LakemergeRelation) -> LakemergeRelation | None:

@@ -1,0 +1,185 @@
+"""A view put in a table's place, or taken away again: what a commit does besides when it changes how readers read.
+
+Either way the table's row is renamed, with all its partitions, and the name is missing between two calls of the
+metastore. Each step depends on a parameter that only this commit has set, so it may be done twice, by two processes,
+and however late.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from lakemerge.errors import MetastoreError
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, moved
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.overlay import (
+    BASE,
+    Overlay,
+    as_base,
+    as_table,
+    find_row,
+    is_overlay_view,
+    view_row,
+    view_value,
+)
+
+_LOG = logging.getLogger("lakemerge")
+_TRIES = 8
+
+
+class Overlays:
+    """Renames tables to bases and back, and makes their views."""
+
+    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+        self._metastore = ports.metastore
+        self._versions = versions
+        self._step = step
+
+    def lay(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+        """Rename the table to its base, make the view, and settle the version.
+
+        Raises:
+            MetastoreError: another program has made a table of the name in between.
+        """
+        overlay = manifest.overlay
+        assert overlay is not None, "the commit makes a view"
+        claim = _claim_of(manifest)
+        base = TableName(name.schema, overlay.base)
+
+        def to_base(row: HiveTable) -> HiveTable:
+            # elsewhere than it was: a row that is renamed with its location would take the files along
+            return moved(as_base(row, overlay), layout.empty_of(manifest.txn))
+
+        self._versions.compare_and_swap(name, manifest.table_id, claim, {VERSION: claim}, to_base)
+        self._step("table renamed")
+        for _ in range(_TRIES):
+            if not self._has_claim(base, manifest):
+                return  # another process has settled it
+            if self._make_view(name, manifest, overlay):
+                break
+        else:
+            raise _in_the_way(name)
+        self._step("view made")
+        self._settle(base, layout, manifest, lambda row: row)
+
+    def take(self, name: TableName, layout: Layout, manifest: Manifest, overlay: Overlay) -> None:
+        """Take the view away, give its base the name, and settle the version.
+
+        Args:
+            overlay: of the version before.
+
+        Raises:
+            MetastoreError: another program has made a table of the name in between.
+        """
+        claim, empty = _claim_of(manifest), layout.empty_of(manifest.txn)
+        base = TableName(name.schema, overlay.base)
+        aside = TableName(name.schema, f"{name.name}__old_{manifest.txn[-12:]}")
+        for _ in range(_TRIES):
+            if not self._has_claim(base, manifest):
+                break  # another process has settled it
+            self._remove_view(name, manifest.table_id, view_value(overlay), aside)
+            self._step("view removed")
+            self._versions.compare_and_swap(
+                base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
+            )
+            if self._may_take_place(name, base):
+                with contextlib.suppress(Refused):  # the name was taken just then: look again
+                    self._settle(base, layout, manifest, as_table)
+        else:
+            raise _in_the_way(name)
+
+    def ensure(self, name: TableName, manifest: Manifest) -> None:
+        """Make the view of a settled version again, if another program has dropped it."""
+        if manifest.overlay is not None and self._metastore.get_table(name) is None:
+            _LOG.warning("%s: its view was missing and is made again", name)
+            self._make_view(name, manifest, manifest.overlay)
+
+    def clear(self, name: TableName) -> None:
+        """Drop a view that has no base any more."""
+        row = self._metastore.get_table(name)
+        if row is None or not is_overlay_view(row) or find_row(self._metastore, name) is not None:
+            return
+        self._remove_stale_view(row)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _make_view(self, name: TableName, manifest: Manifest, overlay: Overlay) -> bool:
+        """Make the view unless it is there; false where something else has the name."""
+        columns = (*manifest.columns, *manifest.partition_columns)
+        row = view_row(overlay, name.schema, columns, manifest.table_id)
+        try:
+            self._metastore.create_table(row)
+        except ReplyLost:
+            return False  # the next try finds out
+        except Refused as error:
+            if error.kind != "AlreadyExistsException":
+                raise
+            found = self._metastore.get_table(name)
+            return (
+                found is not None
+                and is_overlay_view(found)
+                and found.parameters[VERSION] == row.parameters[VERSION]
+            )
+        return True
+
+    def _remove_stale_view(self, row: HiveTable) -> None:
+        value = row.parameters[VERSION]
+        aside = TableName(row.name.schema, f"{row.name.name}__old_{value[-12:]}")
+        self._remove_view(row.name, row.parameters[TABLE_ID], value, aside)
+
+    def _remove_view(self, name: TableName, table_id: str, value: str, aside: TableName) -> None:
+        """Drop a view if it is the one that is meant. It is renamed first, for a drop cannot compare."""
+        self._versions.compare_and_swap(
+            name, table_id, value, {VERSION: f"{value}:replaced"}, lambda row: replace(row, name=aside)
+        )
+        self._metastore.drop_table(aside)
+
+    def _may_take_place(self, name: TableName, base: TableName) -> bool:
+        """Whether the name is free; a view that a writer has made too late is taken away."""
+        row = self._metastore.get_table(name)
+        if row is not None and is_overlay_view(row) and row.parameters[BASE] == base.name:
+            self._remove_stale_view(row)
+            row = self._metastore.get_table(name)
+        return row is None
+
+    def _settle(
+        self,
+        base: TableName,
+        layout: Layout,
+        manifest: Manifest,
+        change: Callable[[HiveTable], HiveTable],
+    ) -> None:
+        whole = manifest.partitions.get(WHOLE_TABLE)
+        location = layout.absolute(whole.location) if whole else layout.root
+        settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        self._versions.compare_and_swap(
+            base, manifest.table_id, _claim_of(manifest), settled, lambda row: moved(change(row), location)
+        )
+
+    def _has_claim(self, name: TableName, manifest: Manifest) -> bool:
+        row = self._metastore.get_table(name)
+        return (
+            row is not None
+            and row.parameters.get(VERSION) == _claim_of(manifest)
+            and row.parameters.get(TABLE_ID) == manifest.table_id
+        )
+
+
+def _claim_of(manifest: Manifest) -> str:
+    return f"{manifest.version}:{manifest.txn}"
+
+
+def _in_the_way(name: TableName) -> MetastoreError:
+    return MetastoreError(
+        expected=f"the name {name} to be free while its table and its view change places",
+        found="that another program has made a table or view of this name in between",
+        action="Rename or drop that one, and run lakemerge_recover.",
+    )

@@ -1,0 +1,124 @@
+"""Merge on read: a base table and the changes since it was written, which readers see as one through a view.
+
+The view has the table's own name. The base has the files, the partitions and the versions; the changes (deltas) are
+side data of the base, published as a table. A row of a delta takes the place of the base's row of the same key, so the
+view shows the same rows whether the base already has a delta's changes or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import TABLE_ID, VERSION
+
+#: On a view: the name of its base table.
+BASE = "lakemerge.base"
+#: On a base table: the name of its view.
+BASE_OF = "lakemerge.base_of"
+#: The kind of side data that holds the changes.
+DELTAS = "deltas"
+#: The feature of a manifest whose table has a view over it.
+MERGE_ON_READ = "merge_on_read"
+# A base is found missing, and its view there, for as long as a rename takes.
+_LOOKS = 3
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A view over a base and its deltas.
+
+    Attributes:
+        view: the view's name, in the schema of the base; the table's own.
+        base: the base's name.
+        text: the query, in the SQL that Hive, Spark and Trino have in common, every name with its schema.
+        made_by: the transaction that put the view in the table's place.
+    """
+
+    view: str
+    base: str
+    text: str
+    made_by: str
+
+
+def overlay_from(body: Mapping[str, str] | None) -> Overlay | None:
+    """An overlay as a manifest's JSON has it. Raises KeyError or TypeError for what is none."""
+    return None if body is None else Overlay(**body)
+
+
+def base_name(name: TableName) -> TableName:
+    """The base's name of a table that is merged on read."""
+    return TableName(name.schema, f"{name.name}__base")
+
+
+def is_overlay_view(row: HiveTable) -> bool:
+    """Whether a row is a view that lakemerge has laid over a base."""
+    return row.kind == "VIRTUAL_VIEW" and BASE in row.parameters and TABLE_ID in row.parameters
+
+
+def view_value(overlay: Overlay) -> str:
+    """The version parameter of a view: no other view of the name has it, and no table."""
+    return f"view:{overlay.made_by}"
+
+
+def view_row(overlay: Overlay, schema: str, columns: tuple[HiveColumn, ...], table_id: str) -> HiveTable:
+    """The row of a view, not yet in the metastore.
+
+    Args:
+        columns: the base's, the partition columns last.
+    """
+    return HiveTable(
+        name=TableName(schema, overlay.view),
+        kind="VIRTUAL_VIEW",
+        storage=Storage(columns=columns),
+        parameters={BASE: overlay.base, TABLE_ID: table_id, VERSION: view_value(overlay)},
+        view_text=overlay.text,
+    )
+
+
+def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:
+    """The row that has a table's versions: the table's own, or its base's; another view is its own.
+
+    While a view is put in a table's place, or taken away, the name is missing and the base is there.
+    """
+    for _ in range(_LOOKS):
+        row = metastore.get_table(name)
+        base = base_name(name)
+        if row is not None:
+            if not is_overlay_view(row):
+                return row
+            base = TableName(name.schema, row.parameters[BASE])
+        found = metastore.get_table(base)
+        if found is not None and found.parameters.get(BASE_OF) == name.name:
+            return found
+        if row is None:
+            # the base may have got the name between the two looks
+            row = metastore.get_table(name)
+            if row is None:
+                return None
+            if not is_overlay_view(row):
+                return row
+    return None
+
+
+def model_name(row: HiveTable) -> TableName:
+    """The name that people know a table by: its view's, if there is one."""
+    view = row.parameters.get(BASE_OF)
+    return TableName(row.name.schema, view) if view else row.name
+
+
+def as_base(row: HiveTable, overlay: Overlay) -> HiveTable:
+    """A table's row under the base's name."""
+    return replace(
+        row,
+        name=TableName(row.name.schema, overlay.base),
+        parameters={**row.parameters, BASE_OF: overlay.view},
+    )
+
+
+def as_table(row: HiveTable) -> HiveTable:
+    """A base's row under the table's own name."""
+    parameters = {key: value for key, value in row.parameters.items() if key != BASE_OF}
+    return replace(row, name=model_name(row), parameters=parameters)
