@@ -206,14 +206,14 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     expected = {
         part: normal(state.layout.absolute(entry.location)) for part, entry in manifest.partitions.items()
     }
-    found = {part: normal(location) for part, location in locations(kernel, name).items()}
+    found = {part: normal(location) for part, location in locations(kernel, state.table.name).items()}
     assert found == expected
     for part, entry in manifest.partitions.items():
         assert kernel.external.examine(state.layout, expected[part]) == entry, f"files of {part!r}"
     assert state.table.columns == manifest.columns
     assert state.table.partition_columns == manifest.partition_columns
     if state.table.partitioned:
-        for partition in kernel.metastore.partitions(name, list(found)):
+        for partition in kernel.metastore.partitions(state.table.name, list(found)):
             columns = [(column.name, column.type) for column in partition.storage.columns]
             assert columns == [(column.name, column.type) for column in manifest.columns]
     beats = [entry.name for entry in kernel.files.list(state.layout.open) if not entry.name.startswith(".")]

@@ -16,6 +16,7 @@ from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, is_overlay_view, model_name
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
@@ -73,6 +74,11 @@ class Checker:
     beyond: str = ""
     exact: bool = True
 
+    @property
+    def rows(self) -> frozenset[TableName]:
+        """The names that the rows of the tables' versions may have."""
+        return self.tables | {base_name(name) for name in self.tables}
+
     # -- what is told --------------------------------------------------------------------------
 
     def sent(self, call: str, *args: Any) -> None:
@@ -82,7 +88,7 @@ class Checker:
             "drop_partition": self._drop_is_sent,
             "alter_table": self._row_is_sent,
         }
-        if self.exact and call in looks and args[0] in self.tables:
+        if self.exact and call in looks and args[0] in self.rows:
             looks[call](*args)
 
     def answered(self, call: str, *args: Any) -> None:
@@ -94,8 +100,10 @@ class Checker:
     def _newest_of(self, name: TableName) -> tuple[HiveTable, Commit] | None:
         assert self.metastore is not None
         table = self.metastore.get_table(name)
-        newest = self.newest.get(table.parameters.get(TABLE_ID, "")) if table else None
-        return (table, newest) if table and newest else None
+        if table is None or is_overlay_view(table):
+            return None
+        newest = self.newest.get(table.parameters.get(TABLE_ID, ""))
+        return (table, newest) if newest else None
 
     def _row_is_sent(self, name: TableName, row: HiveTable) -> None:
         """A row may take the place of the next table's of its name, but nobody sends one when that is there."""
@@ -137,11 +145,12 @@ class Checker:
 
     def changed(self, name: TableName, before: HiveTable | None, after: HiveTable | None) -> None:
         """Take in a change of a table's row."""
-        if name not in self.tables or (after is not None and after.name != name):
+        if after is None or is_overlay_view(after) or model_name(after) not in self.tables:
             return  # a row on its way to a table's name, or from it
+        name = model_name(after)
         old = before.parameters.get(VERSION) if before else None
         new = after.parameters.get(VERSION) if after else None
-        if after is None or new is None or new == old:
+        if new is None or new == old:
             return
         claimed = ":" in new
         txn = new.split(":")[1] if claimed else after.parameters[TRANSACTION]
@@ -207,11 +216,41 @@ class Checker:
                     self.files, [location], without={entry.path for entry in added or ()}
                 )
             facts += self._rows[known]
-        return sorted(facts)
+        if manifest.overlay is None:
+            return sorted(facts)
+        folders = (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
+        return merged_rows(facts, rows_of(self.files, [layout.absolute(folder) for folder in folders]))
 
     def of(self, name: TableName) -> list[Commit]:
         """The commits of a table."""
         return [commit for commit in self.commits if commit.table == name]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a reader finds a table's files, and those of the deltas that its view lays over them."""
+
+    base: list[str]
+    deltas: list[str]
+
+    def rows(self, files: FileSystem) -> Rows:
+        """What the reader sees."""
+        return merged_rows(rows_of(files, self.base), rows_of(files, self.deltas))
+
+
+def merged_rows(base: Rows, deltas: Rows) -> Rows:
+    """What a view shows: the base's rows whose key no delta has, and the newest of each key that is in one."""
+    newest: dict[str, list[Any]] = {}
+    for row in map(json.loads, deltas):
+        if row[0] not in newest or newest[row[0]][3] < row[3]:
+            newest[row[0]] = row
+    if not newest:
+        return sorted(base)
+    stored = map(json.loads, base)
+    kept = [row for row in stored if not isinstance(row, list) or row[0] not in newest]
+    return sorted(
+        json.dumps(row) for row in (*kept, *(row[:3] for row in newest.values() if row[2] is not None))
+    )
 
 
 class WatchedMetastore(MemoryMetastore):
@@ -242,7 +281,7 @@ class WatchedMetastore(MemoryMetastore):
 
     def drop_table(self, name: TableName) -> None:
         table = self.get_table(name)
-        if table is not None and name in self.checker.tables:
+        if table is not None and model_name(table) in self.checker.tables and not is_overlay_view(table):
             self.checker.dropped.add(table.parameters.get(TABLE_ID, ""))
         super().drop_table(name)
 
@@ -251,18 +290,27 @@ class WatchedMetastore(MemoryMetastore):
             self.checker.is_beyond(f"{name}: a drop was sent before the partition was made again")
         super().drop_partition(name, values)
 
-    def locations(self, name: TableName) -> list[str] | None:
+    def locations(self, name: TableName) -> Places | None:
         """Where a reader that asks once finds the files of a table; ``None`` where there is none.
 
         And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
         """
         table = self.get_table(name)
-        if table is None or self.has_late_swap(name, table):
+        deltas: list[str] = []
+        if table is not None and is_overlay_view(table):
+            deltas = self._places_of(self.get_table(TableName(name.schema, f"{name.name}__deltas")))
+            table = self.get_table(TableName(name.schema, table.parameters[BASE]))
+        if table is None or self.has_late_swap(table):
             return None
-        rows: Sequence[HivePartition] = self.partitions(name, self.partition_names(name))
+        return Places(self._places_of(table), deltas)
+
+    def _places_of(self, table: HiveTable | None) -> list[str]:
+        if table is None:
+            return []
+        rows: Sequence[HivePartition] = self.partitions(table.name, self.partition_names(table.name))
         return [row.location for row in rows] if table.partitioned else [table.location]
 
-    def has_late_swap(self, name: TableName, table: HiveTable) -> bool:
+    def has_late_swap(self, table: HiveTable) -> bool:
         """Whether a partition points to the files of an earlier commit, which the newest has no use for."""
         newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
         if newest is None or not table.partitioned:
@@ -273,7 +321,7 @@ class WatchedMetastore(MemoryMetastore):
             for commit in self.checker.commits
             if commit.version in (newest.version, newest.version - 1)
         ]
-        found = [row.location for row in self.partitions(name, self.partition_names(name))]
+        found = self._places_of(table)
         known = set().union(*of_version)
         return any(one not in known and not one.startswith(layout.empty) for one in found)
 

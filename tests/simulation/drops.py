@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lakemerge.kernel import Kernel
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.overlay import find_row
 from simulation.checker import Violation, WatchedMetastore
 from simulation.operations import Create, Model, Operation
 
@@ -20,7 +21,7 @@ class Drop(Operation):
 
     def attempt(self, kernel: Kernel) -> int | None:
         watched: WatchedMetastore = kernel.metastore.inner  # type: ignore[attr-defined]
-        table = watched.get_table(self.table)
+        table = find_row(watched, self.table)
         drop(kernel, self.table)
         table_id = table.parameters.get(TABLE_ID) if table else None
         if table_id and table_id not in watched.checker.dropped:

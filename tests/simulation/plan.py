@@ -27,6 +27,7 @@ from simulation.operations import (
     Rewrite,
     Upkeep,
 )
+from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, TakeOff
 from simulation.themes import THEMES, theme_of
 
 TABLE = TableName("s", "t")
@@ -129,6 +130,11 @@ _PLAIN: dict[str, type[Operation]] = {
     "append": Append,
     "compact": Compact,
     "drop": Drop,
+    "fold": FoldDeltas,
+    "into base": IntoBase,
+    "lay": Lay,
+    "retire": Retire,
+    "take off": TakeOff,
     "replace": Replace,
     "rewrite": Rewrite,
 }
@@ -223,10 +229,12 @@ class Planner:
             return Remake(TABLE, label, definition=DEFINITIONS[self._kind])
         if work in ("ingest", "anew"):
             return Ingest(TABLE, label, most=self._dice.choice((0, 1, 2)), anew=work == "anew")
-        if work != "merge":
+        if work not in ("merge", "overlaid merge"):
             return _PLAIN[work](TABLE, label)
         changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
         truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
+        if work == "overlaid merge":
+            return MergeOnRead(TABLE, label, changes=changes)
         return Merge(TABLE, label, changes=changes, truncate=truncate)
 
     def _change(self) -> tuple[str, int, str | None]:

@@ -14,9 +14,10 @@ from lakemerge.kernel import Kernel, Settings
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table import manifests
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.testing import World
 from simulation import consumers, ingests
-from simulation.checker import Checker, Commit, Violation, WatchedMetastore, rows_of
+from simulation.checker import Checker, Commit, Violation, WatchedMetastore
 from simulation.consumers import OUTPUT, Consume
 from simulation.drops import Remake
 from simulation.faults import Faults
@@ -143,13 +144,13 @@ class Run:
     def _read_once(self, process: Process) -> None:
         """As an engine reads: ask where the files are, plan, and open them later."""
         since = len(self.checker.of(TABLE))
-        locations = self.metastore.locations(TABLE)
-        if locations is None:
+        places = self.metastore.locations(TABLE)
+        if places is None:
             self.result.unread += 1
             return
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
-        empty = [one for one in locations if not self.world.files.list(one)]
-        rows = self._without_strangers(rows_of(self.world.files, locations))
+        empty = [one for one in places.base if not self.world.files.list(one)]
+        rows = self._without_strangers(places.rows(self.world.files))
         if self.done.partitions or self.checker.dropped or not since:
             self.result.unread += 1
             return  # what others dropped or moved is theirs
@@ -194,8 +195,8 @@ class Run:
             return
         if any(operation.outcome in ("unfinished", "doubtful") for operation in self.result.operations):
             return
-        table = self.metastore.get_table(TABLE)
-        if table is not None and self.metastore.has_late_swap(TABLE, table):
+        table = find_row(self.metastore, TABLE)
+        if table is not None and self.metastore.has_late_swap(table):
             raise Violation("all have ended, and a partition shows an earlier version")
 
     @property
@@ -239,7 +240,10 @@ class Run:
 
     def _check_metastore(self) -> None:
         """No row is left that was on its way to a table's name, or from it."""
-        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers"}
+        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers", f"{TABLE.name}__deltas"}
+        row = find_row(self.metastore, TABLE)
+        if row is not None:
+            known.add(row.name.name)
         left = {row.name for row in self.metastore.table_summaries(TABLE.schema)} - known
         if left:
             raise Violation(f"the metastore still has {sorted(left)}")
@@ -331,7 +335,8 @@ class Run:
                 missing = set(operation.facts()) - set(model.facts)
                 if missing:
                     raise Violation(f"{operation} was acknowledged, and lacks {sorted(missing)}")
-        shown = rows_of(self.world.files, self.metastore.locations(TABLE) or [])
+        places = self.metastore.locations(TABLE)
+        shown = places.rows(self.world.files) if places else []
         if shown != model.rows():
             raise Violation(f"the table shows {shown}; expected {model.rows()}")
         self._check_strangers(set(model.rows()))

@@ -6,6 +6,7 @@ what there is (swarm testing); the others draw from everything.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -186,7 +187,48 @@ THEMES = {
 }
 
 
+def _either(work: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
+    """The same work on partitioned tables and others."""
+    return {"partitioned": work, "whole": work}
+
+
+#: Tables that are merged on read, in seeds of their own: other themes keep what their seeds do.
+OVERLAID = 20_000_000
+THEMES["overlaid"] = Theme(
+    0,
+    kinds=("partitioned", "whole"),
+    work=_either(
+        {
+            "overlaid merge": 50,
+            "lay": 14,
+            "fold": 8,
+            "into base": 12,
+            "retire": 6,
+            "take off": 10,
+            "recover": 4,
+        }
+    ),
+    writers=(2, 3, 3),
+    several=(2, 3, 4),
+    keys=4,
+    strangers=0.0,
+)
+THEMES["overlaid and dropped"] = dataclasses.replace(
+    THEMES["overlaid"],
+    work=_either({"overlaid merge": 40, "lay": 20, "into base": 12, "take off": 10, "drop": 8, "remake": 14}),
+)
+THEMES["overlaid, late"] = dataclasses.replace(
+    THEMES["overlaid"],
+    faults={"stop": 3, "lose reply": 1, "die after": 1},
+    calls=("alter_table", "alter_table", "create_table", "drop_table", "alter_partitions", "add_partitions"),
+    most=(1, 2, 3, 4),
+)
+
+
 def theme_of(seed: int) -> str:
     """The name of a seed's theme."""
-    names = list(THEMES)
+    overlaid = seed >= OVERLAID
+    names = [name for name in THEMES if name.startswith("overlaid") == overlaid]
+    if overlaid:
+        return random.Random(f"{seed} theme").choice(names)
     return random.Random(f"{seed} theme").choices(names, [THEMES[name].weight for name in names])[0]

@@ -57,7 +57,12 @@ class Tables:
         self.late = LateFiles(self)
         rolling = self.roll_forward
         self.drops = Drops(
-            ports, rolling.rebuilds, rolling.side_tables, self.heartbeats, self.settings.lease_seconds
+            ports,
+            rolling.rebuilds,
+            rolling.overlays,
+            rolling.side_tables,
+            self.heartbeats,
+            self.settings.lease_seconds,
         )
 
     # -- opening -------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ def united_properties(
         elif isinstance(value, int) and isinstance(own, int):
             # a sum such as the number of rows: theirs, and what this transaction adds
             properties[key] = value + own - base.properties.get(key, 0)
+        elif own is not None and own == base.properties.get(key):
+            properties[key] = value
     for key in set(properties) - set(parent.properties):
         del properties[key]
     return properties

@@ -71,6 +71,8 @@ class Reads:
 
 def _overlap(one: frozenset[str] | None, other: tuple[str, ...] | None) -> bool:
     """Whether two sets of partitions share any; ``None`` is all of them."""
+    if other is not None and not other:
+        return False
     if one is None or other is None:
         return True
     return not one.isdisjoint(other)

@@ -26,7 +26,7 @@ from lakemerge.kernel.table.definition import COMMIT_COLUMN, TableDefinition
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.table.manifests import read_commit
-from lakemerge.kernel.table.overlay import DELTAS, MERGE_ON_READ
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MERGE_ON_READ
 from lakemerge.kernel.table.state import TableState
 
 #: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
@@ -244,7 +244,8 @@ class TableCommit:
         if kept is None or kept.overlay is None:
             return
         shape = (schema.columns, schema.partition_columns, schema.file_format)
-        below = (draft.written | draft.removed) - draft.rewritten and kept.sidecars.get(DELTAS)
+        deltas = kept.sidecars.get(DELTAS) or kept.sidecars.get(FOLDED)
+        below = deltas and (draft.written | draft.removed) - draft.rewritten
         if below or self.replaces_all or shape != (kept.columns, kept.partition_columns, kept.file_format):
             raise InvalidTransactionState(
                 expected=f"{self.table} to be changed by deltas alone, while it is merged on read",

@@ -31,7 +31,7 @@ from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
 from lakemerge.kernel.table.layout import SIDECARS, Layout
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.overlay import DELTAS, Overlay, base_name
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
@@ -300,14 +300,40 @@ class Transaction:
         self._tables.roll_forward.side_tables.check(self.name, DELTAS)
         self._commit.updates.append(SetOverlay(Overlay(self.name.name, base.name, text, self.txn)))
 
+    def mark_folded(self, folders: Sequence[str]) -> None:
+        """Record that the base holds what these folders of deltas hold, by this commit.
+
+        Readers still find them until they are retired, for those who have looked at the base before.
+
+        Args:
+            folders: as :attr:`Manifest.sidecars` has them.
+        """
+        assert self.base is not None, "there is a base"
+        stay = [one for one in self.base.sidecars.get(DELTAS, ()) if one not in folders]
+        self.set_sidecars(DELTAS, map(self.layout.absolute, stay), keep_later=True, concerns=())
+        self._change_side_data(FOLDED, map(self.layout.absolute, folders), "add", ())
+
+    def retire_folded(self) -> None:
+        """Take away the deltas that the base holds."""
+        self.set_sidecars(FOLDED, [], keep_later=True, concerns=())
+
     def take_off(self) -> None:
-        """Let readers see the table itself again, whose base must hold what all deltas hold.
+        """Let readers see the table itself again.
 
         A delta that is added meanwhile is a conflict.
+
+        Raises:
+            InvalidTransactionState: there are deltas that the base does not hold.
         """
         self._require_open()
+        if self.base is None or self.base.overlay is None or self.base.sidecars.get(DELTAS):
+            raise InvalidTransactionState(
+                expected=f"{self.name} to be merged on read, with a base that holds all its deltas",
+                found="deltas that it does not hold" if self.overlay else "a table without a view",
+                action="Move the deltas into the base first.",
+            )
         self.read_side_data(DELTAS)
-        self.set_sidecars(DELTAS, [])
+        self.set_sidecars(FOLDED, [], keep_later=True, concerns=())
         self._commit.updates.append(SetOverlay(None))
 
     def fence(self, transactions: Iterable[str]) -> None:

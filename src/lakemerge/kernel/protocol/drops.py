@@ -15,6 +15,7 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.lease import Heartbeats
+from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import CONTROL, Layout
@@ -47,6 +48,7 @@ class Drops:
         self,
         ports: Ports,
         rebuilds: Rebuilds,
+        overlays: Overlays,
         side_tables: SideTables,
         heartbeats: Heartbeats,
         lease_seconds: float,
@@ -54,6 +56,7 @@ class Drops:
         self._metastore = ports.metastore
         self._files = ports.files
         self._rebuilds = rebuilds
+        self._overlays = overlays
         self._side_tables = side_tables
         self._heartbeats = heartbeats
         self._lease = lease_seconds
@@ -98,6 +101,8 @@ class Drops:
 
     def complete(self, name: TableName, left: Leftovers) -> None:
         """Delete what a table has left whose row is gone."""
+        self._overlays.clear(name)
+        self._overlays.clear_removed(name)
         self._side_tables.drop(name, left.table_id)
         # what commits have made between the list and the end, as long as no other table has the name
         since = tuple(self._left(left)) if left.table_id else ()

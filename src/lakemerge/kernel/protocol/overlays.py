@@ -60,6 +60,13 @@ class Overlays:
 
         self._versions.compare_and_swap(name, manifest.table_id, claim, {VERSION: claim}, to_base)
         self._step("table renamed")
+        self._versions.compare_and_swap(
+            base,
+            manifest.table_id,
+            claim,
+            {VERSION: claim},
+            lambda row: moved(row, _location(layout, manifest)),
+        )
         for _ in range(_TRIES):
             if not self._has_claim(base, manifest):
                 return  # another process has settled it
@@ -81,11 +88,10 @@ class Overlays:
         """
         claim, empty = _claim_of(manifest), layout.empty_of(manifest.txn)
         base = TableName(name.schema, overlay.base)
-        aside = TableName(name.schema, f"{name.name}__old_{manifest.txn[-12:]}")
         for _ in range(_TRIES):
             if not self._has_claim(base, manifest):
                 break  # another process has settled it
-            self._remove_view(name, manifest.table_id, view_value(overlay), aside)
+            self._remove_view(name, manifest.table_id, view_value(overlay))
             self._step("view removed")
             self._versions.compare_and_swap(
                 base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
@@ -105,9 +111,15 @@ class Overlays:
     def clear(self, name: TableName) -> None:
         """Drop a view that has no base any more."""
         row = self._metastore.get_table(name)
-        if row is None or not is_overlay_view(row) or find_row(self._metastore, name) is not None:
-            return
-        self._remove_stale_view(row)
+        if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
+            self._remove_view(name, row.parameters[TABLE_ID], row.parameters[VERSION])
+
+    def clear_removed(self, name: TableName) -> None:
+        """Drop a view that was on its way to be dropped."""
+        aside = _aside(name)
+        row = self._metastore.get_table(aside)
+        if row is not None and is_overlay_view(row):
+            self._metastore.drop_table(aside)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -130,23 +142,19 @@ class Overlays:
             )
         return True
 
-    def _remove_stale_view(self, row: HiveTable) -> None:
-        value = row.parameters[VERSION]
-        aside = TableName(row.name.schema, f"{row.name.name}__old_{value[-12:]}")
-        self._remove_view(row.name, row.parameters[TABLE_ID], value, aside)
-
-    def _remove_view(self, name: TableName, table_id: str, value: str, aside: TableName) -> None:
+    def _remove_view(self, name: TableName, table_id: str, value: str) -> None:
         """Drop a view if it is the one that is meant. It is renamed first, for a drop cannot compare."""
+        self.clear_removed(name)
         self._versions.compare_and_swap(
-            name, table_id, value, {VERSION: f"{value}:replaced"}, lambda row: replace(row, name=aside)
+            name, table_id, value, {VERSION: f"{value}:replaced"}, lambda row: replace(row, name=_aside(name))
         )
-        self._metastore.drop_table(aside)
+        self.clear_removed(name)
 
     def _may_take_place(self, name: TableName, base: TableName) -> bool:
         """Whether the name is free; a view that a writer has made too late is taken away."""
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and row.parameters[BASE] == base.name:
-            self._remove_stale_view(row)
+            self._remove_view(name, row.parameters[TABLE_ID], row.parameters[VERSION])
             row = self._metastore.get_table(name)
         return row is None
 
@@ -157,8 +165,7 @@ class Overlays:
         manifest: Manifest,
         change: Callable[[HiveTable], HiveTable],
     ) -> None:
-        whole = manifest.partitions.get(WHOLE_TABLE)
-        location = layout.absolute(whole.location) if whole else layout.root
+        location = _location(layout, manifest)
         settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
         self._versions.compare_and_swap(
             base, manifest.table_id, _claim_of(manifest), settled, lambda row: moved(change(row), location)
@@ -175,6 +182,16 @@ class Overlays:
 
 def _claim_of(manifest: Manifest) -> str:
     return f"{manifest.version}:{manifest.txn}"
+
+
+def _aside(name: TableName) -> TableName:
+    """The name of a view on its way to be dropped; nothing else of ours ever has it."""
+    return TableName(name.schema, f"{name.name}__removed_view")
+
+
+def _location(layout: Layout, manifest: Manifest) -> str:
+    whole = manifest.partitions.get(WHOLE_TABLE)
+    return layout.absolute(whole.location) if whole else layout.root
 
 
 def _in_the_way(name: TableName) -> MetastoreError:

@@ -20,6 +20,8 @@ BASE = "lakemerge.base"
 BASE_OF = "lakemerge.base_of"
 #: The kind of side data that holds the changes.
 DELTAS = "deltas"
+#: Deltas that the base holds by now. Readers still find them, for those who have looked at the base before.
+FOLDED = "folded_deltas"
 #: The feature of a manifest whose table has a view over it.
 MERGE_ON_READ = "merge_on_read"
 # A base is found missing, and its view there, for as long as a rename takes.

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lakemerge.errors import UnsupportedTable
+from lakemerge.errors import TableNotFound, UnsupportedTable
 from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Metastore, Refused
 from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.table.definition import ROOT, TableDefinition, moved, new_partition, new_table
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.overlay import DELTAS
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED
 
 #: On a published table: the `lakemerge.id` of the table whose side data it shows.
 PUBLISHED_OF = "lakemerge.published_of"
@@ -32,6 +32,7 @@ class SideTable:
     Attributes:
         suffix: the published table's name is the main table's and this.
         columns: those of the files, besides the main table's if ``like_main``.
+        also: another kind of side data whose folders it shows too.
         like_main: whether its rows have the main table's columns and format, the partition columns among the columns;
             otherwise the format is ORC.
     """
@@ -39,6 +40,7 @@ class SideTable:
     suffix: str
     columns: tuple[HiveColumn, ...]
     comment: str
+    also: str = ""
     like_main: bool = False
 
     def name_of(self, table: TableName) -> TableName:
@@ -77,7 +79,8 @@ SIDE_TABLES = {
     DELTAS: SideTable(
         "__deltas",
         (DELETED, ORDER),
-        "Changes that are not in the base table yet",
+        "Changes since the base table was written",
+        also=FOLDED,
         like_main=True,
     ),
 }
@@ -109,11 +112,13 @@ class SideTables:
 
         Raises:
             UnsupportedTable: another table has the name.
+            TableNotFound: another process drops it at this moment.
         """
         changed = False
         for kind, published in SIDE_TABLES.items():
-            if kind in manifest.sidecars or kind in parent.sidecars:
-                folders = manifest.sidecars.get(kind, ())
+            has_view = kind == DELTAS and manifest.overlay is not None
+            if kind in manifest.sidecars or kind in parent.sidecars or has_view:
+                folders = (*manifest.sidecars.get(kind, ()), *manifest.sidecars.get(published.also, ()))
                 wanted = {folder.rpartition("/")[2]: layout.absolute(folder) for folder in folders}
                 changed |= self._sync(published, name, layout, manifest, wanted, still_newest)
         return changed
@@ -135,12 +140,17 @@ class SideTables:
                 # that of a table of this name which another program has dropped
                 self._metastore.drop_table(name)
                 table = None
-        if table is None and not wanted:
+        if table is None and not wanted and manifest.overlay is None:
             return False
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
-            assert table is not None, "it was made just now"
+            if table is None:
+                raise TableNotFound(
+                    expected=f"the table {name}, which was made just now",
+                    found="that another process has dropped it, with the table that it belongs to or alone",
+                    action="Run again.",
+                )
         names = self._metastore.partition_names(name)
         present = {row.values[0]: row for row in self._metastore.partitions(name, names)}
         fresh = [txn for txn in wanted if txn not in present]

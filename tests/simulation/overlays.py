@@ -1,0 +1,230 @@
+"""Tables that are merged on read: deltas beside a base, and what moves them into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lakemerge.kernel import Kernel, Manifest, Transaction
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import WHOLE_TABLE
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED
+from simulation.operations import (
+    Merge,
+    Model,
+    Operation,
+    _content,
+    _ledger,
+    _partition_of,
+    _remember,
+    _stage,
+    read,
+)
+
+#: A delta's row: key, sequence, value (``None`` deletes), order.
+DeltaRow = list[Any]
+# The property that holds the highest sequence that was merged, where it is known.
+HIGHEST = "highest"
+
+
+def merged(base: Iterable[Any], deltas: Iterable[DeltaRow]) -> list[Any]:
+    """What the view shows: the base's rows whose key no delta has, and the newest of each key that is in one."""
+    newest: dict[str, DeltaRow] = {}
+    for row in deltas:
+        if row[0] not in newest or newest[row[0]][3] < row[3]:
+            newest[row[0]] = row
+    kept = [row for row in base if not isinstance(row, list) or row[0] not in newest]
+    return kept + [row[:3] for row in newest.values() if row[2] is not None]
+
+
+def deltas_of(kernel: Kernel, layout: Layout, folders: Sequence[str]) -> list[DeltaRow]:
+    """The rows of some folders of deltas, relative to the root."""
+    rows: list[DeltaRow] = []
+    for folder in folders:
+        rows += json.loads(read(kernel, f"{layout.absolute(folder)}/part-0.orc"))
+    return rows
+
+
+@dataclass
+class MergeOnRead(Merge):
+    """As a merge; while a view is there, by a delta. What is late is found by a look at the base, the rest is not."""
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "merge"))
+        try:
+            if transaction.overlay is None:
+                return self._merge(kernel, transaction)
+            return self._add_delta(kernel, transaction)
+        finally:
+            transaction.abort()
+
+    def _add_delta(self, kernel: Kernel, transaction: Transaction) -> int | None:
+        base = transaction.base
+        assert base is not None
+        self.truncate = -1
+        if self._is_late(base):
+            # what the highest is, all rows tell
+            has_highest = base.properties.get(HIGHEST) is not None
+            transaction.read(self._partitions(base) if has_highest else None)
+            base = transaction.base
+            assert base is not None
+        late = self._is_late(base)
+        names = self._partitions(base) if base.properties.get(HIGHEST) is not None else set(base.partitions)
+        transaction.read_side_data(DELTAS)
+        transaction.read_side_data("ledger")
+        model = _ledger(kernel, transaction)
+        deltas = deltas_of(kernel, transaction.layout, base.sidecars.get(DELTAS, ()))
+        stored = [row for name in names if late for row in _content(kernel, transaction.layout, base, name)]
+        for row in merged(stored, deltas):
+            model.keyed[row[0]] = (row[1], row[2])
+        known = model.copy()
+        self.apply(model)
+        order = base.version + 1
+        touched = sorted({key for key, _, _ in self.changes})
+        rows = [
+            [key, *model.keyed.get(key, (model.tombstones.get(key, -1), None)), order]
+            for key in touched
+            # what is in the base is not known if it was not read
+            if not late or model.keyed.get(key) != known.keyed.get(key)
+        ]
+        if not rows and model.tombstones == known.tombstones:
+            return None
+        if rows:
+            directory = transaction.sidecar_directory(DELTAS)
+            kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(rows))
+            transaction.add_sidecar(DELTAS, directory)
+        if model.tombstones != known.tombstones:
+            _remember(kernel, transaction, model, None)
+        sequences = [sequence for _, sequence, _ in self.changes]
+        sequences += [sequence for sequence, _ in known.keyed.values()] if late else []
+        transaction.properties = {HIGHEST: max([*sequences, base.properties.get(HIGHEST, -1)])}
+        return transaction.commit()
+
+    def _is_late(self, base: Manifest) -> bool:
+        """Whether a change may be older than what is stored."""
+        highest = base.properties.get(HIGHEST)
+        return highest is None or any(sequence <= highest for _, sequence, _ in self.changes)
+
+    def _partitions(self, base: Manifest) -> set[str]:
+        return {_partition_of(key, base.partition_columns) for key, _, _ in self.changes}
+
+
+@dataclass
+class Lay(Operation):
+    """A view in the table's place; no rows change."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "write_mode"))
+        try:
+            if transaction.overlay is not None:
+                return None
+            transaction.lay_over("select")
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class FoldDeltas(Operation):
+    """All deltas in one folder."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "compact", data_change=False))
+        try:
+            base = transaction.base
+            assert base is not None
+            folders = base.sidecars.get(DELTAS, ())
+            if len(folders) < 2:
+                return None
+            newest: dict[str, DeltaRow] = {}
+            for row in deltas_of(kernel, transaction.layout, folders):
+                if row[0] not in newest or newest[row[0]][3] < row[3]:
+                    newest[row[0]] = row
+            directory = transaction.sidecar_directory(DELTAS)
+            kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(list(newest.values())))
+            transaction.set_sidecars(DELTAS, [directory], keep_later=True, concerns=())
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class IntoBase(Operation):
+    """What deltas hold, moved into the base."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "compact", data_change=False))
+        try:
+            before = transaction.base
+            assert before is not None
+            folders = before.sidecars.get(DELTAS, ())
+            if before.overlay is None or not folders:
+                return None
+            deltas = deltas_of(kernel, transaction.layout, folders)
+            names = {_partition_of(row[0], before.partition_columns) for row in deltas}
+            transaction.read(names)
+            base = transaction.base
+            assert base is not None
+            if base.sidecars.get(DELTAS, ())[: len(folders)] != folders:
+                return None
+            after = {
+                name: merged(
+                    _content(kernel, transaction.layout, base, name),
+                    [row for row in deltas if _partition_of(row[0], base.partition_columns) == name],
+                )
+                for name in names
+            }
+            _stage(kernel, transaction, {name: rows for name, rows in after.items() if rows}, base)
+            transaction.remove({name for name, rows in after.items() if not rows and name != WHOLE_TABLE})
+            transaction.mark_folded(folders)
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class Retire(Operation):
+    """Deltas taken away that the base holds."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "compact", data_change=False))
+        try:
+            if transaction.base is None or not transaction.base.sidecars.get(FOLDED):
+                return None
+            transaction.retire_folded()
+            return transaction.commit()
+        finally:
+            transaction.abort()
+
+
+@dataclass
+class TakeOff(Operation):
+    """The view taken away, once the base holds all deltas."""
+
+    def apply(self, model: Model) -> None:
+        return
+
+    def attempt(self, kernel: Kernel) -> int | None:
+        transaction = self.began(kernel.begin(self.table, "write_mode"))
+        try:
+            base = transaction.base
+            if base is None or base.overlay is None or base.sidecars.get(DELTAS):
+                return None
+            transaction.take_off()
+            return transaction.commit()
+        finally:
+            transaction.abort()
