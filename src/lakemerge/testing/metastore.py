@@ -66,8 +66,9 @@ class MemoryMetastore(Metastore):
     def create_table(self, table: HiveTable) -> None:
         if table.name in self._entries:
             raise Refused("createTable", "AlreadyExistsException", f"Table {table.name} already exists")
-        parameters = {**table.parameters, _DDL_TIME: str(self._timeline.milliseconds // 1000)}
-        self._entries[table.name] = _Entry(replace(table, parameters=parameters))
+        now = self._timeline.milliseconds // 1000
+        parameters = {**table.parameters, _DDL_TIME: str(now)}
+        self._entries[table.name] = _Entry(replace(table, parameters=parameters, created=now))
 
     def alter_table(
         self, name: TableName, table: HiveTable, *, expected: tuple[str, str] | None = None

@@ -19,6 +19,7 @@ from kernel.support import (
     create,
     create_appendable,
     ingest,
+    make_plain,
     merge,
     rejected,
     rows_of,
@@ -104,6 +105,19 @@ def test_a_drop_that_died_is_finished_beside_the_next_table(kernel: Kernel) -> N
     begun.commit()
     kernel.drops.finish(NAME)
     assert rows_of(kernel, NAME) == {"p=1": ["new"]}
+    assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_drop_that_never_happened_leaves_a_table_alone_that_was_adopted_since(
+    shape: str, kernel: Kernel
+) -> None:
+    """It had no id when what was to be deleted was listed."""
+    make_plain(kernel, NAME, SHAPES[shape])
+    kernel.drops.prepare(kernel.table(NAME))  # and dies
+    kernel.open(NAME)
+    kernel.drops.finish(NAME)
+    assert rows_of(kernel, NAME) == SHAPES[shape]
     assert_nothing_orphaned(kernel, NAME)
 
 

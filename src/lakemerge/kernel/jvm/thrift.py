@@ -17,6 +17,7 @@ _TABLE = {
     "name": "1",
     "schema": "2",
     "owner": "3",
+    "created": "4",
     "storage": "7",
     "keys": "8",
     "parameters": "9",
@@ -49,6 +50,7 @@ def table_of(body: Mapping[str, Any]) -> HiveTable:
         parameters=_texts(body, _TABLE["parameters"]),
         owner=_text(body, _TABLE["owner"]),
         view_text=_text(body, _TABLE["expanded_text"]),
+        created=body.get(_TABLE["created"], {}).get("i32", 0),
         rest=body,
     )
 

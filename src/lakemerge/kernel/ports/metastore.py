@@ -82,6 +82,7 @@ class HiveTable:
     Attributes:
         kind: ``MANAGED_TABLE``, ``EXTERNAL_TABLE`` or ``VIRTUAL_VIEW``.
         view_text: the query of a view.
+        created: when the metastore made it, in seconds of its clock; whole ones, and 0 where it is not known.
         rest: as of :class:`Storage`.
     """
 
@@ -92,6 +93,7 @@ class HiveTable:
     parameters: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
     view_text: str = ""
+    created: int = field(default=0, compare=False)
     rest: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -33,12 +33,21 @@ class Leftovers:
         root: its directory.
         whole: whether all of that goes; else what lakemerge has made of it.
         paths: what is to be deleted in it.
+        created: when the metastore made the table; tells one that was never adopted from the next of its name.
     """
 
     table_id: str
     root: str
     whole: bool
     paths: tuple[str, ...] = ()
+    created: int = 0
+
+    def are_of(self, table: HiveTable) -> bool:
+        """Whether this is the table that was to be dropped; also where that cannot be told."""
+        if self.table_id:
+            return table.parameters.get(TABLE_ID) == self.table_id
+        # it may have been adopted since, and has an id by now
+        return self.created in (0, table.created)
 
 
 class Drops:
@@ -66,7 +75,9 @@ class Drops:
         state = state_of(table)
         table_id, root = (state.table_id, state.layout.root) if state else ("", table.location)
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
-        left = Leftovers(table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE")
+        left = Leftovers(
+            table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=table.created
+        )
         left = replace(left, paths=tuple(self._left(left)))
         name = model_name(table)
         self._files.write_text(self._path(name), json.dumps(asdict(left)))
@@ -131,7 +142,7 @@ class Drops:
         except FileNotFoundError:
             return
         table = find_row(self._metastore, name)
-        if table is not None and table.parameters.get(TABLE_ID, "") == left.table_id:
+        if table is not None and left.are_of(table):
             self._files.delete(self._path(name))  # it was not dropped
         elif table is not None or self._is_gone(name):
             self.complete(name, left)
@@ -146,4 +157,5 @@ def _parsed(text: str) -> Leftovers:
     if not text.startswith("{"):
         return Leftovers("", text, whole=True, paths=(text,))
     body = json.loads(text)
-    return Leftovers(body["table_id"], body["root"], body["whole"], tuple(body["paths"]))
+    paths = tuple(body["paths"])
+    return Leftovers(body["table_id"], body["root"], body["whole"], paths, body.get("created", 0))
