@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from lakemerge.kernel import TableName
+
 _numbers = itertools.count()
 
 
@@ -49,6 +51,18 @@ class NodeTable:
         with self.adapter.connection_named(self.name):
             commits: list[dict[str, Any]] = self.adapter.table_history(self.relation)
             return commits
+
+    def left(self) -> list[str]:
+        """The names of the tables and views in the schema whose names begin with this one's."""
+        with self.adapter.connection_named(self.name):
+            rows = self.adapter.handle.application.metastore.table_summaries(self.relation.schema)
+            return [row.name for row in rows if row.name == self.name or row.name.startswith(f"{self.name}__")]
+
+    def kind(self) -> str:
+        """What the metastore says that the relation is, such as ``VIRTUAL_VIEW``."""
+        with self.adapter.connection_named(self.name):
+            name = TableName(self.relation.schema, self.name)
+            return str(self.adapter.handle.application.metastore.get_table(name).kind)
 
     def drop(self) -> None:
         """Drop the table."""

@@ -123,7 +123,7 @@ class Lay(Operation):
         try:
             if transaction.overlay is not None:
                 return None
-            transaction.lay_over("select")
+            transaction.lay_over("select", ("k",))
             return transaction.commit()
         finally:
             transaction.abort()

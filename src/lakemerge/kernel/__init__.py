@@ -45,10 +45,12 @@ from lakemerge.kernel.table.manifest import (
     COMPACTION,
     LEDGER_RESET,
     WHOLE_TABLE,
+    WRITE_MODE,
     Manifest,
     PartitionState,
 )
 from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, find_row, is_overlay_view
 from lakemerge.kernel.table.side_tables import SIDE_TABLES, SideTables
 from lakemerge.kernel.table.state import TableState, state_of
 
@@ -57,12 +59,15 @@ __all__ = [
     "COMMIT_COLUMN_TYPE",
     "COMPACTION",
     "DEFAULT_PARTITION",
+    "DELTAS",
+    "FOLDED",
     "JAVA_ERRORS",
     "LEDGER_RESET",
     "SIDE_TABLES",
     "TEXT",
     "VERSION",
     "WHOLE_TABLE",
+    "WRITE_MODE",
     "FileEntry",
     "FileSystem",
     "Group",
@@ -74,6 +79,7 @@ __all__ = [
     "Layout",
     "Manifest",
     "Metastore",
+    "Overlay",
     "PartitionState",
     "Pin",
     "Ports",
@@ -89,9 +95,11 @@ __all__ = [
     "drop",
     "escape",
     "file_format_of",
+    "find_row",
     "from_milliseconds",
     "groups_to_merge",
     "history",
+    "is_overlay_view",
     "last_change",
     "needs_new_row",
     "new_transaction_id",

@@ -10,6 +10,7 @@ from dbt.adapters.lakemerge.history.scd2_driver import Scd2Merge
 from dbt.adapters.lakemerge.history.snapshot_driver import Snapshot
 from dbt.adapters.lakemerge.merge.delete_insert import DeleteInsert
 from dbt.adapters.lakemerge.merge.driver import Merge
+from dbt.adapters.lakemerge.merge.on_read import MergeOnRead
 from dbt.adapters.lakemerge.merge.options import DeleteInsertConfig, MergeConfig
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -26,6 +27,7 @@ DRIVERS: Mapping[str, type[Driver[Any]]] = {
     "merge": Merge,
     "scd2": Scd2Merge,
     "snapshot": Snapshot,
+    "merge on read": MergeOnRead,
 }
 
 _CONFIGS: Mapping[str | None, type[WriteConfig]] = {
@@ -34,6 +36,11 @@ _CONFIGS: Mapping[str | None, type[WriteConfig]] = {
     "merge": MergeConfig,
     "delete+insert": DeleteInsertConfig,
 }
+
+
+def driver_of(strategy: str, options: WriteConfig) -> type[Driver[Any]]:
+    """The driver of a strategy with these options."""
+    return DRIVERS["merge on read" if strategy == "merge" and options.merges_on_read else strategy]
 
 
 def config_of(config: Mapping[str, Any], strategy: str | None) -> WriteConfig:

@@ -20,7 +20,7 @@ from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
-from dbt.adapters.lakemerge.drivers import DRIVERS, config_of
+from dbt.adapters.lakemerge.drivers import config_of, driver_of
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
@@ -30,6 +30,7 @@ from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
 from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
@@ -46,7 +47,7 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
 
 from lakemerge.errors import JavaDied, UnsupportedTable
-from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported
+from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported, is_overlay_view
 
 if TYPE_CHECKING:
     import agate
@@ -136,7 +137,12 @@ class LakemergeAdapter(
         metastore = self.handle.application.metastore
         with self.connections.exception_handler(f"list the relations of {schema}"):
             found = dict.fromkeys(metastore.function_names(schema), RelationType.Function)
-            found |= {row.name: self.Relation.type_of(row.kind) for row in metastore.table_summaries(schema)}
+            rows = metastore.table_summaries(schema)
+            found |= {row.name: self.Relation.type_of(row.kind) for row in rows}
+            # to dbt a table that is merged on read is a table, though readers see it through a view
+            views = [name for name, kind in found.items() if kind == RelationType.View]
+            merged = metastore.tables(schema, views) if views else ()
+            found |= {row.name.name: RelationType.Table for row in merged if is_overlay_view(row)}
         return [
             self.Relation.create(schema=schema, identifier=name, type=kind) for name, kind in found.items()
         ]
@@ -170,7 +176,8 @@ class LakemergeAdapter(
             table = self._table(relation)
             if table is None:
                 return
-            relation = relation.incorporate(type=self.Relation.type_of(table.kind))
+            kind = RelationType.Table if is_overlay_view(table) else self.Relation.type_of(table.kind)
+            relation = relation.incorporate(type=kind)
         self.execute_macro("drop_relation", kwargs={"relation": relation})
 
     @available.parse_none
@@ -381,8 +388,9 @@ class LakemergeAdapter(
         Returns:
             The response for dbt's result line.
         """
-        publisher = self.publisher(relation, options, context["model"])
-        return DRIVERS[strategy](publisher, Macros(context), rebuild=rebuild).publish()
+        publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)
+        driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
+        return WriteModes(publisher, macros).publish(driver)
 
     # -- for macros ----------------------------------------------------------------------------
 

@@ -278,13 +278,14 @@ class Transaction:
             self._tables.manifest(self._table, txn)
         self._commit.updates.append(SetReference(name, txn))
 
-    def lay_over(self, text: str) -> None:
+    def lay_over(self, text: str, keys: Sequence[str]) -> None:
         """Let readers see the table through a view, which merges its base with the deltas that commits add.
 
         The table's row gets the name ``<table>__base``, the deltas are published as ``<table>__deltas``.
 
         Args:
             text: the view's query.
+            keys: the columns by which it merges.
 
         Raises:
             UnsupportedTable: another table has one of these names.
@@ -298,7 +299,9 @@ class Transaction:
                 action="Rename it or drop it; or give the model another alias.",
             )
         self._tables.roll_forward.side_tables.check(self.name, DELTAS)
-        self._commit.updates.append(SetOverlay(Overlay(self.name.name, base.name, text, self.txn)))
+        self._commit.updates.append(
+            SetOverlay(Overlay(self.name.name, base.name, text, tuple(keys), self.txn))
+        )
 
     def mark_folded(self, folders: Sequence[str]) -> None:
         """Record that the base holds what these folders of deltas hold, by this commit.

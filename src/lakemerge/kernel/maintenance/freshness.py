@@ -9,7 +9,15 @@ from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.manifest import ADOPTION, ALTERATION, FENCE, FOREIGN, LEDGER_RESET, Manifest
+from lakemerge.kernel.table.manifest import (
+    ADOPTION,
+    ALTERATION,
+    FENCE,
+    FOREIGN,
+    LEDGER_RESET,
+    WRITE_MODE,
+    Manifest,
+)
 from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.state import TableState, current_table
 
@@ -53,7 +61,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
 
 def _keeps_rows(manifest: Manifest) -> bool:
     """Whether a commit brings no row, takes none away and changes none but by its columns."""
-    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE, LEDGER_RESET)
+    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE, LEDGER_RESET, WRITE_MODE)
 
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:

@@ -31,6 +31,8 @@ FOREIGN = "foreign"
 COMPACTION = "compact"
 #: Columns change, and the rows' other values stay as they are.
 ALTERATION = "alter"
+#: Readers get a view over the table, or the table itself again; the rows stay what they are.
+WRITE_MODE = "write_mode"
 #: Nothing changes but what a merge remembers beside the table.
 LEDGER_RESET = "reset_ledger"
 #: Nothing changes; transactions that are taken for dead are named, by a vacuum that deletes their files.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage
 from lakemerge.kernel.ports.names import TableName
@@ -36,18 +37,20 @@ class Overlay:
         view: the view's name, in the schema of the base; the table's own.
         base: the base's name.
         text: the query, in the SQL that Hive, Spark and Trino have in common, every name with its schema.
+        keys: the columns by which a delta's row takes the place of the base's.
         made_by: the transaction that put the view in the table's place.
     """
 
     view: str
     base: str
     text: str
+    keys: tuple[str, ...]
     made_by: str
 
 
-def overlay_from(body: Mapping[str, str] | None) -> Overlay | None:
+def overlay_from(body: Mapping[str, Any] | None) -> Overlay | None:
     """An overlay as a manifest's JSON has it. Raises KeyError or TypeError for what is none."""
-    return None if body is None else Overlay(**body)
+    return None if body is None else Overlay(**{**body, "keys": tuple(body["keys"])})
 
 
 def base_name(name: TableName) -> TableName:

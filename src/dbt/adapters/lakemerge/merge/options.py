@@ -19,9 +19,12 @@ class MergeConfig(WriteConfig):
     Attributes:
         unique_key: the key's columns.
         sequence_by: expressions that order the changes of a key; empty for none.
+        write_mode: ``copy_on_write`` or ``merge_on_read``.
+        exact_counts: whether a merge on read tells inserts from updates where it need not match to be right.
+        compact_deltas: after so many deltas they are moved into the base; 0 for never.
     """
 
-    groups: ClassVar[frozenset[str]] = frozenset({"merge"})
+    groups: ClassVar[frozenset[str]] = frozenset({"merge", "merge on read"})
     keeps_history: ClassVar[bool] = False
 
     unique_key: tuple[str, ...] = ()
@@ -37,6 +40,9 @@ class MergeConfig(WriteConfig):
     tombstone_retention: timedelta = timedelta(days=30)
     sync: str = "none"
     allow_empty_sync: bool = False
+    write_mode: str = "copy_on_write"
+    exact_counts: bool = False
+    compact_deltas: int = 10
 
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:
@@ -53,6 +59,9 @@ class MergeConfig(WriteConfig):
             "tombstone_retention": reader.duration("tombstone_retention", cls.tombstone_retention),
             "sync": reader.choice("sync", "none", "full"),
             "allow_empty_sync": reader.flag("allow_empty_sync", False),
+            "write_mode": reader.choice("write_mode", "copy_on_write", "merge_on_read"),
+            "exact_counts": reader.flag("exact_counts", False),
+            "compact_deltas": reader.count("compact_deltas", cls.compact_deltas, least=0),
         }
 
     def _contradictions(self, reader: OptionReader) -> list[str]:
@@ -64,6 +73,10 @@ class MergeConfig(WriteConfig):
             problems.append(f"incremental_strategy 'merge'{options} needs a unique_key")
         if self.merge_update_columns and self.merge_exclude_columns:
             problems.append("merge_update_columns and merge_exclude_columns exclude each other")
+        if self.merges_on_read and (self.incremental_predicates or self.sync == "full"):
+            problems.append(
+                "write_mode 'merge_on_read' goes with neither incremental_predicates nor sync 'full'"
+            )
         if self.apply_as_truncates and not self.sequence_by:
             problems.append("apply_as_truncates needs sequence_by")
         partial = self.ignore_null_updates or self.merge_update_columns or self.merge_exclude_columns
@@ -72,6 +85,10 @@ class MergeConfig(WriteConfig):
         if self.sync == "full" and (self.apply_as_truncates or self.incremental_predicates):
             problems.append("sync 'full' goes with neither apply_as_truncates nor incremental_predicates")
         return problems
+
+    @property
+    def merges_on_read(self) -> bool:
+        return self.write_mode == "merge_on_read"
 
     @property
     def reads_a_feed(self) -> bool:

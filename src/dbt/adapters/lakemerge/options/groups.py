@@ -46,6 +46,10 @@ GROUPS: Mapping[str, Group] = {
         ),
         "with incremental_strategy 'merge'",
     ),
+    "merge on read": Group(
+        ("write_mode", "exact_counts", "compact_deltas"),
+        "with incremental_strategy 'merge' and stored_as_scd_type 1",
+    ),
     "commits": Group(
         ("commit_column", "compact_after", "compact_below"),
         "with append_layout 'commit_partitioned'",

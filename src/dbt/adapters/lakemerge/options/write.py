@@ -108,6 +108,11 @@ class WriteConfig:
         return False
 
     @property
+    def merges_on_read(self) -> bool:
+        """Whether readers see the table through a view, which merges its base with what has changed since."""
+        return False
+
+    @property
     def new_commit_column(self) -> str:
         """The commit column of a table that is made of this model; empty if it is not of the append kind."""
         return ""

@@ -17,11 +17,13 @@ from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 from lakemerge.errors import CommitConflict, ConstraintViolated
 from lakemerge.kernel import (
     DEFAULT_PARTITION,
+    DELTAS,
     SIDE_TABLES,
     WHOLE_TABLE,
     Group,
     HiveColumn,
     Manifest,
+    Overlay,
     Transaction,
     partition_name,
 )
@@ -110,6 +112,21 @@ class NodeTransaction:
     def rewrites_all(self) -> bool:
         """Whether a change of the schema makes stored files unfit, so that all of them are rewritten."""
         return self.exists and self.plan.rewrites_all
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The view that readers see the table through; ``None`` where they read the table itself."""
+        return self._transaction.overlay
+
+    @property
+    def base_table(self) -> str:
+        """The table that holds what the deltas do not; of a table without a view, itself."""
+        return f"{self.table[:-1]}__base`" if self.overlay else self.table
+
+    @property
+    def deltas_table(self) -> str:
+        """The table of the deltas."""
+        return f"{self.table[:-1]}__deltas`"
 
     @property
     def changes_schema(self) -> bool:
@@ -290,7 +307,10 @@ class NodeTransaction:
         """Write the query's rows to the side data of a kind, beside what it holds or in its place."""
         directory = self._transaction.sidecar_directory(kind)
         rows = self.spark.sql(sql)
-        write_files(rows.hint("rebalance") if replace else rows.coalesce(1), directory, "orc", self.config)
+        file_format = self.file_format if kind == DELTAS else "orc"
+        write_files(
+            rows.hint("rebalance") if replace else rows.coalesce(1), directory, file_format, self.config
+        )
         concerned = self._concerned.get(kind)
         if replace:
             self._transaction.set_sidecars(kind, [directory], concerns=concerned)

@@ -23,11 +23,14 @@ from lakemerge.kernel import (
     Group,
     HiveColumn,
     Kernel,
+    Overlay,
     TableDefinition,
     TableName,
     Transaction,
     check_supported,
+    find_row,
     groups_to_merge,
+    is_overlay_view,
     same_keys,
 )
 
@@ -177,13 +180,21 @@ class Publisher(Generic[C]):
         feed = self.spark.table(FEED)
         keep = self.config.keeps(feed.columns)
         before = self._kernel.metastore.get_table(self.name)
-        view = before is not None and before.kind == "VIRTUAL_VIEW" and rebuild
+        view = (
+            before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
+        )
         if view or not self._kernel.exists(self.name):
             plan = self._plan_new(feed, keep)
             transaction = self._kernel.create(self._definition(plan), operation)
         else:
             transaction, plan = self._follow(feed, keep, operation, rebuild)
         self._handle.on_release(transaction.abort)
+        if transaction.overlay is not None and not self.config.merges_on_read:
+            raise InvalidTransactionState(
+                expected=f"{self.name} to be read as a table, as the model's write_mode says",
+                found="that another run has made it merged on read at this moment",
+                action="Give both the same write_mode, and run again.",
+            )
         self._describe(transaction, plan, rebuild)
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
@@ -214,6 +225,34 @@ class Publisher(Generic[C]):
         require_castable(self.spark, self.name, plan, base)
         self._describe(transaction, plan, rebuild=False)
         return self._node_transaction(transaction, plan)
+
+    def begin_move(self, operation: str) -> NodeTransaction:
+        """A transaction that keeps all rows, and only changes where they lie or how they are read."""
+        transaction = self._kernel.begin(self.name, operation, data_change=False)
+        self._handle.on_release(transaction.abort)
+        base = transaction.base
+        assert base is not None
+        return self._node_transaction(transaction, plan_same(base.columns, base.partition_columns))
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a table, or a view over its base."""
+        return self._kernel.exists(self.name)
+
+    @property
+    def has_view(self) -> bool:
+        """Whether readers see the table through a view of ours."""
+        row = self._kernel.metastore.get_table(self.name)
+        return row is not None and is_overlay_view(row)
+
+    def count_side_data(self, kind: str) -> int:
+        """How many folders of side data of a kind the table has."""
+        return len(self._kernel.settled(self.name)[1].sidecars.get(kind, ()))
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The view that readers see the table through; ``None`` where they read the table itself."""
+        return self._kernel.settled(self.name)[1].overlay if self._kernel.exists(self.name) else None
 
     def _begin_compaction(self, **limits: int) -> NodeTransaction | None:
         state, manifest = self._kernel.settled(self.name)
@@ -298,7 +337,7 @@ class Publisher(Generic[C]):
         base, config = transaction.base, self.config
         if base is None:
             return
-        table = self._kernel.metastore.get_table(transaction.name)
+        table = find_row(self._kernel.metastore, transaction.name)
         # comments are set by persist_docs; a change of the schema must not lose them
         comments = {c.name: c.comment for c in (*table.columns, *table.partition_columns)} if table else {}
 

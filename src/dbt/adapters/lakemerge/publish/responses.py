@@ -16,6 +16,7 @@ class CommitResponse(AdapterResponse):
         version: the version that the commit made; 0 if nothing had to be written.
         inserted, updated, deleted, ignored: rows of a merge by what became of their change; ``ignored`` are
             those that change nothing: late, repeated, or deletes of keys that are not there.
+        upserted: rows of a merge on read, which does not tell inserts from updates.
         left: of a model that consumes, the partitions that a later run takes.
     """
 
@@ -24,6 +25,7 @@ class CommitResponse(AdapterResponse):
     updated: int = 0
     deleted: int = 0
     ignored: int = 0
+    upserted: int = 0
     left: int = 0
 
     @classmethod
@@ -34,7 +36,7 @@ class CommitResponse(AdapterResponse):
             version: ``None`` if nothing had to be written.
             counts: of a merge by the names above; of others by names of their own.
         """
-        known = ("inserted", "updated", "deleted", "ignored")
+        known = ("inserted", "updated", "upserted", "deleted", "ignored")
         parts = [f"{counts[key]} {key}" for key in known if key in counts] or [
             f"{count} {key}" for key, count in counts.items()
         ]
@@ -42,10 +44,13 @@ class CommitResponse(AdapterResponse):
         return cls(
             _message=f"{operation.upper()} ({', '.join([*parts, where])})",
             code=operation.upper(),
-            rows_affected=sum(counts.get(key, 0) for key in ("inserted", "updated", "deleted", "rows")),
+            rows_affected=sum(
+                counts.get(key, 0) for key in ("inserted", "updated", "upserted", "deleted", "rows")
+            ),
             version=version or 0,
             inserted=counts.get("inserted", 0),
             updated=counts.get("updated", 0),
             deleted=counts.get("deleted", 0),
             ignored=counts.get("ignored", 0),
+            upserted=counts.get("upserted", 0),
         )

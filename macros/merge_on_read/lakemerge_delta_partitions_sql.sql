@@ -1,0 +1,15 @@
+{#
+    The partitions of the base that the deltas change: those of the stored rows that they replace, and those of their own
+    rows. Column: partition_text, for `NodeTransaction.names_of`.
+#}
+{%- macro lakemerge_delta_partitions_sql(txn) -%}
+{%- set partitions = txn.plan.columns | selectattr('is_partition') | list -%}
+select distinct {{ lakemerge_partition_sql(partitions, 'base') }} as partition_text
+from {{ txn.base_table }} as base
+left semi join {{ txn.deltas_table }} as deltas
+    on {% for key in txn.overlay.keys %}base.{{ adapter.quote(key) }} = deltas.{{ adapter.quote(key) }}{{ ' and ' if not loop.last }}{% endfor %}
+union
+select distinct {{ lakemerge_partition_sql(partitions, 'deltas') }} as partition_text
+from {{ txn.deltas_table }} as deltas
+where not deltas._lakemerge_deleted
+{%- endmacro -%}

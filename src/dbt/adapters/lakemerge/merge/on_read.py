@@ -1,0 +1,86 @@
+"""Merge on read: a merge writes its changes beside the base, and readers merge them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
+from dbt.adapters.lakemerge.merge.ledger import LEDGER, open_ledger
+from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes, retire_folded
+
+from lakemerge.kernel import DELTAS
+
+
+class MergeOnRead(Merge):
+    """A merge whose commit adds one delta. On a table that has no view yet, or no more, it rewrites partitions."""
+
+    def publish(self) -> CommitResponse:
+        response = super().publish()
+        modes = WriteModes(self.publisher, self.macros)
+        if 0 < self.config.compact_deltas <= modes.count_deltas():
+            modes.move_into_base()
+        return response
+
+    def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
+        if txn.overlay is None:
+            return super().stage(txn, plan, feed)
+        if feed["truncates"] or txn.changes_schema:
+            # a delta holds rows by their keys, in the columns of the base
+            txn.abort()
+            WriteModes(self.publisher, self.macros).take_off()
+            reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
+            raise txn.overtaken(f"that {reason}, so the deltas were moved into the base")
+        scanned = txn.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
+        txn.read(scanned)
+        txn.read_side_data(DELTAS, scanned)
+        if plan.sequence:
+            txn.read_side_data(LEDGER, scanned)
+        if self._needs_no_match(plan, feed):
+            return self._stage_unmatched_delta(txn, plan, feed)
+        has_ledger = bool(plan.sequence) and open_ledger(
+            txn, plan.ledger_type, self.config.tombstone_retention
+        )
+        resolved = self._resolve(txn, plan, feed, scanned, has_ledger)
+        if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
+            self._check_repeats(txn, plan, resolved)
+        return self._stage_resolved(txn, plan, feed, resolved, has_ledger)
+
+    def _needs_no_match(self, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
+        """Whether each change counts, whatever is stored: whole rows that are newer than all that the table has met."""
+        newest = not plan.sequence or plan.is_above_all_known(feed.get("min_sequence"))
+        return newest and not plan.partial and not self.config.exact_counts
+
+    def _stage_unmatched_delta(
+        self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]
+    ) -> Staged:
+        if not feed["keys"]:
+            return Staged(False, {"upserted": 0, "deleted": 0})
+        self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
+        self._stage_delta(txn, plan)
+        if plan.sequence and (feed["deletes"] or plan.keeps_live_sequences):
+            self._stage_ledger(txn, plan)
+        return Staged(True, {"upserted": feed["keys"] - feed["deletes"], "deleted": feed["deletes"]})
+
+    def _stage_rows(
+        self,
+        txn: NodeTransaction,
+        plan: MergePlan,
+        feed: Mapping[str, Any],
+        resolved: Mapping[str, Any],
+        absent: list[str],
+        has_ledger: bool,
+    ) -> None:
+        if txn.overlay is None:
+            super()._stage_rows(txn, plan, feed, resolved, absent, has_ledger)
+        else:
+            self._stage_delta(txn, plan)
+
+    def _stage_delta(self, txn: NodeTransaction, plan: MergePlan) -> None:
+        """Write the changed rows beside the base."""
+        sql = self.macros.lakemerge_delta_rows_sql(plan, txn.next_version)
+        txn.stage_side_data(DELTAS, sql, replace=False)
+        retire_folded(txn)

@@ -1,0 +1,124 @@
+"""How readers read a table: itself, or through a view that merges its base with the deltas since."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from dbt.adapters.lakemerge.publish.driver import Driver
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+
+from lakemerge.kernel import COMPACTION, DELTAS, FOLDED, WRITE_MODE
+
+#: The property that says when deltas were moved into the base last.
+FOLDED_AT = "folded_at"
+#: So long may lie between an engine's look at the base and its look at the deltas of one query.
+PLANNING_TIME = datetime.timedelta(minutes=10)
+
+
+class WriteModes:
+    """Puts a view in a table's place and takes it away, each by a commit of its own that changes no row."""
+
+    def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
+        self._publisher = publisher
+        self._macros = macros
+
+    def publish(self, driver: Driver[Any]) -> CommitResponse:
+        """Run a driver on a table that is read as its options say, now and afterwards."""
+        config = driver.config
+        replaces = driver.rebuild or driver.operation == "replace"
+        if config.merges_on_read and not replaces and self._publisher.exists:
+            self.lay_over(config.unique_key)
+        elif self._publisher.has_view:
+            self.take_off()
+        response = driver.publish()
+        if config.merges_on_read and self._publisher.exists:
+            self.lay_over(config.unique_key)
+        return response
+
+    def lay_over(self, keys: Sequence[str]) -> None:
+        """Let readers see the table through a view that merges by these columns; nothing where they do."""
+        overlay = self._publisher.overlay
+        if overlay is not None and set(overlay.keys) != set(keys):
+            self.take_off()
+        elif overlay is not None:
+            return
+
+        def attempt(txn: NodeTransaction) -> None:
+            base = txn.base
+            assert base is not None
+            if txn.overlay is not None:
+                txn.skip()
+                return
+            columns = [column.name for column in (*base.columns, *base.partition_columns)]
+            name = self._publisher.name
+            txn.kernel_transaction.lay_over(overlay_text(name.schema, name.name, columns, keys), keys)
+            txn.commit({}, base.properties)
+
+        self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
+
+    def count_deltas(self) -> int:
+        """How many deltas the base does not hold."""
+        return self._publisher.count_side_data(DELTAS)
+
+    def move_into_base(self) -> int:
+        """Move what the deltas hold into the base; returns how many deltas that were.
+
+        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to.
+        """
+
+        def attempt(txn: NodeTransaction) -> int:
+            base = txn.base
+            folders = base.sidecars.get(DELTAS, ()) if base else ()
+            if base is None or txn.overlay is None or not folders:
+                txn.skip()
+                return 0
+            rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
+            touched = txn.names_of([row.partition_text for row in rows])
+            txn.read(touched)
+            if touched:
+                txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
+            txn.kernel_transaction.mark_folded(folders)
+            txn.commit({"deltas": len(folders)}, {**base.properties, FOLDED_AT: _now().isoformat()})
+            return len(folders)
+
+        _, moved = self._publisher.publish(
+            COMPACTION, lambda: self._publisher.begin_move(COMPACTION), attempt
+        )
+        return moved
+
+    def take_off(self) -> None:
+        """Let readers see the table itself again, with all that the deltas hold."""
+
+        def attempt(txn: NodeTransaction) -> None:
+            base = txn.base
+            if base is None or txn.overlay is None:
+                txn.skip()
+                return
+            if base.sidecars.get(DELTAS):
+                txn.abort()
+                self.move_into_base()
+                raise txn.overtaken("that its deltas had to be moved into the base first")
+            txn.kernel_transaction.take_off()
+            txn.commit({}, base.properties)
+
+        self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
+
+
+def retire_folded(txn: NodeTransaction) -> None:
+    """Take away the deltas that the base holds, once nobody plans a query any more that began before it did."""
+    base = txn.base
+    since = base.properties.get(FOLDED_AT) if base else None
+    if base is None or not base.sidecars.get(FOLDED) or since is None:
+        return
+    if _now() - datetime.datetime.fromisoformat(since) >= PLANNING_TIME:
+        txn.kernel_transaction.retire_folded()
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(tz=datetime.timezone.utc)
