@@ -56,7 +56,9 @@ class NodeTable:
         """The names of the tables and views in the schema whose names begin with this one's."""
         with self.adapter.connection_named(self.name):
             rows = self.adapter.handle.application.metastore.table_summaries(self.relation.schema)
-            return [row.name for row in rows if row.name == self.name or row.name.startswith(f"{self.name}__")]
+            return [
+                row.name for row in rows if row.name == self.name or row.name.startswith(f"{self.name}__")
+            ]
 
     def kind(self) -> str:
         """What the metastore says that the relation is, such as ``VIRTUAL_VIEW``."""

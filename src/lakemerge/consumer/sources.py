@@ -15,6 +15,7 @@ from lakemerge.kernel import (
     TableName,
     TableState,
     file_format_of,
+    model_name,
     partition_name,
     read_manifest,
     state_of,
@@ -41,6 +42,12 @@ def source_snapshot(
             action="Consume the table that the view reads.",
         )
     managed = state_of(table)
+    if model_name(table) != table.name:
+        raise UnsupportedTable(
+            expected=f"{name} to be a table, for a consumer follows its partitions",
+            found="a table that is merged on read: its changes are in deltas, which have no partitions",
+            action="Set write_mode: copy_on_write on it and run it, or read the feed that it merges.",
+        )
     found = managed.table_id if managed else ""
     if source_id is not None and source_id != found:
         raise ConsumerExpired(

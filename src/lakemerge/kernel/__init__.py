@@ -50,7 +50,7 @@ from lakemerge.kernel.table.manifest import (
     PartitionState,
 )
 from lakemerge.kernel.table.manifests import read_manifest
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, find_row, is_overlay_view
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, find_row, is_overlay_view, model_name
 from lakemerge.kernel.table.side_tables import SIDE_TABLES, SideTables
 from lakemerge.kernel.table.state import TableState, state_of
 
@@ -101,6 +101,7 @@ __all__ = [
     "history",
     "is_overlay_view",
     "last_change",
+    "model_name",
     "needs_new_row",
     "new_transaction_id",
     "normal",

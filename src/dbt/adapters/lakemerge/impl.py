@@ -47,7 +47,7 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
 
 from lakemerge.errors import JavaDied, UnsupportedTable
-from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported, is_overlay_view
+from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported, find_row, is_overlay_view
 
 if TYPE_CHECKING:
     import agate
@@ -207,7 +207,7 @@ class LakemergeAdapter(
         Raises:
             DbtRuntimeError: it is Iceberg's, Hive ACID's or the like, or its files are somebody else's.
         """
-        table = self._table(relation)
+        table = self._stored_table(relation)
         with self.connections.exception_handler(f"check {relation.render()}"):
             if table is not None:
                 check_supported(table)
@@ -225,7 +225,7 @@ class LakemergeAdapter(
         Raises:
             DbtRuntimeError: the table has versions.
         """
-        table = self._table(relation)
+        table = self._stored_table(relation)
         with self.connections.exception_handler(f"rename {relation.render()}"):
             if table is not None and VERSION in table.parameters:
                 raise UnsupportedTable(
@@ -239,7 +239,7 @@ class LakemergeAdapter(
         """The columns, partition columns last, names in lower case; empty where there is no relation."""
         if _own(relation).in_session_only:
             return self._columns(relation, self._columns_by_spark(relation.render()))
-        table = self._table(relation)
+        table = self._stored_table(relation)
         if table is None:
             return []
         return self._columns(relation, self._columns_of(table))
@@ -248,6 +248,12 @@ class LakemergeAdapter(
         name = _own(relation).table_name
         with self.connections.exception_handler(f"read {name}"):
             return self.handle.application.metastore.get_table(name)
+
+    def _stored_table(self, relation: BaseRelation) -> HiveTable | None:
+        """The row of a relation; of a table that is merged on read its base's, which has the declared types."""
+        name = _own(relation).table_name
+        with self.connections.exception_handler(f"read {name}"):
+            return find_row(self.handle.application.metastore, name)
 
     def _columns_of(self, table: HiveTable) -> Iterable[HiveColumn]:
         # of a view, and of a table in another format, the metastore's columns may be made up
@@ -432,9 +438,10 @@ class LakemergeAdapter(
         """Put descriptions into the metastore; nothing is written where they are there already."""
         name = _own(relation).table_name
         with self.connections.exception_handler(f"comment on {name}"):
-            comments.set_comments(
-                self.handle.application.metastore, name, table_comment, dict(column_comments)
-            )
+            metastore = self.handle.application.metastore
+            base = find_row(metastore, name)
+            for row in dict.fromkeys([name, base.name if base else name]):
+                comments.set_comments(metastore, row, table_comment, dict(column_comments))
 
     # -- dbt debug -----------------------------------------------------------------------------
 

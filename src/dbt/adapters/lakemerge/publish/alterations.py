@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,
@@ -108,7 +109,8 @@ class AlterationMethods(PublishingMethods):
             [column.name for column in remove],
             retype or {},
         )
-        Alter(self.publisher(relation, WriteConfig()), Macros(context), alteration).publish()
+        publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
+        WriteModes(publisher, macros).publish(Alter(publisher, macros, alteration))
 
 
 def plan_altered(

@@ -21,7 +21,7 @@ from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, drop, history, vacuum
+from lakemerge.kernel import Kernel, Settings, drop, find_row, history, vacuum
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -39,7 +39,7 @@ class PublishingMethods(FeedMethods):
             config = WriteConfig.of({name: model["config"].get(name) for name in names})
         with self._guarded():
             name = source.table_name
-            table = self.handle.application.metastore.get_table(name)
+            table = find_row(self.handle.application.metastore, name)
         return dataclasses.replace(
             config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
         )
