@@ -62,7 +62,6 @@ class Kernel(Tables):
         if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
         self.roll_forward.overlays.clear(name)
-        self.roll_forward.overlays.clear_removed(name)
         before = self.current_state(name)
         if before is None:
             return done

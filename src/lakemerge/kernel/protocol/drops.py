@@ -113,7 +113,6 @@ class Drops:
     def complete(self, name: TableName, left: Leftovers) -> None:
         """Delete what a table has left whose row is gone."""
         self._overlays.clear(name)
-        self._overlays.clear_removed(name)
         self._side_tables.drop(name, left.table_id)
         # what commits have made between the list and the end, as long as no other table has the name
         since = tuple(self._left(left)) if left.table_id else ()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.ports import Ports
@@ -22,14 +21,16 @@ from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.overlay import (
     BASE,
+    DELTAS,
+    MADE_BY,
     Overlay,
     as_base,
     as_table,
     find_row,
     is_overlay_view,
     view_row,
-    view_value,
 )
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
 
 _LOG = logging.getLogger("lakemerge")
 _TRIES = 8
@@ -91,7 +92,8 @@ class Overlays:
         for _ in range(_TRIES):
             if not self._has_claim(base, manifest):
                 break  # another process has settled it
-            self._remove_view(name, manifest.table_id, view_value(overlay))
+            self._drop_made_by(name, name, overlay.made_by)
+            self._drop_made_by(name, SIDE_TABLES[DELTAS].name_of(name), overlay.made_by)
             self._step("view removed")
             self._versions.compare_and_swap(
                 base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
@@ -109,17 +111,11 @@ class Overlays:
             self._make_view(name, manifest, manifest.overlay)
 
     def clear(self, name: TableName) -> None:
-        """Drop a view that has no base any more."""
+        """Drop a view that has no base any more, and what was on its way to be dropped."""
+        self._versions.drop_aside(_aside(name))
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
-            self._remove_view(name, row.parameters[TABLE_ID], row.parameters[VERSION])
-
-    def clear_removed(self, name: TableName) -> None:
-        """Drop a view that was on its way to be dropped."""
-        aside = _aside(name)
-        row = self._metastore.get_table(aside)
-        if row is not None and is_overlay_view(row):
-            self._metastore.drop_table(aside)
+            self._drop_made_by(name, name, row.parameters[MADE_BY])
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -136,25 +132,19 @@ class Overlays:
                 raise
             found = self._metastore.get_table(name)
             return (
-                found is not None
-                and is_overlay_view(found)
-                and found.parameters[VERSION] == row.parameters[VERSION]
+                found is not None and is_overlay_view(found) and found.parameters[MADE_BY] == overlay.made_by
             )
         return True
 
-    def _remove_view(self, name: TableName, table_id: str, value: str) -> None:
-        """Drop a view if it is the one that is meant. It is renamed first, for a drop cannot compare."""
-        self.clear_removed(name)
-        self._versions.compare_and_swap(
-            name, table_id, value, {VERSION: f"{value}:replaced"}, lambda row: replace(row, name=_aside(name))
-        )
-        self.clear_removed(name)
+    def _drop_made_by(self, name: TableName, row: TableName, transaction: str) -> None:
+        """Drop a table's view, or the table of its deltas, if it is the one that a transaction has made."""
+        self._versions.drop_if(row, MADE_BY, transaction, _aside(name))
 
     def _may_take_place(self, name: TableName, base: TableName) -> bool:
         """Whether the name is free; a view that a writer has made too late is taken away."""
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and row.parameters[BASE] == base.name:
-            self._remove_view(name, row.parameters[TABLE_ID], row.parameters[VERSION])
+            self._drop_made_by(name, name, row.parameters[MADE_BY])
             row = self._metastore.get_table(name)
         return row is None
 
@@ -185,8 +175,8 @@ def _claim_of(manifest: Manifest) -> str:
 
 
 def _aside(name: TableName) -> TableName:
-    """The name of a view on its way to be dropped; nothing else of ours ever has it."""
-    return TableName(name.schema, f"{name.name}__removed_view")
+    """Where a table's view, or the table of its deltas, is on its way to be dropped."""
+    return TableName(name.schema, f"{name.name}__removed")
 
 
 def _location(layout: Layout, manifest: Manifest) -> str:

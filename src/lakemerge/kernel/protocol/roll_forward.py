@@ -120,10 +120,6 @@ class RollForward:
         else:
             assert parent.overlay is not None, "one of the two has a view"
             self.overlays.take(name, layout, manifest, parent.overlay)
-            # while the view was there, its deltas had to be
-            self.side_tables.publish(
-                name, layout, manifest, parent, partial(self._is_settled_at, name, manifest.txn)
-            )
         self._step("settled")
 
     def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:

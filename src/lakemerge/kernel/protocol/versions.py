@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from lakemerge.errors import ClaimHeld
 from lakemerge.kernel.ports import Ports
@@ -17,6 +19,8 @@ from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, wi
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
 _LOCK_SECONDS = 60.0
+#: On a row that is on its way to be dropped: the name that it had.
+ASIDE = "lakemerge.aside"
 
 
 class Versions:
@@ -67,6 +71,30 @@ class Versions:
             found=f"no answer {_SENDS} times",
             action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
         )
+
+    def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
+        """Drop a table or view if a parameter has a value that no other of the name ever has.
+
+        It is renamed first, for that can be made to depend on the value, and a drop cannot.
+
+        Args:
+            aside: a name that is used for this alone.
+        """
+        for _ in range(_SENDS):
+            self.drop_aside(aside)
+            row = self._metastore.get_table(name)
+            if row is None or row.parameters.get(key) != value:
+                return
+            moved = replace(with_parameters(row, {ASIDE: name.name}), name=aside)
+            with contextlib.suppress(ReplyLost, ValueChanged):
+                self._alter(name, moved, (key, value))
+        self.drop_aside(aside)
+
+    def drop_aside(self, aside: TableName) -> None:
+        """Drop what :meth:`drop_if` has renamed, if its process has died then."""
+        row = self._metastore.get_table(aside)
+        if row is not None and ASIDE in row.parameters:
+            self._metastore.drop_table(aside)
 
     def adopt(self, table: HiveTable, parameters: Mapping[str, str]) -> bool:
         """Give a table that has no version parameter its first one, unless another writer was faster.

@@ -13,10 +13,12 @@ from typing import Any
 
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import TABLE_ID, VERSION
+from lakemerge.kernel.table.definition import TABLE_ID
 
 #: On a view: the name of its base table.
 BASE = "lakemerge.base"
+#: On a view, and on the table of its deltas: the transaction that put the view in the table's place.
+MADE_BY = "lakemerge.made_by"
 #: On a base table: the name of its view.
 BASE_OF = "lakemerge.base_of"
 #: The kind of side data that holds the changes.
@@ -63,11 +65,6 @@ def is_overlay_view(row: HiveTable) -> bool:
     return row.kind == "VIRTUAL_VIEW" and BASE in row.parameters and TABLE_ID in row.parameters
 
 
-def view_value(overlay: Overlay) -> str:
-    """The version parameter of a view: no other view of the name has it, and no table."""
-    return f"view:{overlay.made_by}"
-
-
 def view_row(overlay: Overlay, schema: str, columns: tuple[HiveColumn, ...], table_id: str) -> HiveTable:
     """The row of a view, not yet in the metastore.
 
@@ -78,7 +75,7 @@ def view_row(overlay: Overlay, schema: str, columns: tuple[HiveColumn, ...], tab
         name=TableName(schema, overlay.view),
         kind="VIRTUAL_VIEW",
         storage=Storage(columns=columns),
-        parameters={BASE: overlay.base, TABLE_ID: table_id, VERSION: view_value(overlay)},
+        parameters={BASE: overlay.base, TABLE_ID: table_id, MADE_BY: overlay.made_by},
         view_text=overlay.text,
     )
 

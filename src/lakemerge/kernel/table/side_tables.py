@@ -17,7 +17,7 @@ from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.table.definition import ROOT, TableDefinition, moved, new_partition, new_table
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MADE_BY
 
 #: On a published table: the `lakemerge.id` of the table whose side data it shows.
 PUBLISHED_OF = "lakemerge.published_of"
@@ -116,8 +116,9 @@ class SideTables:
         """
         changed = False
         for kind, published in SIDE_TABLES.items():
-            has_view = kind == DELTAS and manifest.overlay is not None
-            if kind in manifest.sidecars or kind in parent.sidecars or has_view:
+            if kind == DELTAS and manifest.overlay is None:
+                continue  # it comes and goes with the view
+            if kind in manifest.sidecars or kind in parent.sidecars or kind == DELTAS:
                 folders = (*manifest.sidecars.get(kind, ()), *manifest.sidecars.get(published.also, ()))
                 wanted = {folder.rpartition("/")[2]: layout.absolute(folder) for folder in folders}
                 changed |= self._sync(published, name, layout, manifest, wanted, still_newest)
@@ -140,8 +141,6 @@ class SideTables:
                 # that of a table of this name which another program has dropped
                 self._metastore.drop_table(name)
                 table = None
-        if table is None and not wanted and manifest.overlay is None:
-            return False
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
@@ -187,7 +186,11 @@ class SideTables:
             file_format=manifest.file_format if published.like_main else "orc",
             partition_columns=(KEY,),
             external=True,
-            parameters={PUBLISHED_OF: manifest.table_id, "comment": published.comment},
+            parameters={
+                PUBLISHED_OF: manifest.table_id,
+                "comment": published.comment,
+                **({MADE_BY: manifest.overlay.made_by} if manifest.overlay else {}),
+            },
         )
         table = new_table(definition, layout.root, location)
         parameters = {key: value for key, value in table.parameters.items() if key != ROOT}
