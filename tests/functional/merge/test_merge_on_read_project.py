@@ -97,7 +97,7 @@ class TestProject:
 
     def test_another_mode_and_back(self, project: Any) -> None:
         build("run", upto=2, mode="copy_on_write")
-        assert self.kinds(project) == {"master": "MANAGED_TABLE", "master__deltas": "EXTERNAL_TABLE"}
+        assert self.kinds(project) == {"master": "MANAGED_TABLE"}
         assert self.rows(project) == TWO
         build("run", upto=3)
         assert self.kinds(project)["master"] == "VIRTUAL_VIEW"

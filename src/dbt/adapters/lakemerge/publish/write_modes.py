@@ -100,13 +100,14 @@ class WriteModes:
             if base is None or txn.overlay is None:
                 txn.skip()
                 return
-            if base.sidecars.get(DELTAS):
+            if base.sidecars.get(DELTAS):  # another run has added some since
                 txn.abort()
                 self.move_into_base()
-                raise txn.overtaken("that its deltas had to be moved into the base first")
+                raise txn.overtaken("that another run has added a delta")
             txn.kernel_transaction.take_off()
             txn.commit({}, base.properties)
 
+        self.move_into_base()
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
 
 
