@@ -11,15 +11,18 @@ from kernel.support import (
     NO_RETENTION,
     OTHER_KEYS,
     WIDER_COLUMNS,
+    add_delta,
     add_plain_partition,
     append,
     compact,
     create,
     create_appendable,
     ingest,
+    lay_over,
     locations,
     make_plain,
     merge,
+    move_into_base,
     replay,
     stage,
 )
@@ -31,6 +34,7 @@ _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")
 _SWAP = ("registered", "swapped", "dropped", "settled")
 _SIDE = "side data published"
+_LAY = ("table renamed", "view made", "settled")
 _REBUILD = ("row prepared", "row moved", "settled")
 
 
@@ -158,6 +162,56 @@ def _replay(kernel: Kernel, name: TableName) -> None:
     replay(kernel, name, {"p=1": ["bad 1, mended"]}, "bad 2")
 
 
+def _on_read(kernel: Kernel, name: TableName) -> None:
+    _partitioned(kernel, name)
+    lay_over(kernel, name)
+    add_delta(kernel, name, "delta 1")
+
+
+def _on_read_whole(kernel: Kernel, name: TableName) -> None:
+    _whole(kernel, name)
+    lay_over(kernel, name)
+    add_delta(kernel, name, "delta 1")
+
+
+def _folded(kernel: Kernel, name: TableName) -> None:
+    _on_read(kernel, name)
+    _fold(kernel, name)
+
+
+def _folded_whole(kernel: Kernel, name: TableName) -> None:
+    _on_read_whole(kernel, name)
+    move_into_base(kernel, name, {"": ["merged"]})
+
+
+def _lay(kernel: Kernel, name: TableName) -> None:
+    lay_over(kernel, name)
+
+
+def _lay_with_delta(kernel: Kernel, name: TableName) -> None:
+    lay_over(kernel, name, "delta 1")
+
+
+def _delta(kernel: Kernel, name: TableName) -> None:
+    add_delta(kernel, name, "delta 2")
+
+
+def _fold(kernel: Kernel, name: TableName) -> None:
+    move_into_base(kernel, name, {"p=1": ["merged"], "p=new": ["merged too"]})
+
+
+def _retire(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "compact", data_change=False)
+    txn.retire_folded()
+    txn.commit()
+
+
+def _take(kernel: Kernel, name: TableName) -> None:
+    txn = kernel.begin(name, "write_mode")
+    txn.take_off()
+    txn.commit()
+
+
 def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel, TableName], None]:
     def run(kernel: Kernel, name: TableName) -> None:
         txn = kernel.begin(name, "replace")
@@ -192,7 +246,7 @@ COMMITS = {
     "compact": Kind(_appendable, _compact, (*_PREFACE, *_SWAP)),
     "ingest-first": Kind(_appendable, _ingest_first, (*_PREFACE, _SIDE, "swapped", "settled")),
     "ingest": Kind(_ingested, _ingest, (*_PREFACE, _SIDE, "swapped", "settled")),
-    "ingest-rejected": Kind(_ingested, _ingest_rejected, (*_PREFACE, _SIDE, *_SWAP)),
+    "ingest-rejected": Kind(_ingested, _ingest_rejected, (*_PREFACE, _SIDE, "settled")),
     "replay": Kind(_ingested, _replay, (*_PREFACE, _SIDE, "swapped", "settled")),
     "widen": Kind(_partitioned, _widen, (*_PREFACE, *_SWAP)),
     "widen-whole": Kind(_whole, _widen_whole, _PREFACE),
@@ -204,6 +258,15 @@ COMMITS = {
     ),
     "rebuild-to-whole": Kind(_partitioned, _replace(rows={"": ["n"]}), (*_PREFACE, *_REBUILD)),
     "rebuild-from-whole": Kind(_whole, _replace(*KEYS, rows={"p=1": ["n1"]}), (*_PREFACE, *_REBUILD)),
+    "lay": Kind(_partitioned, _lay, (*_PREFACE, *_LAY)),
+    "lay-adopted": Kind(_plain, _lay, (*_PREFACE, *_LAY)),
+    "lay-whole": Kind(_whole, _lay_with_delta, (*_PREFACE, _SIDE, *_LAY)),
+    "delta": Kind(_on_read, _delta, (*_PREFACE, _SIDE, "settled")),
+    "delta-whole": Kind(_on_read_whole, _delta, (*_PREFACE, _SIDE, "settled")),
+    "fold": Kind(_on_read, _fold, (*_PREFACE, *_SWAP)),
+    "retire": Kind(_folded, _retire, (*_PREFACE, _SIDE, "settled")),
+    "take": Kind(_folded, _take, (*_PREFACE, "view removed", "settled")),
+    "take-whole": Kind(_folded_whole, _take, (*_PREFACE, "view removed", "settled")),
 }
 #: What is done in few calls and names no steps.
 OPERATIONS = {
@@ -212,6 +275,7 @@ OPERATIONS = {
     "take-in": Kind(_written_by_others, _read, ()),
     "vacuum": Kind(_partitioned, _vacuum, ()),
     "drop": Kind(_partitioned, drop, ()),
+    "drop-on-read": Kind(_on_read, drop, ()),
     "drop-ingested": Kind(_ingested, drop, ()),
     "drop-adopted": Kind(_plain, lambda kernel, name: (_read(kernel, name), drop(kernel, name))[1], ()),
 }

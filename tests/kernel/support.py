@@ -36,6 +36,8 @@ class Picture:
     keys: tuple[HiveColumn, ...]
     rows: Rows
     rejected: tuple[str, ...] = ()
+    kind: str = ""
+    deltas: tuple[str, ...] = ()
 
 
 def stage(kernel: Kernel, txn: Transaction, rows: Mapping[str, Iterable[str]]) -> None:
@@ -129,11 +131,11 @@ def locations(kernel: Kernel, name: TableName) -> dict[str, str]:
     table = kernel.table(name)
     if not table.partitioned:
         return {WHOLE_TABLE: table.location}
-    names = kernel.metastore.partition_names(name)
+    names = kernel.metastore.partition_names(table.name)
     columns = [column.name for column in table.partition_columns]
     return {
         partition_name(columns, partition.values): partition.location
-        for partition in kernel.metastore.partitions(name, names)
+        for partition in kernel.metastore.partitions(table.name, names)
     }
 
 
@@ -155,15 +157,27 @@ def picture(kernel: Kernel, name: TableName) -> Picture | None:
     table = kernel.metastore.get_table(name)
     if table is None:
         return None
-    return Picture(table.columns, table.partition_columns, rows_of(kernel, name), rejected(kernel, name))
+    return Picture(
+        table.columns,
+        table.partition_columns,
+        rows_of(kernel, name),
+        rejected(kernel, name),
+        table.kind,
+        published(kernel, name, "deltas"),
+    )
 
 
 def rejected(kernel: Kernel, name: TableName) -> tuple[str, ...]:
     """The texts in the table's quarantine, as a reader of that table finds them; none where there is none."""
-    quarantine = SIDE_TABLES["quarantine"].name_of(name)
-    if kernel.metastore.get_table(quarantine) is None:
+    return published(kernel, name, "quarantine")
+
+
+def published(kernel: Kernel, name: TableName, kind: str) -> tuple[str, ...]:
+    """The texts in a published table of side data; none where there is no such table."""
+    table = SIDE_TABLES[kind].name_of(name)
+    if kernel.metastore.get_table(table) is None:
         return ()
-    places = locations(kernel, quarantine).values()
+    places = locations(kernel, table).values()
     return tuple(
         sorted(kernel.files.read_text(file.path) for place in places for file in kernel.files.walk(place))
     )
@@ -178,6 +192,37 @@ def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], t
     kernel.files.write_text(f"{txn.sidecar_directory('files')}/files.jsonl", text)
     known = txn.base.sidecars.get("files", ()) if txn.base else ()
     txn.set_sidecars("files", [*known, txn.sidecar_directory("files")])
+    return txn.commit()
+
+
+def lay_over(kernel: Kernel, name: TableName, delta: str = "") -> int:
+    """Put a view in the table's place; with a delta of this text, if it is given."""
+    txn = kernel.begin(name, "write_mode")
+    txn.lay_over("select 1", ["line"])
+    if delta:
+        _write_delta(kernel, txn, delta)
+    return txn.commit()
+
+
+def add_delta(kernel: Kernel, name: TableName, text: str) -> int:
+    """Add a delta of this text."""
+    txn = kernel.begin(name, "merge")
+    _write_delta(kernel, txn, text)
+    return txn.commit()
+
+
+def _write_delta(kernel: Kernel, txn: Transaction, text: str) -> None:
+    kernel.files.write_text(f"{txn.sidecar_directory('deltas')}/part-0.orc", text)
+    txn.add_sidecar("deltas", txn.sidecar_directory("deltas"))
+
+
+def move_into_base(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]]) -> int:
+    """Give partitions the content that they have with the deltas."""
+    txn = kernel.begin(name, "compact", data_change=False)
+    txn.read(rows)
+    stage(kernel, txn, rows)
+    assert txn.base is not None
+    txn.mark_folded(txn.base.sidecars.get("deltas", ()))
     return txn.commit()
 
 
@@ -219,11 +264,15 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     beats = [entry.name for entry in kernel.files.list(state.layout.open) if not entry.name.startswith(".")]
     assert beats == [], "heartbeats of transactions that are no more"
     assert not kernel.files.exists(state.layout.rebuild)
-    quarantine = SIDE_TABLES["quarantine"].name_of(name)
-    if kernel.metastore.get_table(quarantine) is not None:
-        folders = manifest.sidecars.get("quarantine", ())
-        wanted = {normal(state.layout.absolute(folder)) for folder in folders}
-        assert {normal(place) for place in locations(kernel, quarantine).values()} == wanted
+    for kinds in (("quarantine",), ("deltas", "folded_deltas")):
+        table = SIDE_TABLES[kinds[0]].name_of(name)
+        if kernel.metastore.get_table(table) is not None:
+            folders = [folder for kind in kinds for folder in manifest.sidecars.get(kind, ())]
+            wanted = {normal(state.layout.absolute(folder)) for folder in folders}
+            assert {normal(place) for place in locations(kernel, table).values()} == wanted
+    view = kernel.metastore.get_table(name)
+    assert view is not None
+    assert (view.kind == "VIRTUAL_VIEW") == (manifest.overlay is not None)
     return manifest
 
 

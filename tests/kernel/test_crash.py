@@ -36,6 +36,12 @@ _FAST = {
     "replace": ("swapped",),
     "rebuild": ("claimed", "row prepared", "row moved"),
     "rebuild-to-whole": ("row moved",),
+    "lay-adopted": ("claimed",),
+    "lay-whole": ("table renamed",),
+    "delta-whole": ("claimed",),
+    "fold": ("swapped",),
+    "retire": ("claimed",),
+    "take-whole": ("view removed",),
     "rebuild-from-whole": ("row prepared",),
 }
 STEPS = [
@@ -143,7 +149,15 @@ def check_recovery(kernel: Kernel, name: TableName, pictures: Pictures, *, claim
     assert_whole(kernel, name)
     assert_nothing_orphaned(kernel, name)
     version = settled(kernel, name).version
-    following = "append" if state.commit_column else "swap" if state.table.partitioned else "swap-whole"
+    following = (
+        "delta"
+        if kernel.settled(name)[1].overlay
+        else "append"
+        if state.commit_column
+        else "swap"
+        if state.table.partitioned
+        else "swap-whole"
+    )
     EVERY[following].run(kernel, name)
     assert settled(kernel, name).version == version + 1
 
