@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.merge import on_read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -59,3 +60,35 @@ class TestMergeOnRead:
             check(merger, {**config, **options}, feed, seed)
 
         run()
+
+
+class TestAuto:
+    """What is rewritten costs little in these tests, unless the limit is none."""
+
+    FEED = "id bigint, region string, name string, ts bigint, op string"
+
+    def test_each_run_says_what_it_chose(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = merger({**CONFIG, "partition_by": "region", "write_mode": "auto"}, self.FEED)
+
+        def merge(number: int) -> Any:
+            row = {"id": number % 3, "region": "north", "name": f"n{number}", "ts": number, "op": "U"}
+            return table.merge([row])
+
+        assert "copy_on_write" in merge(1)._message
+        assert "copy_on_write" in merge(2)._message
+        assert table.kind() == "MANAGED_TABLE"
+        monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
+        monkeypatch.setattr(on_read, "_TIMES_DEARER", 0)
+        response = merge(3)
+        assert "1 upserted, 0 deleted, merge_on_read, version" in response._message
+        assert (response.upserted, response.rows_affected) == (1, 1)
+        assert table.kind() == "VIRTUAL_VIEW"
+        monkeypatch.undo()
+        assert "copy_on_write" in merge(4)._message
+        assert table.kind() == "VIRTUAL_VIEW"
+        assert [row["name"] for row in table.rows()] == ["n3", "n4", "n2"]
+        base = table.sql(f"select name from {table.relation.schema}.{table.name}__base order by id")
+        assert [row["name"] for row in base] == ["n3", "n4", "n2"], (
+            "the delta was moved into the base at once"
+        )
+        table.drop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
@@ -31,11 +31,14 @@ class IngestResponse(CommitResponse):
     changed: int = 0
 
     @classmethod
-    def of(cls, operation: str, version: int | None, counts: Mapping[str, int]) -> IngestResponse:
+    def of(
+        cls, operation: str, version: int | None, counts: Mapping[str, int], remarks: Sequence[str] = ()
+    ) -> IngestResponse:
         """The response of one commit, or of all those of a run.
 
         Args:
             version: the last one that was made; ``None`` if nothing had to be written.
+            remarks: shown after the counts.
         """
         shown = [f"{counts.get('inserted', 0)} inserted"]
         shown += [
@@ -44,7 +47,7 @@ class IngestResponse(CommitResponse):
         shown.append(next((f"{counts[unit]} {unit}" for unit in _UNITS if unit in counts), "replayed"))
         where = "nothing to write" if version is None else f"version {version}"
         return cls(
-            _message=f"{operation.upper()} ({', '.join([*shown, where])})",
+            _message=f"{operation.upper()} ({', '.join([*shown, *remarks, where])})",
             code=operation.upper(),
             rows_affected=counts.get("inserted", 0),
             version=version or 0,

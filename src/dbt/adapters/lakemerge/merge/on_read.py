@@ -14,22 +14,45 @@ from dbt.adapters.lakemerge.publish.write_modes import WriteModes, retire_folded
 
 from lakemerge.kernel import DELTAS
 
+# What of `write_mode: auto`: partitions of so many bytes together, and so many times the changes, are not rewritten.
+_LEAST_BYTES = 64 * 1024 * 1024
+_TIMES_DEARER = 10
+# Of a table whose number of rows is not known.
+_BYTES_OF_ROW = 100
+
 
 class MergeOnRead(Merge):
     """A merge whose commit adds one delta. On a table that has no view yet, or no more, it rewrites partitions."""
 
+    # of the newest attempt, where the config leaves the choice
+    _is_dear = False
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        if self.config.write_mode != "auto":
+            return ()
+        return ("merge_on_read" if self._is_dear else "copy_on_write",)
+
     def publish(self) -> CommitResponse:
         response = super().publish()
         modes = WriteModes(self.publisher, self.macros)
-        if 0 < self.config.compact_deltas <= modes.count_deltas():
+        is_full = 0 < self.config.compact_deltas <= modes.count_deltas()
+        if is_full or (self.config.write_mode == "auto" and not self._is_dear):
             modes.move_into_base()
         return response
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
+        if self.config.write_mode == "auto":
+            self._is_dear = is_dear(txn, plan, feed)
+            if self._is_dear and txn.overlay is None and txn.exists and self._fits_delta(txn, feed):
+                txn.abort()
+                WriteModes(self.publisher, self.macros).lay_over(self.config.unique_key)
+                raise txn.overtaken(
+                    "that the changes cost less beside the table, which is merged on read now"
+                )
         if txn.overlay is None:
             return super().stage(txn, plan, feed)
-        if feed["truncates"] or txn.changes_schema:
-            # a delta holds rows by their keys, in the columns of the base
+        if not self._fits_delta(txn, feed):
             txn.abort()
             WriteModes(self.publisher, self.macros).take_off()
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
@@ -48,6 +71,11 @@ class MergeOnRead(Merge):
         if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
             self._check_repeats(txn, plan, resolved)
         return self._stage_resolved(txn, plan, feed, resolved, has_ledger)
+
+    @staticmethod
+    def _fits_delta(txn: NodeTransaction, feed: Mapping[str, Any]) -> bool:
+        """Whether the changes can be a delta, which holds rows by their keys, in the columns of the base."""
+        return not (feed["truncates"] or txn.changes_schema)
 
     def _needs_no_match(self, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
         """Whether each change counts, whatever is stored: whole rows that are newer than all that the table has met."""
@@ -84,3 +112,23 @@ class MergeOnRead(Merge):
         sql = self.macros.lakemerge_delta_rows_sql(plan, txn.next_version)
         txn.stage_side_data(DELTAS, sql, replace=False)
         retire_folded(txn)
+
+
+def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
+    """Whether to rewrite the partitions of a feed's keys costs much more than to write the changes beside them.
+
+    The bytes of the partitions that the feed names are compared with those of as many rows as it has keys.
+    """
+    base = txn.base
+    if base is None or not base.total_bytes:
+        return False
+    stored = base.partitions
+    names = list(stored)
+    if scans_known_partitions(plan, feed):
+        names = txn.names_of(feed["partitions"])
+    elif plan.partitions and "live_partitions" in feed:
+        names = txn.names_of(feed["live_partitions"])
+    touched = sum(stored[name].bytes for name in names if name in stored)
+    rows = txn.rows_before
+    width = base.total_bytes / rows if rows else _BYTES_OF_ROW
+    return touched >= _LEAST_BYTES and touched > _TIMES_DEARER * width * int(feed["keys"])

@@ -19,7 +19,7 @@ class MergeConfig(WriteConfig):
     Attributes:
         unique_key: the key's columns.
         sequence_by: expressions that order the changes of a key; empty for none.
-        write_mode: ``copy_on_write`` or ``merge_on_read``.
+        write_mode: ``copy_on_write``, ``merge_on_read``, or ``auto``: what costs less, by each commit.
         exact_counts: whether a merge on read tells inserts from updates where it need not match to be right.
         compact_deltas: after so many deltas they are moved into the base; 0 for never.
     """
@@ -59,7 +59,7 @@ class MergeConfig(WriteConfig):
             "tombstone_retention": reader.duration("tombstone_retention", cls.tombstone_retention),
             "sync": reader.choice("sync", "none", "full"),
             "allow_empty_sync": reader.flag("allow_empty_sync", False),
-            "write_mode": reader.choice("write_mode", "copy_on_write", "merge_on_read"),
+            "write_mode": reader.choice("write_mode", "copy_on_write", "merge_on_read", "auto"),
             "exact_counts": reader.flag("exact_counts", False),
             "compact_deltas": reader.count("compact_deltas", cls.compact_deltas, least=0),
         }
@@ -75,7 +75,7 @@ class MergeConfig(WriteConfig):
             problems.append("merge_update_columns and merge_exclude_columns exclude each other")
         if self.merges_on_read and (self.incremental_predicates or self.sync == "full"):
             problems.append(
-                "write_mode 'merge_on_read' goes with neither incremental_predicates nor sync 'full'"
+                f"write_mode {self.write_mode!r} goes with neither incremental_predicates nor sync 'full'"
             )
         if self.apply_as_truncates and not self.sequence_by:
             problems.append("apply_as_truncates needs sequence_by")
@@ -88,7 +88,15 @@ class MergeConfig(WriteConfig):
 
     @property
     def merges_on_read(self) -> bool:
+        return self.write_mode != "copy_on_write"
+
+    @property
+    def always_on_read(self) -> bool:
         return self.write_mode == "merge_on_read"
+
+    @property
+    def merge_keys(self) -> tuple[str, ...]:
+        return self.unique_key
 
     @property
     def reads_a_feed(self) -> bool:

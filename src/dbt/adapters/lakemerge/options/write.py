@@ -109,8 +109,18 @@ class WriteConfig:
 
     @property
     def merges_on_read(self) -> bool:
-        """Whether readers see the table through a view, which merges its base with what has changed since."""
+        """Whether readers may see the table through a view, which merges its base with what has changed since."""
         return False
+
+    @property
+    def always_on_read(self) -> bool:
+        """Whether they always do."""
+        return False
+
+    @property
+    def merge_keys(self) -> tuple[str, ...]:
+        """The columns by which such a view merges."""
+        return ()
 
     @property
     def new_commit_column(self) -> str:

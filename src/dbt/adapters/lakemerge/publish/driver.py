@@ -43,7 +43,12 @@ class Driver(ABC, Generic[C]):
     def publish(self) -> CommitResponse:
         """Make attempts until another commit overtakes none. Raises DbtRuntimeError; nothing was published then."""
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
-        return CommitResponse.of(self.operation, txn.version, counts)
+        return CommitResponse.of(self.operation, txn.version, counts, self.remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the result line says besides the counts."""
+        return ()
 
     def begin(self) -> NodeTransaction:
         """The transaction of an attempt."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -29,12 +29,15 @@ class CommitResponse(AdapterResponse):
     left: int = 0
 
     @classmethod
-    def of(cls, operation: str, version: int | None, counts: Mapping[str, int]) -> CommitResponse:
+    def of(
+        cls, operation: str, version: int | None, counts: Mapping[str, int], remarks: Sequence[str] = ()
+    ) -> CommitResponse:
         """The response of an operation.
 
         Args:
             version: ``None`` if nothing had to be written.
             counts: of a merge by the names above; of others by names of their own.
+            remarks: shown after the counts.
         """
         known = ("inserted", "updated", "upserted", "deleted", "ignored")
         parts = [f"{counts[key]} {key}" for key in known if key in counts] or [
@@ -42,7 +45,7 @@ class CommitResponse(AdapterResponse):
         ]
         where = "nothing to write" if version is None else f"version {version}"
         return cls(
-            _message=f"{operation.upper()} ({', '.join([*parts, where])})",
+            _message=f"{operation.upper()} ({', '.join([*parts, *remarks, where])})",
             code=operation.upper(),
             rows_affected=sum(
                 counts.get(key, 0) for key in ("inserted", "updated", "upserted", "deleted", "rows")

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -32,21 +33,23 @@ class WriteModes:
         """Run a driver on a table that is read as its options say, now and afterwards."""
         config = driver.config
         replaces = driver.rebuild or driver.operation == "replace"
-        if config.merges_on_read and not replaces and self._publisher.exists:
-            self.lay_over(config.unique_key)
-        elif self._publisher.has_view:
+        if self._publisher.has_view and (replaces or not self._fits(config)):
             self.take_off()
+        if config.always_on_read and not replaces and self._publisher.exists:
+            self.lay_over(config.merge_keys)
         response = driver.publish()
-        if config.merges_on_read and self._publisher.exists:
-            self.lay_over(config.unique_key)
+        if config.always_on_read and self._publisher.exists:
+            self.lay_over(config.merge_keys)
         return response
 
-    def lay_over(self, keys: Sequence[str]) -> None:
-        """Let readers see the table through a view that merges by these columns; nothing where they do."""
+    def _fits(self, config: WriteConfig) -> bool:
+        """Whether the view that there is merges as the options say."""
         overlay = self._publisher.overlay
-        if overlay is not None and set(overlay.keys) != set(keys):
-            self.take_off()
-        elif overlay is not None:
+        return config.merges_on_read and overlay is not None and set(overlay.keys) == set(config.merge_keys)
+
+    def lay_over(self, keys: Sequence[str]) -> None:
+        """Let readers see the table through a view that merges by these columns; nothing where there is a view."""
+        if self._publisher.has_view:
             return
 
         def attempt(txn: NodeTransaction) -> None:
