@@ -13,6 +13,7 @@ KINDS = {
     "die before": 3,
     "die after": 4,
     "lose reply": 4,
+    "lose request": 2,
     "refuse": 2,
     "stop": 3,
     "slow": 2,
@@ -73,7 +74,7 @@ class Faults:
             return ""
         self.calls += 1
         kind = self._drawn(call) if self.listed is None else self.listed.get(self.calls, "")
-        if kind in ("lose reply", "restart") and not writes:
+        if kind in ("lose reply", "lose request", "restart") and not writes:
             return ""
         if kind:
             self.left -= 1

@@ -81,8 +81,9 @@ class Caller:
         )
         if fault == "die before":
             self.process.die()
-        if fault == "refuse":
-            raise _refusal(port, name)
+        if fault in ("refuse", "lose request"):
+            # who calls cannot tell the second from a lost reply
+            raise (_refusal if fault == "refuse" else _lost)(port, name)
         if fault == "stop":
             self.process.stop_for(self.faults.seconds(fault))
         if fault == "slow":

@@ -102,7 +102,7 @@ THEMES = {
         kinds=("append", "append", "partitioned", "whole"),
         consumed=0.2,
         streams=0.9,
-        faults={"lose reply": 3, "restart": 1, "die after": 1},
+        faults={"lose reply": 3, "lose request": 2, "restart": 1, "die after": 1},
         calls=("alter_table", "alter_table", "alter_partitions", "create_table", "add_partitions"),
         most=(2, 3, 5),
     ),
@@ -219,7 +219,7 @@ THEMES["overlaid and dropped"] = dataclasses.replace(
 )
 THEMES["overlaid, late"] = dataclasses.replace(
     THEMES["overlaid"],
-    faults={"stop": 3, "lose reply": 1, "die after": 1},
+    faults={"stop": 3, "lose reply": 1, "lose request": 1, "die after": 1},
     calls=("alter_table", "alter_table", "create_table", "drop_table", "alter_partitions", "add_partitions"),
     most=(1, 2, 3, 4),
 )

@@ -29,6 +29,7 @@ from lakemerge.errors import CommitConflict, LakemergeError
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports.metastore import ReplyLost
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -240,3 +241,22 @@ def test_a_claim_that_pauses_leaves_the_next_table_of_the_name_alone(call: str, 
     with pytest.raises(CommitConflict):
         transaction.commit()
     assert rows_of(kernel, NAME) == {"": ["new"]}
+
+
+def test_a_row_does_not_move_aside_before_the_new_one_is_there(world: World, kernel: Kernel) -> None:
+    """The call that makes it has no answer, for it never reached the metastore."""
+    create(kernel, NAME, SHAPES["partitioned"])
+    ports = world.process()
+
+    def lose() -> None:
+        raise ReplyLost(expected="an answer", found="none", action="None.")
+
+    losing = dataclasses.replace(ports, metastore=Meanwhile(ports.metastore, "create_table", lose))
+    writer = Kernel(losing)
+    with writer.begin(NAME, "replace") as transaction:
+        transaction.replace_all()
+        transaction.set_schema(COLUMNS, ())
+        stage(writer, transaction, {"": ["new"]})
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {"": ["new"]}
+    assert_nothing_orphaned(kernel, NAME)

@@ -121,14 +121,25 @@ class Rebuilds:
             self._files.delete(self._path(name))
 
     def _prepare(self, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
-        """Make the new row with its partitions, unless an earlier try has made it."""
+        """Make the new row with its partitions, unless an earlier try has made it.
+
+        Raises:
+            ReplyLost: whether the row is there cannot be found out; the old one must not move aside.
+        """
         row = self._new_row(fresh, table, layout, manifest)
-        with contextlib.suppress(ReplyLost):
-            try:
-                self._metastore.create_table(row)
-            except Refused as error:
-                if error.kind != "AlreadyExistsException":
-                    raise
+        for _ in range(_TRIES):
+            with contextlib.suppress(ReplyLost):
+                try:
+                    self._metastore.create_table(row)
+                except Refused as error:
+                    if error.kind != "AlreadyExistsException":
+                        raise
+            if (
+                self._metastore.get_table(fresh) is not None
+            ):  # a call without an answer may never have been made
+                break
+        else:
+            raise _no_answer(fresh)
         partitions = [
             with_statistics(
                 new_partition(row, partition_values(partition), layout.absolute(state.location)),
@@ -195,11 +206,15 @@ class Rebuilds:
                 self._metastore.alter_table(fresh, placed, expected=(VERSION, claim))
                 self._step("settled")
                 return
-        raise ReplyLost(
-            expected=f"the metastore to say whether {name} has its new row",
-            found=f"no answer {_TRIES} times",
-            action="Run again: the next commit (or lakemerge_recover) finds out and finishes the work.",
-        )
+        raise _no_answer(name)
+
+
+def _no_answer(name: TableName) -> ReplyLost:
+    return ReplyLost(
+        expected=f"the metastore to say whether {name} has its new row",
+        found=f"no answer {_TRIES} times",
+        action="Run again: the next commit (or lakemerge_recover) finds out and finishes the work.",
+    )
 
 
 def _rows_of(name: TableName, txn: str) -> tuple[TableName, TableName]:
