@@ -36,7 +36,7 @@ class Picture:
     keys: tuple[HiveColumn, ...]
     rows: Rows
     rejected: tuple[str, ...] = ()
-    kind: str = ""
+    is_view: bool = False
     deltas: tuple[str, ...] = ()
 
 
@@ -162,7 +162,7 @@ def picture(kernel: Kernel, name: TableName) -> Picture | None:
         table.partition_columns,
         rows_of(kernel, name),
         rejected(kernel, name),
-        table.kind,
+        table.kind == "VIRTUAL_VIEW",
         published(kernel, name, "deltas"),
     )
 
