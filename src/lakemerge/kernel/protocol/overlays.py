@@ -115,6 +115,7 @@ class Overlays:
         self._versions.drop_aside(_aside(name))
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
+            self._drop_made_by(name, SIDE_TABLES[DELTAS].name_of(name), row.parameters[MADE_BY])
             self._drop_made_by(name, name, row.parameters[MADE_BY])
 
     # -- steps ---------------------------------------------------------------------------------

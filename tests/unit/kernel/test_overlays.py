@@ -1,0 +1,253 @@
+"""Tables that are merged on read: what may be done to them, and what finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kernel.support import (
+    COLUMNS,
+    KEYS,
+    NO_RETENTION,
+    OTHER_KEYS,
+    WIDER_COLUMNS,
+    Rows,
+    add_delta,
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    lay_over,
+    make_plain,
+    move_into_base,
+    published,
+    rows_of,
+    stage,
+)
+from lakemerge.consumer.sources import source_snapshot
+from lakemerge.errors import (
+    CommitConflict,
+    InvalidTransactionState,
+    TableTooNew,
+    UnsupportedTable,
+)
+from lakemerge.kernel import Kernel, TableName, drop, find_row, history, vacuum
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.testing import World
+
+NAME = TableName("s", "t")
+BASE, DELTAS = TableName("s", "t__base"), TableName("s", "t__deltas")
+SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
+Work = Callable[[Kernel], object]
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request: pytest.FixtureRequest, kernel: Kernel) -> str:
+    """A table of this shape that is merged on read, with a delta."""
+    create(kernel, NAME, SHAPES[request.param])
+    lay_over(kernel, NAME)
+    add_delta(kernel, NAME, "delta 1")
+    return str(request.param)
+
+
+def replacing(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "replace") as txn:
+        txn.replace_all()
+        stage(kernel, txn, SHAPES["whole" if not txn.commit_column and not _keys(kernel) else "partitioned"])
+        txn.commit()
+
+
+def _keys(kernel: Kernel) -> tuple[object, ...]:
+    return kernel.settled(NAME)[1].partition_columns
+
+
+def widening(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "merge") as txn:
+        txn.read()
+        txn.set_schema(WIDER_COLUMNS)
+        txn.commit()
+
+
+def merging(kernel: Kernel) -> None:
+    part = next(iter(rows_of(kernel, NAME)))
+    with kernel.begin(NAME, "merge") as txn:
+        txn.read([part])
+        stage(kernel, txn, {part: ["new"]})
+        txn.commit()
+
+
+def test_the_name_is_a_view_and_the_base_has_the_versions(shape: str, kernel: Kernel) -> None:
+    rows = {row.name: row.kind for row in kernel.metastore.table_summaries("s")}
+    assert rows == {"t": "VIRTUAL_VIEW", "t__base": "MANAGED_TABLE", "t__deltas": "EXTERNAL_TABLE"}
+    view = kernel.metastore.get_table(NAME)
+    assert view is not None
+    assert view.view_text == "select 1"
+    assert [column.name for column in view.columns] == [
+        column.name for column in (*COLUMNS, *(KEYS if shape == "partitioned" else ()))
+    ]
+    assert view.partition_columns == ()
+    assert kernel.table(NAME).name == BASE
+    assert [commit.operation for commit in history(kernel, NAME)] == ["merge", "write_mode", "create"]
+    assert published(kernel, NAME, "deltas") == ("delta 1",)
+
+
+@pytest.mark.parametrize("work", [replacing, widening, merging])
+def test_no_change_of_rows_or_columns_comes_below_deltas(work: Work, shape: str, kernel: Kernel) -> None:
+    before = rows_of(kernel, NAME)
+    with pytest.raises(InvalidTransactionState, match="deltas alone"):
+        work(kernel)
+    assert rows_of(kernel, NAME) == before
+    assert_whole(kernel, NAME)
+
+
+def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Kernel) -> None:
+    with kernel.begin(NAME, "write_mode") as txn, pytest.raises(InvalidTransactionState, match="deltas"):
+        txn.take_off()
+    part = next(iter(SHAPES[shape]))
+    move_into_base(kernel, NAME, {part: ["merged"]})
+    assert published(kernel, NAME, "deltas") == ("delta 1",), (
+        "for readers that have looked at the base before"
+    )
+    add_delta(kernel, NAME, "delta 2")
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        txn.retire_folded()
+        txn.commit()
+    assert published(kernel, NAME, "deltas") == ("delta 2",)
+    move_into_base(kernel, NAME, {part: ["merged twice"]})
+    with kernel.begin(NAME, "write_mode") as txn:
+        txn.take_off()
+        txn.commit()
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
+    assert rows_of(kernel, NAME)[part] == ["merged twice"]
+    merging(kernel)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_delta_that_is_added_meanwhile_stays(shape: str, kernel: Kernel) -> None:
+    """A compaction neither fails by it nor takes it for its own."""
+    part = next(iter(SHAPES[shape]))
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        txn.read([part])
+        stage(kernel, txn, {part: ["merged"]})
+        assert txn.base is not None
+        txn.mark_folded(txn.base.sidecars["deltas"])
+        add_delta(kernel, NAME, "delta 2")
+        txn.commit()
+    manifest = kernel.settled(NAME)[1]
+    assert [len(manifest.sidecars[kind]) for kind in ("deltas", "folded_deltas")] == [1, 1]
+    assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2")
+    assert manifest.only_moves_rows
+
+
+def test_a_compaction_is_no_conflict_for_a_delta(shape: str, kernel: Kernel) -> None:
+    with kernel.begin(NAME, "merge") as txn:
+        txn.read_side_data("deltas")
+        kernel.files.write_text(f"{txn.sidecar_directory('deltas')}/part-0.orc", "delta 2")
+        txn.add_sidecar("deltas", txn.sidecar_directory("deltas"))
+        move_into_base(kernel, NAME, {next(iter(SHAPES[shape])): ["merged"]})
+        txn.commit()
+    assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2")
+
+
+def test_another_write_mode_is_a_conflict_for_who_works_on_the_table(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    with kernel.begin(NAME, "append") as txn:
+        stage(kernel, txn, {"p=1": ["new"]})
+        lay_over(kernel, NAME)
+        with pytest.raises(CommitConflict, match="another write_mode"):
+            txn.commit()
+    assert rows_of(kernel, NAME) == SHAPES["partitioned"]
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_done(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["whole"])
+    make_plain(kernel, BASE, {"": ["somebody's"]})
+    with pytest.raises(UnsupportedTable, match="t__base"):
+        lay_over(kernel, NAME)
+    drop(kernel, BASE)
+    make_plain(kernel, DELTAS, {"": ["somebody's"]})
+    with pytest.raises(UnsupportedTable, match="t__deltas"):
+        lay_over(kernel, NAME)
+    assert rows_of(kernel, NAME) == SHAPES["whole"]
+    assert kernel.settled(NAME)[1].overlay is None
+
+
+def test_a_table_that_looks_like_a_base_is_nobodys(kernel: Kernel) -> None:
+    """Another model may have the name."""
+    create(kernel, BASE, SHAPES["whole"])
+    assert find_row(kernel.metastore, NAME) is None
+    assert not kernel.exists(NAME)
+    create(kernel, NAME, SHAPES["whole"])
+    drop(kernel, NAME)
+    assert rows_of(kernel, BASE) == SHAPES["whole"]
+
+
+def test_a_view_that_another_program_has_dropped_is_made_again(shape: str, kernel: Kernel) -> None:
+    kernel.metastore.drop_table(NAME)
+    assert kernel.exists(NAME)
+    add_delta(kernel, NAME, "delta 2")
+    assert_whole(kernel, NAME)
+    assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2")
+
+
+def test_a_drop_takes_view_base_and_deltas(shape: str, kernel: Kernel) -> None:
+    drop(kernel, NAME)
+    assert kernel.metastore.table_summaries("s") == []
+    assert list(kernel.files.walk(kernel.default_root(NAME))) == []
+
+
+def test_a_view_without_a_base_is_in_nobodys_way(shape: str, kernel: Kernel) -> None:
+    """Its drop has died before it came to the view."""
+    kernel.metastore.drop_table(BASE)
+    assert not kernel.exists(NAME)
+    create(kernel, NAME, SHAPES["whole"])
+    assert rows_of(kernel, NAME) == SHAPES["whole"]
+    assert_whole(kernel, NAME)
+
+
+def test_vacuum_keeps_what_the_view_shows(shape: str, kernel: Kernel) -> None:
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    assert published(kernel, NAME, "deltas") == ("delta 1",)
+    assert_whole(kernel, NAME)
+
+
+def test_consumers_are_told_that_deltas_have_no_partitions(shape: str, kernel: Kernel) -> None:
+    with pytest.raises(UnsupportedTable, match="merged on read"):
+        source_snapshot(kernel, NAME, None, None)
+
+
+def test_an_older_lakemerge_stops_at_the_feature(
+    shape: str, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kernel.settled(NAME)[1].writer_features == ("merge_on_read",)
+    monkeypatch.setattr("lakemerge.kernel.table.manifest.WRITER_FEATURES", frozenset())
+    with pytest.raises(TableTooNew):
+        kernel.begin(NAME, "merge")
+
+
+def test_the_manifest_says_how_it_is_read(shape: str, kernel: Kernel) -> None:
+    manifest = kernel.settled(NAME)[1]
+    assert Manifest.from_json(manifest.to_json(), "here") == manifest
+    assert manifest.overlay is not None
+    assert manifest.overlay.keys == ("line",)
+
+
+def test_files_that_another_program_adds_to_the_base_are_taken_in(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    lay_over(kernel, NAME)
+    place = kernel.metastore.partitions(BASE, ["p=1"])[0].location
+    kernel.files.write_text(f"{place}/foreign.orc", "theirs")
+    kernel.recover(NAME)
+    assert rows_of(kernel, NAME)["p=1"] == ["old", "theirs"]
+    assert kernel.settled(NAME)[1].overlay is not None
+    assert_whole(kernel, NAME)
+
+
+def test_other_partition_columns_need_a_table(shape: str, kernel: Kernel) -> None:
+    with kernel.begin(NAME, "replace") as txn:
+        txn.replace_all()
+        txn.set_schema(COLUMNS, OTHER_KEYS)
+        stage(kernel, txn, {"q=1/r=x": ["new"]})
+        with pytest.raises(InvalidTransactionState):
+            txn.commit()
+    assert_whole(kernel, NAME)
