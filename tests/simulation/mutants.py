@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from simulation.themes import OVERLAID
+
 SOURCES = Path(__file__).parents[2] / "src"
 
 
@@ -29,12 +31,14 @@ class Mutant:
         says: what is wrong, in a few words.
         module: where, below ``lakemerge``.
         old, new: the text, and what it becomes.
+        first: the seed to begin with.
     """
 
     says: str
     module: str
     old: str
     new: str
+    first: int = 0
 
 
 MUTANTS = {
@@ -256,6 +260,55 @@ MUTANTS = {
         "    @cached_property\n    def layout",
         "    @property\n    def layout",
     ),
+    # faults that there were once, of tables that come and go
+    "dropped-adopted": Mutant(
+        "a table that is adopted after its drop has died is taken for the next of its name",
+        "kernel.protocol.drops",
+        "        return self.created in (0, table.created)\n",
+        "        return False\n",
+    ),
+    "aside-too-soon": Mutant(
+        "the old row moves aside although the call that makes the new one had no answer",
+        "kernel.protocol.rebuild",
+        "            if self._metastore.get_table(fresh) is not None:",
+        "            if True:",
+    ),
+    # of tables that are merged on read
+    "base-without-files": Mutant(
+        "a view is made while its base points to the empty directory in which it was renamed",
+        "kernel.protocol.overlays",
+        "lambda row: moved(row, _location(layout, manifest)),\n",
+        "lambda row: row,\n",
+        first=OVERLAID,
+    ),
+    "later-deltas-lost": Mutant(
+        "what folds deltas takes those away that have come meanwhile",
+        "kernel.commit.draft",
+        '"fold": (*paths, *later)}',
+        '"fold": tuple(paths)}',
+        first=OVERLAID,
+    ),
+    "taken-off-unread": Mutant(
+        "a view is taken off although a delta has come meanwhile",
+        "kernel.commit.transaction",
+        "        self.read_side_data(DELTAS)\n",
+        "",
+        first=OVERLAID,
+    ),
+    "below-deltas": Mutant(
+        "a merge that began on a table rewrites the base of what is merged on read by now",
+        "kernel.commit.table_commit",
+        "        if parent.overlay != self.base.overlay:\n",
+        "        if False:\n",
+        first=OVERLAID,
+    ),
+    "view-dropped-late": Mutant(
+        "a writer that comes too late drops whatever view has the name by then",
+        "kernel.protocol.versions",
+        "            if row is None or row.parameters.get(key) != value:\n                return\n",
+        "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
+        first=OVERLAID,
+    ),
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",
@@ -334,12 +387,13 @@ def install(name: str) -> None:
 def seeds_needed(name: str, most: int) -> tuple[int | None, str]:
     """How many seeds it takes to find a mutant, and what is seen; ``None`` if so many do not."""
     command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most), "--shrink", "0"]
+    command += ["--first", str(first := MUTANTS[name].first)]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCES.parent / "tests")}
     output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
     for line in output.splitlines():
         if line.startswith("seed "):
             seed, _, found = line.removeprefix("seed ").partition(": ")
-            return int(seed) + 1, found
+            return int(seed) - first + 1, found
     return None, output[-200:]
 
 
