@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lakemerge.java import find_java
+from small_spark import JAVA_OPTIONS
 
 REPOSITORY = Path(__file__).parents[2]
+FIRST_STEPS = Path(__file__).with_name("first_steps.py")
 CONSUMER = Path(__file__).parent / "consumer"
 # pip downloads pyspark, 450 MB
 _MOST_SECONDS = 900
@@ -114,6 +119,21 @@ def link_dependencies(environment: Environment) -> None:
     (environment.packages / "dependencies.pth").write_text("\n".join(sorted(folders)))
 
 
+def make_empty_wheel(name: str, version: str, folder: Path) -> None:
+    """A wheel of that name with nothing in it but its metadata."""
+    module = name.replace("-", "_")
+    metadata = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
+        files = {f"{module}-{version}.dist-info/{file}": text for file, text in metadata.items()}
+        record = f"{module}-{version}.dist-info/RECORD"
+        for file, text in {**files, record: "".join(f"{file},,\n" for file in [*files, record])}.items():
+            wheel.writestr(file, text)
+
+
 def make_consumer(
     environment: Environment, folder: Path, variables: dict[str, str] | None = None
 ) -> Consumer:
@@ -123,3 +143,17 @@ def make_consumer(
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir()
     return Consumer(environment, folder, {**java, "HOME": str(home), **(variables or {})})
+
+
+def take_first_steps(environment: Environment, folder: Path) -> dict[str, Any]:
+    """Make a project by `lakemerge init` in a new folder, build it twice, and report what `first_steps.py` counted."""
+    folder.mkdir()
+    run([environment.folder / "bin" / "lakemerge", "init", "shop"], cwd=folder)
+    variables = {
+        "JAVA_HOME": str(find_java().home),
+        "HOME": str(folder.parent),
+        "SPARK_SUBMIT_OPTS": JAVA_OPTIONS,
+    }
+    printed = run([environment.python, FIRST_STEPS], cwd=folder / "shop", variables=variables)
+    steps: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return steps

@@ -1,4 +1,4 @@
-"""What the README of the project to begin with tells to do, in one process; the last line says what came of it."""
+"""Do in one process what the README of a new project says; the last line printed holds the results as JSON."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def counts_of_products(results: Any) -> dict[str, int]:
 def main() -> None:
     before = {path.name for path in Path().iterdir()}
     dbt("debug")
-    told: dict[str, Any] = {
+    steps: dict[str, Any] = {
         "left by debug": sorted({path.name for path in Path().iterdir()} - before - OF_DBT)
     }
-    told["first"] = counts_of_products(dbt("build"))
+    steps["first"] = counts_of_products(dbt("build"))
     with Path("seeds/product_changes.csv").open("a") as feed:
         feed.write("P1,89.00,50,200,false,cell phone\n")
-    told["second"] = counts_of_products(dbt("build"))
+    steps["second"] = counts_of_products(dbt("build"))
     (shown,) = dbt("show", "--inline", VERSIONS)
-    told["versions of P1"] = [list(row.values()) for row in shown.agate_table.rows]
+    steps["versions of P1"] = [list(row.values()) for row in shown.agate_table.rows]
     print()
-    print(json.dumps(told))
+    print(json.dumps(steps))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from environments import REPOSITORY, Consumer, Environment, make_consumer, run
+from environments import REPOSITORY, Consumer, Environment, make_consumer, run, take_first_steps
 
-from lakemerge.java import find_java
 from render_macros import Macros
-from small_spark import JAVA_OPTIONS
 
-FIRST_STEPS = Path(__file__).with_name("first_steps.py")
 PACKAGES = ("lakemerge", "dbt.adapters.lakemerge", "dbt.include.lakemerge")
 
 
@@ -52,20 +49,7 @@ def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(c
 def test_the_project_to_begin_with_is_built_and_takes_changes_in(
     wheel_environment: Environment, tmp_path: Path
 ) -> None:
-    command = wheel_environment.folder / "bin" / "lakemerge"
-    folder = tmp_path / "a shop"
-    folder.mkdir()
-    run([command, "init", "shop"], cwd=folder)
-    told = run(
-        [wheel_environment.python, FIRST_STEPS],
-        cwd=folder / "shop",
-        variables={
-            "JAVA_HOME": str(find_java().home),
-            "HOME": str(tmp_path),
-            "SPARK_SUBMIT_OPTS": JAVA_OPTIONS,
-        },
-    )
-    steps = json.loads(told.splitlines()[-1])
+    steps = take_first_steps(wheel_environment, tmp_path / "a shop")
     assert steps["left by debug"] == [], "what was not there before `dbt debug`, dbt's own files left out"
     assert steps["first"] == {"inserted": 4, "updated": 0, "deleted": 0}
     assert steps["second"] == {"inserted": 0, "updated": 1, "deleted": 0}

@@ -1,9 +1,10 @@
-"""Merges on the oldest and newest Spark and Java that the package works with, each in a new environment."""
+"""Merges on the oldest and the newest releases that the package works with, each in a new environment."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,19 @@ from environments import (
     Environment,
     link_dependencies,
     make_consumer,
+    make_empty_wheel,
     make_environment,
+    run,
+    take_first_steps,
 )
+from packaging.version import Version
 
 pytestmark = pytest.mark.slow
+
+OLDEST = ("pyspark==4.0.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
+# dbt-core calls it as a program, for --use-v2-parser alone. Installing it downloads that program from outside the
+# package index.
+SECOND_PARSER = "dbt-core-experimental-parser"
 
 
 def merge_two_days(environment: Environment, folder: Path, variables: dict[str, str] | None = None) -> None:
@@ -28,13 +38,30 @@ def merge_two_days(environment: Environment, folder: Path, variables: dict[str, 
     assert {result["status"] for result in results} == {"success", "pass"}
 
 
-@pytest.mark.parametrize("pyspark", ["pyspark==4.0.0", "pyspark>=4.0,<5"], ids=["oldest", "newest"])
-def test_a_merge_on_a_pyspark_release(distributions: Distributions, tmp_path: Path, pyspark: str) -> None:
-    pins = (REPOSITORY / "constraints.txt").read_text().splitlines()
-    constraints = tmp_path / "constraints.txt"
-    constraints.write_text("\n".join(line for line in pins if not line.startswith(("pyspark", "py4j"))))
+def test_the_newest_release_of_every_dependency(distributions: Distributions, tmp_path: Path) -> None:
+    """No constraints, as on a new machine; an empty wheel takes the place of dbt-core's second parser."""
     environment = make_environment(tmp_path / "venv")
-    environment.install("--constraint", constraints, distributions.wheel, pyspark)
+    make_empty_wheel(SECOND_PARSER, "2.9999", tmp_path / "wheels")
+    no_build = ("--find-links", tmp_path / "wheels", "--only-binary", SECOND_PARSER)
+    environment.install("--upgrade", *no_build, distributions.wheel)
+    pip = [sys.executable, "-m", "pip", "--python", environment.python, "--disable-pip-version-check"]
+    assert run([*pip, "check"]).strip() == "No broken requirements found."
+    # a dependency that holds another back would leave users with an old dbt or Spark
+    installed = environment.run_python("from importlib.metadata import version; print(version('dbt-core'))")
+    assert Version(installed.strip()) >= Version("1.12")
+    steps = take_first_steps(environment, tmp_path / "first steps")
+    assert steps["first"] == {"inserted": 4, "updated": 0, "deleted": 0}
+    assert steps["second"] == {"inserted": 0, "updated": 1, "deleted": 0}
+    assert steps["versions of P1"] == [["89.00", True], ["95.00", False]]
+
+
+def test_the_oldest_pyspark_pandas_and_pyarrow(distributions: Distributions, tmp_path: Path) -> None:
+    pins = (REPOSITORY / "constraints.txt").read_text().splitlines()
+    oldest = tuple(requirement.split("==")[0] for requirement in OLDEST)
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("\n".join(line for line in pins if not line.startswith((*oldest, "py4j"))))
+    environment = make_environment(tmp_path / "venv")
+    environment.install("--constraint", constraints, distributions.wheel, *OLDEST)
     merge_two_days(environment, tmp_path / "consumer")
 
 
