@@ -14,7 +14,7 @@
     {%- if not version -%}
         {%- do log(table ~ ': it has no ledger', info=true) -%}
     {%- elif keep -%}
-        {%- do log(table ~ ': the next merge says what its ledger is for (version ' ~ version ~ ')', info=true) -%}
+        {%- do log(table ~ ': the next merge records what its ledger is for (version ' ~ version ~ ')', info=true) -%}
     {%- else -%}
         {%- do log(table ~ ': its ledger is forgotten (version ' ~ version ~ ')', info=true) -%}
     {%- endif -%}

@@ -128,9 +128,9 @@ class Batch:
 
     def _changed(self, item: Item) -> SourceChanged:
         return SourceChanged(
-            expected=f"the files of {item.partition or self.consumer.source} to stay as they were when they were taken",
+            expected=f"the files of {item.partition or self.consumer.source} not to change after this run took them",
             found=f"others at {item.location}",
-            action="Nothing of this run was published. Run again: it takes them as they are now.",
+            action="This run did not publish them. Run again to take them as they are now.",
         )
 
     def _check_files(self) -> None:
@@ -189,7 +189,7 @@ class Batch:
         return ConsumerFenced(
             expected=f"consumer {name} of {source} to have {len(partitions)} partitions ({shown}…) in this run",
             found=found,
-            action="Nothing of this run was published. Run again: it takes what is left.",
+            action="This run did not publish them. Run again to take what is left.",
         )
 
     def succeed(self) -> None:

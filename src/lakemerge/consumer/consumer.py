@@ -295,10 +295,10 @@ class Consumer:
         before = set(known.files) if known else set()
         if not before or not before <= set(item.files):
             raise SourceRewritten(
-                expected=f"{item.partition or 'the files'} of {self.source} as consumed, but for new files",
+                expected=f"{item.partition or 'the files'} of {self.source} unchanged, apart from new files",
                 found="that files were changed or removed"
                 if before
-                else f"that version {item.version} wrote it anew",
+                else f"that version {item.version} rewrote it",
                 action="Set on_rewrite: reprocess (or ignore), or restore the source.",
             )
         return replace(item, files=tuple(file for file in item.files if file not in before))
@@ -449,6 +449,6 @@ def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:
             return Position(version, manifest.txn)
     raise ConsumerExpired(
         expected=f"version {version} of {source}",
-        found="that it has none such, or no longer",
-        action="See lakemerge_history for those that it has.",
+        found="no such version, or one that is gone",
+        action="lakemerge_history lists the versions that it has.",
     )

@@ -37,7 +37,7 @@ def source_snapshot(
     table = kernel.table(name)
     if table.kind == "VIRTUAL_VIEW":
         raise UnsupportedTable(
-            expected=f"{name} to be a table, for a consumer follows its partitions",
+            expected=f"{name} to be a table, because a consumer follows its partitions",
             found="a view",
             action="Consume the table that the view reads.",
         )
@@ -91,14 +91,14 @@ def _chain(
             if parent is None or chain[-1].version <= position.version:
                 raise ConsumerExpired(
                     expected=f"version {position.version} of {name} (transaction {position.txn})",
-                    found="that it is none of the table's versions",
+                    found="that the table has no such version",
                     action="Reset the consumer (lakemerge_reset_consumer).",
                 )
             chain.append(read_manifest(kernel.files, layout, parent))
         except CorruptTable as error:
             raise ConsumerExpired(
-                expected=f"the versions of {name} since {position.version}, up to which the consumer has come",
-                found="that some are vacuumed: the consumer's pin had expired",
+                expected=f"the versions of {name} since {position.version}, the last one that the consumer read",
+                found="that some were vacuumed after the consumer's pin expired",
                 action="Reset the consumer (lakemerge_reset_consumer), and let it run more often than its pin lasts.",
             ) from error
     chain.reverse()

@@ -193,7 +193,7 @@ def _digest(files: Iterable[FileEntry | ReadFile]) -> str:
 
 def _unreadable(path: str, error: Exception) -> CorruptTable:
     return CorruptTable(
-        expected=f"the list of files that were read in {path}",
+        expected=f"the list of files already read, in {path}",
         found=f"{type(error).__name__}: {error}",
-        action="Restore the file from a backup; or --full-refresh, which reads all files again.",
+        action="Restore the file from a backup, or run with --full-refresh to read all files again.",
     )

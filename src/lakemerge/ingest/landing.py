@@ -133,7 +133,7 @@ def _landed(files: FileSystem, rules: LandingRules) -> Iterator[FileEntry]:
             raise LandingNotFound(
                 expected=f"a landing folder or file {pattern}",
                 found="that there is none",
-                action="Correct `landing`, or make the folder. A glob may match nothing.",
+                action="Correct `landing`, or create the folder. Only a glob may match nothing.",
             )
         for entry in matches:
             for file in _files_of(files, entry, rules.ignore_names):

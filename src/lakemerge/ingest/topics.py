@@ -172,9 +172,9 @@ def _read(files: FileSystem, folder: str) -> OffsetLedger:
         return OffsetLedger(topics, int(body["batch"]))
     except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CorruptTable(
-            expected=f"the offsets that were read in {path}",
+            expected=f"the offsets already read, in {path}",
             found=f"{type(error).__name__}: {error}",
-            action="Restore the file from a backup; or --full-refresh, which reads the topics from startingOffsets.",
+            action="Restore the file from a backup, or run with --full-refresh to read from startingOffsets.",
         ) from error
 
 
@@ -220,12 +220,12 @@ def _starts(
     if known.id and state.id and known.id != state.id:
         if rules.fail_on_data_loss:
             raise TopicReplaced(
-                expected=f"the topic {name} that was read before, of the id {known.id}",
-                found=f"one of that name and the id {state.id}: it was deleted and made anew",
-                action="What the old one held is in the table as far as it was read. To read the new one from its "
-                "beginning beside it, run once with failOnDataLoss: false; to read it alone, --full-refresh.",
+                expected=f"the topic {name} with the id {known.id}, which was read before",
+                found=f"one with the id {state.id}: it was deleted and created again",
+                action="The table keeps what was read of the old one. To add the new one from its beginning, run once "
+                "with failOnDataLoss: false. To have only the new one, run with --full-refresh.",
             )
-        lost.append(f"{name} was deleted and made anew; it is read from its beginning")
+        lost.append(f"{name} was deleted and created again; it is read from its beginning")
         return {number: earliest for number, (earliest, _) in state.partitions.items()}
     starts = {}
     for number, (earliest, latest) in state.partitions.items():
@@ -262,8 +262,8 @@ def _out_of_range(partition: str, start: int, earliest: int, latest: int) -> Off
     return OffsetOutOfRange(
         expected=f"records of {partition} from offset {start} on",
         found=found,
-        action="To go on with what is there, run once with failOnDataLoss: false; to read everything that is there "
-        "into a new table, --full-refresh. Keep topics longer, or ingest more often.",
+        action="To continue with the records that are left, run once with failOnDataLoss: false; to read them into a "
+        "new table, run with --full-refresh. To prevent this, keep topics longer or ingest more often.",
     )
 
 

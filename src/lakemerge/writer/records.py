@@ -115,7 +115,7 @@ def _converter(column: HiveColumn) -> Convert:
         raise UnsupportedColumnType(
             expected="columns of simple types for a writer",
             found=f"{column.name} {column.type}",
-            action="Write such tables by an ingest model.",
+            action="Write such tables with an ingest model.",
         ) from error
 
 
@@ -124,5 +124,5 @@ def _invalid(record: Any, found: str) -> InvalidRecord:
     return InvalidRecord(
         expected="a record of the table's columns",
         found=f"{found}, in {shown[:200]}",
-        action="Mend the record or leave it out; the others of the transaction are still to be committed.",
+        action="Fix the record or leave it out; the transaction's other records can still be committed.",
     )

@@ -58,7 +58,7 @@ def _whole(bits: int) -> Convert:
         if isinstance(value, str) and _WHOLE.fullmatch(value):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError("no whole number")
+            raise ValueError("not a whole number")
         if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
             raise ValueError(f"too large for {bits} bits")
         return str(value)
@@ -69,13 +69,13 @@ def _whole(bits: int) -> Convert:
 def _decimal(precision: int, scale: int) -> Convert:
     def convert(value: Any) -> str:
         if isinstance(value, bool | float) or not isinstance(value, str | int | decimal.Decimal):
-            raise ValueError("no decimal number")
+            raise ValueError("not a decimal number")
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
-            raise ValueError("no decimal number")
+            raise ValueError("not a decimal number")
         number = decimal.Decimal(value)
         _, digits, exponent = number.as_tuple()
         if not isinstance(exponent, int):
-            raise ValueError("no decimal number")
+            raise ValueError("not a decimal number")
         if max(0, -exponent) > scale or len(digits) + exponent > precision - scale:
             raise ValueError(f"too large or too fine for decimal({precision},{scale})")
         return format(number, "f")
@@ -86,7 +86,7 @@ def _decimal(precision: int, scale: int) -> Convert:
 def _text(length: int | None) -> Convert:
     def convert(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError("no text")
+            raise ValueError("not text")
         if length is not None and len(value) > length:
             raise ValueError(f"longer than {length} characters")
         return value
@@ -104,9 +104,9 @@ def _boolean(value: Any) -> str:
 
 def _real(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     if isinstance(value, str) and not _NUMBER.fullmatch(value) and not _NO_NUMBER.fullmatch(value):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     number = float(value)
     if math.isinf(number) and isinstance(value, str) and _NUMBER.fullmatch(value):
         raise ValueError("too large")
@@ -117,7 +117,7 @@ def _date(value: Any) -> str:
     if isinstance(value, str) and _DATE.fullmatch(value):
         value = datetime.date.fromisoformat(value)
     if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
-        raise ValueError("no date (yyyy-mm-dd)")
+        raise ValueError("not a date (yyyy-mm-dd)")
     _require_held(value)
     return str(value.isoformat())
 
@@ -126,7 +126,7 @@ def _timestamp(value: Any) -> str:
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
     if not isinstance(value, datetime.datetime):
-        raise ValueError("no time (yyyy-mm-dd hh:mm:ss)")
+        raise ValueError("not a time (yyyy-mm-dd hh:mm:ss)")
     local = value if value.tzinfo is None else value.astimezone().replace(tzinfo=None, fold=0)
     _require_held(local.date())
     # near the ends of the calendar Python cannot tell
@@ -155,5 +155,5 @@ def _require_unambiguous(value: datetime.datetime, local: datetime.datetime) -> 
 
 def _binary(value: Any) -> str:
     if not isinstance(value, bytes):
-        raise ValueError("no bytes")
+        raise ValueError("not bytes")
     return base64.b64encode(value).decode()

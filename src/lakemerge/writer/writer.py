@@ -120,7 +120,7 @@ class Writer:
             raise UnsupportedTable(
                 expected=f"{self._table} to be an ORC table with a commit column",
                 found=f"a table in {manifest.file_format} {'with' if state.commit_column else 'without'} one",
-                action="Make it by a model with append_layout: commit_partitioned.",
+                action="Create it by a model with append_layout: commit_partitioned.",
             )
         return manifest
 
@@ -143,9 +143,9 @@ class Writer:
             return
         if found is None or found.generation != self._progress.generation:
             raise WriterFenced(
-                expected=f"this writer to be the one of the name {self._key[1]} of {self._table}",
-                found="that another one was opened by that name",
-                action="Nothing was committed. Let the other one go on, and close this one.",
+                expected=f"this writer to be the newest one named {self._key[1]} of {self._table}",
+                found="that a newer one was opened with that name",
+                action="Nothing was committed. Close this one, and let the newer one continue.",
             )
 
         # a commit whose reply was lost may have succeeded
@@ -163,8 +163,8 @@ class Writer:
         """Begin a transaction; :meth:`write` does it by itself."""
         if self._closed or self._transaction is not None:
             raise InvalidTransactionState(
-                expected="an open writer without a transaction under way",
-                found="a closed one" if self._closed else "one with a transaction under way",
+                expected="an open writer with no transaction begun",
+                found="a closed one" if self._closed else "one with a transaction begun",
                 action="Open another writer." if self._closed else "Commit it or abort it first.",
             )
         self._transaction = self._kernel.begin(self._table, "append")
@@ -219,7 +219,7 @@ class Writer:
             return None
         if batch is not None and self._progress is None:
             raise InvalidConfig(
-                expected="batch numbers of a writer with a name",
+                expected="a writer with a name, to use batch numbers",
                 found="one without a name",
                 action="Give `name` when you open it.",
             )
@@ -303,6 +303,6 @@ def _static_values(keys: tuple[HiveColumn, ...], partition: Mapping[str, Any]) -
         raise InvalidConfig(
             expected=f"values of the partition columns {', '.join(names) or '(none)'}",
             found=", ".join(given) or "none",
-            action="Name each of them, or leave `partition` out to have them in the records.",
+            action="Name each of them, or leave `partition` out and give them in the records.",
         )
     return [None if given[key.name] in (None, "") else converter(key.type)(given[key.name]) for key in keys]

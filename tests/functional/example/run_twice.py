@@ -1,6 +1,6 @@
 """Run the example twice in a process of its own and write what the tables hold to a file.
 
-A process of its own, because Spark has one metastore a process. Arguments: folder for everything,
+A process of its own, because Spark can use one metastore per process. Arguments: folder for everything,
 days, products, changes a day.
 """
 

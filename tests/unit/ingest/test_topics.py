@@ -116,7 +116,7 @@ def test_it_goes_on_with_what_is_there_if_told_to() -> None:
 
 
 def test_a_topic_that_was_made_anew_is_an_error_though_its_offsets_fit() -> None:
-    with pytest.raises(TopicReplaced, match="deleted and made anew"):
+    with pytest.raises(TopicReplaced, match="deleted and created again"):
         look(read({0: 5}), {0: (0, 9)}, id_="two")
     again = look(read({0: 5}), {0: (0, 9)}, id_="two", fail_on_data_loss=False)
     assert chosen(again) == [(0, 0, 9)]

@@ -36,7 +36,7 @@ class LakemergeCredentials(Credentials):
     warehouse: str | None = None
 
     # ``embedded`` (a Derby database in the warehouse, for one process at a time) or the URIs of a
-    # metastore, ``thrift://host:port``, several joined by commas. Without it, that of
+    # metastore, ``thrift://host:port``, several separated by commas. Without it, that of
     # spark-defaults.conf and hive-site.xml.
     metastore: str | None = None
 
@@ -84,8 +84,8 @@ class LakemergeCredentials(Credentials):
             if not _THRIFT_URI.fullmatch(uri.strip()):
                 raise DbtRuntimeError(
                     f"Expected `metastore` to be {EMBEDDED} or thrift://host:port "
-                    f"(several joined by commas); found {uri.strip()!r}. Correct it in the profile, or "
-                    "leave it out to use that of hive-site.xml."
+                    f"(several separated by commas); found {uri.strip()!r}. Correct it in the profile, or "
+                    "leave it out to use the one in hive-site.xml."
                 )
 
     @property

@@ -214,7 +214,7 @@ class LakemergeAdapter(
                 if table.kind == "EXTERNAL_TABLE" and VERSION not in table.parameters:
                     raise UnsupportedTable(
                         expected=f"{table.name} to be a table that dbt may drop",
-                        found=f"an external table at {table.location}, made by others",
+                        found=f"an external table at {table.location}, made by another program",
                         action="Give the model another name (alias), or drop that table first.",
                     )
 
@@ -266,7 +266,7 @@ class LakemergeAdapter(
             return self._columns_of(table)
         except SparkStatementError as error:
             # one view whose tables are gone must not keep the others out of the docs
-            logger.warning(f"The catalog has no columns of {table.name}: {error.msg.splitlines()[0]}")
+            logger.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
             return ()
 
     def _columns_by_spark(self, name: str) -> list[HiveColumn]:
@@ -330,7 +330,7 @@ class LakemergeAdapter(
         """Refuse what a `catalogs.yml` names: a model would be built elsewhere than it says."""
         found = f"{catalog_integration.name}, of type {catalog_integration.catalog_type}"
         raise DbtConfigError(
-            "Expected no catalogs.yml, for lakemerge supports no type of catalog: its tables are plain ones in the "
+            "Expected no catalogs.yml, since lakemerge supports no type of catalog: its tables are plain tables in the "
             f"profile's Hive metastore; found {found}. Remove the file, or run these models with the adapter of "
             "that catalog."
         )

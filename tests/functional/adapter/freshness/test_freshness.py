@@ -75,7 +75,7 @@ class TestWhatHasNoPlaceHere:
         message = " ".join(result.message.split())
         assert "found materialized_view on" in message
         assert (
-            "Use table, which is computed anew by each run, incremental, which adds what is new, or view"
+            "Use table, which every run computes again, incremental, which adds what is new, or view"
             in message
         )
 

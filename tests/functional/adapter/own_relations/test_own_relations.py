@@ -108,7 +108,7 @@ class TestVersionedTable:
         )
         write_file("{{ config(materialized='view') }} select 2 as id", "models", "others.sql")
         results = run_dbt(["run", "--select", "others"], expect_pass=False)
-        assert "made by others" in results.results[0].message
+        assert "made by another program" in results.results[0].message
 
 
 PARTS = """

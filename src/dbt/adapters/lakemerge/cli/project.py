@@ -38,8 +38,8 @@ class Project:
         if not result.success:
             raise DbtFailed(
                 expected="a dbt project that can be read",
-                found=f"that dbt ls failed: {_in_one_line(str(result.exception or 'it does not say why'))}",
-                action="Correct it, or --project-dir, --profiles-dir and --target.",
+                found=f"that dbt ls failed: {_in_one_line(str(result.exception or 'it gave no reason'))}",
+                action="Correct the project, or the options --project-dir, --profiles-dir and --target.",
             )
         found: Any = result.result
         nodes = [json.loads(line) for line in found]
@@ -57,10 +57,10 @@ class Project:
         results: Any = getattr(result.result, "results", None) or ()
         failed = [(one.node.name, _reason(one.message)) for one in results if str(one.status) == "error"]
         raise DbtFailed(
-            expected="dbt run to end well",
+            expected="dbt run to succeed",
             found=_told(failed)
-            or f"that it failed: {_in_one_line(str(result.exception or 'it does not say why'))}",
-            action="What was committed stands, and the rest is read by the next run.",
+            or f"that it failed: {_in_one_line(str(result.exception or 'it gave no reason'))}",
+            action="Committed rows stay; the next run reads the rest.",
         )
 
     def _invoke(self, command: str, *arguments: str) -> dbtRunnerResult:
@@ -77,7 +77,7 @@ class Project:
 
 def _reason(message: str | None) -> str:
     """What a node failed of, without dbt's first line, which names the node and its file."""
-    first, _, rest = (message or "it does not say why").partition("\n")
+    first, _, rest = (message or "it gave no reason").partition("\n")
     return _in_one_line(rest.strip() or first)
 
 

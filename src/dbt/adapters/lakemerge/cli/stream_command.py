@@ -69,8 +69,8 @@ def _stream(project: Project, selectors: Sequence[str], form: Callable[[BatchRep
     if others or not models:
         raise InvalidConfig(
             expected="--select to choose models of materialized: ingest",
-            found=", ".join(others) or "that it chooses none",
-            action="Select ingest models only, such as with config.materialized:ingest.",
+            found=", ".join(others) or "no model",
+            action="Select only ingest models, for example with config.materialized:ingest.",
         )
     continuous = Continuous(lambda report: click.echo(form(report)))
     with running(continuous), _stopped_by_signals(continuous):
@@ -122,7 +122,7 @@ class _Patience(tenacity.stop.stop_base):
 
 def _log_retry(state: tenacity.RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
-    click.echo(f"{error} It is begun again in {state.upcoming_sleep:.0f} s.", err=True)
+    click.echo(f"{error} Retrying in {state.upcoming_sleep:.0f} s.", err=True)
 
 
 def _may_pass(failures: Sequence[BaseException]) -> bool:
@@ -140,7 +140,7 @@ def _stopped_by_signals(continuous: Continuous) -> Iterator[None]:
 
     def stop(number: int, _frame: object) -> None:
         continuous.stop()
-        click.echo("Stopping after the batch under way.", err=True)
+        click.echo("Stopping after the current batch.", err=True)
         for one in before:
             signal.signal(one, signal.SIG_DFL)
 

@@ -105,7 +105,7 @@ class Consumption:
             taken, apart = len(batch.items), batch.spent.items > 0
             logger.info(
                 f"{request.config.consumer}: {taken} of {taken + batch.left.available} available partitions "
-                f"of {request.source}{', tried again apart from new ones' if apart else ''}"
+                f"of {request.source}{', retried separately from new ones' if apart else ''}"
             )
 
     def show(self, request: Request) -> None:

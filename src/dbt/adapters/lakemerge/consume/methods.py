@@ -47,7 +47,7 @@ class ConsumingMethods(PublishingMethods):
                 "Let an incremental model consume its table" if kind == "ingest" else "Change `materialized`"
             )
             raise CompilationError(
-                "Expected consume() in an incremental model, for what is consumed is committed with its rows; "
+                "Expected consume() in an incremental model, because progress is committed with its rows; "
                 f"found {kind} {model.get('unique_id')}. {advice}."
             )
         source = relation.table_name
@@ -97,7 +97,7 @@ class ConsumingMethods(PublishingMethods):
                 raise InvalidConfig(
                     expected=f"consume() with incremental_strategy {', '.join(_STRATEGIES)}",
                     found=strategy,
-                    action="Its rows are not committed by lakemerge in one piece: choose another strategy.",
+                    action="Choose another strategy: this one does not make a single commit of its rows.",
                 )
             consumption = Consumption(handle.spark, self._kernel(model, None), relation.table_name)
             node.taken = handle.processing = consumption
@@ -163,7 +163,7 @@ class ConsumingMethods(PublishingMethods):
                 if name
                 else f"a consumer that writes to {output}",
                 found=", ".join(f"{consumer} of {table}" for table, consumer in known) or "none",
-                action="Correct the name. A consumer is there from its first run on.",
+                action="Correct the name. A consumer exists from its first run on.",
             )
         consumption = Consumption(self.handle.spark, kernel, output)
         return [

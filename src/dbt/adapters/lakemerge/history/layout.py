@@ -77,7 +77,7 @@ class HistoryLayout:
         if self.split != asked.split:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
-                f"To have '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
+                f"To change it to '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
             )
 
     def log_made(self, table: str) -> None:

@@ -140,7 +140,7 @@ def _tracked(config: Scd2MergeConfig, merge: MergePlan) -> tuple[MergeColumn, ..
     listed = {*config.scd2.tracked, *config.scd2.untracked}
     if missing := sorted(listed - others):
         raise InvalidConfig(
-            expected=f"track_history lists of columns beside the key ({', '.join(sorted(others))})",
+            expected=f"track_history lists to name columns other than the key ({', '.join(sorted(others))})",
             found=", ".join(missing),
             action="Correct the list, or let the model select the column.",
         )

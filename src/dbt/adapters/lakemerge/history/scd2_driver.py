@@ -126,10 +126,10 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         """The error of changes that say something else than one which is known with their key and sequence."""
         sql = f"select {self.macros.lakemerge_keys_sql(plan.merge)} from lakemerge_versions where __contradicts limit 5"
         return AmbiguousChange(
-            expected="a change with the key and the sequence of a known one to have its values",
-            found=f"others, for the keys {key_list(self.queries.rows(sql))}",
-            action="Add a column to sequence_by that tells them apart, or set on_sequence_tie: any to keep what is "
-            "known.",
+            expected="changes with the same key and sequence to have the same values",
+            found=f"different values, for the keys {key_list(self.queries.rows(sql))}",
+            action="Add a column to sequence_by that tells them apart, or set on_sequence_tie: any to keep the "
+            "known change.",
         )
 
     def _stage_rows(

@@ -129,21 +129,21 @@ class Snapshot(Driver[SnapshotConfig]):
             raise NullKey(
                 expected=f"a value in every part of the unique_key ({key})",
                 found=f"{counts['null_keys']} rows of the source without one",
-                action=f"Filter them out in the query, or mend the source. {self._such_as(snapshot, 'null key')}",
+                action=f"Filter them out in the query, or fix the source. {self._such_as(snapshot, 'null key')}",
             )
         if counts["duplicates"]:
             raise DuplicateKey(
                 expected=f"one row for each key ({key}) in the source of a snapshot",
                 found=f"{counts['duplicates']} rows that share theirs with others",
-                action="Let the query select one row for each key. If the rows are changes or versions of it, keep "
-                "their history by an incremental merge with stored_as_scd_type: 2. "
+                action="Let the query select one row for each key. If the rows are changes or versions of a key, keep "
+                "their history in an incremental merge (stored_as_scd_type: 2). "
                 f"{self._such_as(snapshot, 'duplicate')}",
             )
         if counts["several_current"]:
             raise DuplicateKey(
                 expected=f"one current row for each key ({key}) in {snapshot.table}",
                 found=f"{counts['several_current']} rows of keys that have several",
-                action="The table had them before it came here: close or remove all but one of each key. "
+                action="The table already had them: close or remove all but one of each key. "
                 f"{self._such_as(snapshot, 'several current')}",
             )
 

@@ -143,7 +143,7 @@ class SnapshotPlan:
         kind = types[quoted["dbt_valid_from"]]
         if hard_deletes != "ignore" and not _holds_time(kind):
             raise IncompatibleColumn(
-                expected=f"updated_at to be a time, for hard_deletes '{hard_deletes}' records when a row went",
+                expected=f"updated_at to be a time, for hard_deletes '{hard_deletes}' records when a row disappeared",
                 found=f"the type {kind}",
                 action="Cast it to a timestamp in the snapshot's query, or set hard_deletes: ignore.",
             )

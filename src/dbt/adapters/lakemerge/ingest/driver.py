@@ -135,7 +135,7 @@ class Ingest(Driver[AppendConfig]):
         raise BadRecords(
             expected=f"{allowed} in what was read for `{name.schema}`.`{name.name}`",
             found=f"{rejected} of {records}, such as {shown}",
-            action="Nothing was committed. Mend the records, relax the model's options, or raise the limit.",
+            action="Nothing was committed. Fix the records, relax the model's options, or raise the limit.",
         )
 
 

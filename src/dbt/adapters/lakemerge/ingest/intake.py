@@ -105,12 +105,12 @@ class Intake:
         names = _some(unreported)
         if plan.options.on_changed_file == "fail":
             raise FileChanged(
-                expected="files that stay as they were when they were read (on_changed_file: fail)",
-                found=f"{len(unreported)} that were changed since: {names}",
+                expected="files that do not change after they were read (on_changed_file: fail)",
+                found=f"{len(unreported)} that changed since: {names}",
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if plan.options.on_changed_file == "reread" else "are not read again"
-        logger.warning(f"{len(unreported)} files were changed since they were read and {verb}: {names}")
+        logger.warning(f"{len(unreported)} files changed after they were read and {verb}: {names}")
 
     # -- rejected and quarantined records ------------------------------------------------------
 

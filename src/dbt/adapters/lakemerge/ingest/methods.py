@@ -49,7 +49,7 @@ class IngestMethods(PublishingMethods):
                 raise InvalidConfig(
                     expected="an ingest model without options of incremental models",
                     found=", ".join(wrong),
-                    action="An ingest appends. Merge its rows by an incremental model that reads it.",
+                    action="An ingest model only appends. Merge its rows in an incremental model that reads it.",
                 )
             if given.get("on_schema_change") in (None, "ignore"):
                 given["on_schema_change"] = "append_new_columns"
@@ -63,7 +63,7 @@ class IngestMethods(PublishingMethods):
         """
         if (model.get("compiled_code") or "").strip():
             raise CompilationError(
-                "Expected an ingest model without a query, for its rows are records of files or topics; found one. "
+                "Expected an ingest model without a query, because its rows come from files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
         with self.connections.exception_handler("read the types of the columns"), config_errors():
@@ -90,9 +90,9 @@ class IngestMethods(PublishingMethods):
             found = str(error.java_exception.getDescription())
         if found != f"{expected} groups":
             raise InvalidConfig(
-                expected=f"a regular expression of Java's with a group for each of the {expected} columns",
+                expected=f"a Java regular expression with a group for each of the {expected} columns",
                 found=f"{options.pattern!r}: {found}",
-                action="Correct `pattern`; a group that gives no column is written (?:…).",
+                action="Correct `pattern`; write (?:…) for a group that is not a column.",
             )
 
     # -- runs ----------------------------------------------------------------------------------

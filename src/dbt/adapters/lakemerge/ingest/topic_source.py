@@ -126,19 +126,19 @@ class TopicSource:
         if any(kind in text for kind in _UNKNOWN):
             return TopicNotFound(
                 expected=f"a topic {topic} at {servers}",
-                found="that there is none, or that it may not be described",
-                action="Make it, correct `subscribe`, or grant the right to describe and read it.",
+                found="none, or one that this user may not describe",
+                action="Create it, correct `subscribe`, or grant the right to describe and read it.",
             )
         if retriable:
             return BrokerUnreachable(
-                expected=f"an answer of Kafka's brokers at {servers}",
+                expected=f"an answer from Kafka's brokers at {servers}",
                 found=text,
                 action="Start them, or correct kafka.bootstrap.servers.",
             )
         return BrokerError(
             expected=f"Kafka's brokers at {servers} to say what they have",
             found=text,
-            action="Correct the options `kafka.*` of the model; they are those of Kafka's consumer.",
+            action="Correct the model's `kafka.*` options; they are those of Kafka's consumer.",
         )
 
     # -- records -------------------------------------------------------------------------------

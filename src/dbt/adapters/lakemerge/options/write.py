@@ -142,7 +142,7 @@ class WriteConfig:
             raise InvalidConfig(
                 expected=f"{table} to be partitioned by {self.new_commit_column} (append_layout 'commit_partitioned')",
                 found=f"the commit column {commit_column}" if commit_column else "a table without one",
-                action="Run the model with --full-refresh to make the table anew, or correct the option.",
+                action="Run the model with --full-refresh to rebuild the table, or correct the option.",
             )
 
     def keeps(self, columns: list[str]) -> list[str]:
@@ -181,7 +181,7 @@ class WriteConfig:
         if commit_column in [name.lower() for name in self.keeps(feed.columns)]:
             raise InvalidConfig(
                 expected=f"a model without the column {commit_column}, which gets the version of each commit",
-                found="that its query gives one",
+                found="that its query selects one",
                 action=f"Add except_column_list: ['{commit_column}'] to the model, or choose another commit_column.",
             )
         return (HiveColumn(commit_column, COMMIT_COLUMN_TYPE),)

@@ -47,5 +47,5 @@ def require_castable(spark: SparkSession, name: TableName, plan: SchemaPlan, bas
         raise IncompatibleColumn(
             expected=f"stored values of {name} that fit the new types of their columns",
             found=", ".join(lost),
-            action="Nothing was changed. Mend these rows first, or choose a type that holds them.",
+            action="Nothing was changed. Fix these rows first, or choose a type that holds them.",
         )

@@ -352,7 +352,7 @@ def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveCol
             expected="a table with the columns "
             + ", ".join(f"{column.name} {column.type}" for column in generated),
             found=", ".join(unfit),
-            action="Give the columns that the table has by the model's options, or run with --full-refresh.",
+            action="Set the model's options to the columns that the table has, or run with --full-refresh.",
         )
 
 

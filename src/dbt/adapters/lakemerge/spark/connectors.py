@@ -15,7 +15,7 @@ def connector_missing(name: str, coordinates: str, version: str) -> ConnectorMis
     """
     return ConnectorMissing(
         expected=f"Spark to have its {name}, {coordinates}",
-        found="that it was started without it",
+        found="a session that was started without it",
         action=f"Add `spark.jars.packages: {coordinates}:{version}` to server_side_parameters in the profile; "
         "where that version is not published, another 4.x.",
     )

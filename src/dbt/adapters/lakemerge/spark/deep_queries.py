@@ -23,9 +23,9 @@ def too_deep(error: BaseException) -> QueryTooDeep | None:
     return QueryTooDeep(
         expected="Spark's threads to have enough stack for the query",
         found=found,
-        action="Give them more by `spark.driver.extraJavaOptions: -Xss16m` in the profile's server_side_parameters, "
-        "and on a cluster by `spark.executor.extraJavaOptions` too. If the model's own query nests expressions, views "
-        "or unions hundreds of levels deep, build a part of it as a table.",
+        action="Give them more with `spark.driver.extraJavaOptions: -Xss16m` in the profile's server_side_parameters, "
+        "and on a cluster with `spark.executor.extraJavaOptions` too. If the model's own query nests expressions, "
+        "views or unions hundreds of levels deep, build a part of it as a table.",
     )
 
 

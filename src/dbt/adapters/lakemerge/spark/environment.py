@@ -80,7 +80,7 @@ def check_whole(derby: Path) -> None:
     if derby.exists() and not (derby / "service.properties").is_file():
         raise MetastoreError(
             expected=f"the embedded metastore {derby}, or no such folder",
-            found="one without service.properties, such as a first start leaves that was cut off",
+            found="one without service.properties, which an interrupted first start leaves behind",
             action="There are no tables in it: remove the folder and run again, or set `metastore` in the profile.",
         )
 

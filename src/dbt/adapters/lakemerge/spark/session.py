@@ -111,7 +111,7 @@ def application(credentials: LakemergeCredentials) -> Application:
             raise SparkApplicationMismatch(
                 expected=f"Spark on the metastore {configuration.metastore}",
                 found=f"this process running it on {_application.configuration.metastore}",
-                action="Spark has one metastore a process: run this target in a process of its own.",
+                action="Spark can use one metastore per process: run this target in a process of its own.",
             )
         _invocation = get_invocation_id()
         return _application
@@ -121,7 +121,7 @@ def application(credentials: LakemergeCredentials) -> Application:
 def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
     """Let an application that is started meanwhile leave nothing behind, where it would make the embedded metastore.
 
-    The metastore is then in memory, and Java ends with the work: Spark has one metastore a process.
+    The metastore is then in memory, and Java ends with the work: Spark can use one metastore per process.
     """
     global _application, _rehearses
     configuration = Configuration.of(credentials)
@@ -192,7 +192,7 @@ def _start(configuration: Configuration) -> Application:
             expected="Spark to start",
             found=_first_line(error),
             action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
-            "what Java wrote above says more.",
+            "see Java's output above.",
         ) from error
 
 
@@ -201,8 +201,8 @@ def _application_of(root: SparkSession, configuration: Configuration) -> Applica
     if catalog != "hive":
         raise SparkApplicationMismatch(
             expected="Spark with Hive support",
-            found="a Spark session without it, made in this process before",
-            action="Make that session with enableHiveSupport(), or stop it before dbt starts.",
+            found="a Spark session that this process made without it",
+            action="Create that session with enableHiveSupport(), or stop it before dbt starts.",
         )
     jvm = Jvm.of_spark(root)
     ports = ports_of(jvm)

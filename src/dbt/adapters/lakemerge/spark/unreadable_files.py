@@ -29,7 +29,7 @@ def unreadable_file(path: str, expected: str, error: Exception) -> UnreadableFil
     return UnreadableFile(
         expected=f"{path} {expected}",
         found=found.strip().splitlines()[0],
-        action="Nothing was committed. Move the file away, or add a pattern of its name to ignore_names.",
+        action="Nothing was committed. Move the file away, or add a pattern that matches its name to ignore_names.",
     )
 
 
