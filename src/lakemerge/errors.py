@@ -12,7 +12,7 @@ class LakemergeError(Exception):
     """Base of all typed errors.
 
     Attributes:
-        retriable: whether doing the same again, after a while, may succeed although nobody changed anything.
+        retriable: whether trying again later may succeed although nobody changed anything.
 
     Args:
         expected: what should have been the case.
@@ -171,7 +171,7 @@ class SchemaChanged(IncompatibleColumn):
 
 
 class LedgerMismatch(LakemergeError):
-    """What a merge remembers of a table's keys was recorded for another key or another sequence than the model's."""
+    """The table's ledger was recorded for another key or sequence than the model's."""
 
 
 class ConstraintViolated(LakemergeError):
@@ -245,11 +245,11 @@ class TopicNotFound(BrokerError):
 
 
 class TopicReplaced(LakemergeError):
-    """A topic was deleted and made anew after it had been read."""
+    """A topic was deleted and created again after it had been read."""
 
 
 class OffsetOutOfRange(LakemergeError):
-    """Records of a topic are gone before they were read: expired, or the partition was cut or set back."""
+    """Records of a topic were deleted before they were read: expired, or the partition was cut or set back."""
 
 
 # -- consumers ---------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ class ConsumerFenced(LakemergeError):
 
 
 class ConsumerExpired(LakemergeError):
-    """Versions that the consumer has not got past are gone: vacuumed after its pin expired, or of another table."""
+    """Versions that the consumer still needs are gone: vacuumed after its pin expired, or of another table."""
 
 
 class SourceRewritten(LakemergeError):
@@ -283,4 +283,4 @@ class InvalidRecord(LakemergeError):
 
 
 class WriterFenced(LakemergeError):
-    """Another stream was opened by this writer's name, so that this one cannot commit any more."""
+    """Another writer was opened with this one's name, so this one can no longer commit."""

@@ -1,4 +1,4 @@
-"""What a run has taken: the fence around its commit, and what becomes of it."""
+"""The partitions that a run has taken: the fence around its commit, and how they end."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Left:
     """The partitions that a batch leaves unprocessed, by the reason why.
 
     Attributes:
-        waiting: they are beyond the limits, or came when the run had begun.
-        suspects: runs failed or died with them, so they are tried apart.
+        waiting: they exceed the limits, or arrived after the run began.
+        suspects: runs failed or died with them, so they are tried separately.
         not_ready: ``ready`` is not true for them yet.
         in_progress: other runs have them.
         discarded: too many runs failed or died with them.
@@ -46,7 +46,7 @@ class Left:
         return self.available + self.not_ready + self.in_progress + self.discarded
 
     def __str__(self) -> str:
-        """In a few words, such as ``31 for the next run, 1 discarded``; empty where nothing is left."""
+        """A short text, such as ``31 for the next run, 1 discarded``; empty if nothing is left."""
         words = {
             "for the next run": self.waiting,
             "to be tried again apart": self.suspects,
@@ -58,7 +58,7 @@ class Left:
 
 
 class Taker(Protocol):
-    """Whose a batch is: what it asks of the consumer that has taken it."""
+    """What a batch needs from the consumer that took it."""
 
     key: Key
     kernel: Kernel
@@ -68,13 +68,13 @@ class Taker(Protocol):
 
     @property
     def max_retries(self) -> int:
-        """How many failures more than one a partition may have before it is discarded."""
+        """How often a partition may fail after its first failure before it is discarded."""
 
     def now(self) -> str:
         """This moment as rows keep it, ISO 8601 in UTC."""
 
     def pin(self, progress: Progress) -> None:
-        """Keep vacuum from what the consumer has still to read."""
+        """Keep vacuum from deleting what the consumer has yet to read."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Batch:
         progress: the consumer's before this run.
         progress_after: what this run adds to it.
         left: what stays unprocessed.
-        spent: what the run has taken of suspects, those of this batch included.
+        spent: the suspects that the run has taken, including those of this batch.
     """
 
     consumer: Taker
@@ -193,7 +193,7 @@ class Batch:
         )
 
     def succeed(self) -> None:
-        """Say that the output is committed. If this fails, the next run finds it out by itself."""
+        """Record that the output is committed. If this fails, the next run finds out by itself."""
         try:
             at = self.consumer.now()
             self._end(lambda row: replace(row, state=PROCESSED, reason="", changed_at=at))
@@ -206,7 +206,7 @@ class Batch:
 
         Args:
             reason: what went wrong, for people.
-            blame: whether it may be due to the partitions, so that it counts as a failure of theirs.
+            blame: whether the partitions may be the cause, so that it counts as their failure.
         """
         retries = self.consumer.max_retries
         at = self.consumer.now()

@@ -13,8 +13,8 @@ class Candidate:
     """An available item.
 
     Attributes:
-        suspicion: how much speaks against it, see :attr:`Row.suspicion`; 0 for nothing.
-        batch_size: in a group of how many it was taken last.
+        suspicion: see :attr:`Row.suspicion`; 0 if it is not a suspect.
+        batch_size: the size of the group that it was last taken in.
     """
 
     item: Item
@@ -24,7 +24,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a run has taken of suspects already, for its limits count all its groups of them."""
+    """The suspects that a run has taken so far: its limits count all groups of them."""
 
     items: int = 0
     bytes: int = 0
@@ -34,11 +34,11 @@ class Spent:
 
 
 def choose(candidates: Sequence[Candidate], limit: int | None, max_bytes: int | None) -> list[Item]:
-    """The items that nothing speaks against, which are tried together.
+    """The items that are not suspects; they are tried together.
 
     Args:
         candidates: the oldest first.
-        limit, max_bytes: not more of them; ``None`` for no limit. One item is always taken.
+        limit, max_bytes: take no more than this; ``None`` for no limit. One item is always taken.
     """
     fresh = [one.item for one in candidates if not one.suspicion]
     return _within(fresh, limit, max_bytes, Spent())
@@ -49,13 +49,13 @@ def choose_suspects(
 ) -> list[Item]:
     """The next group of suspects.
 
-    One of them may be to blame, so they are tried in half as large a group as the last time, at last alone. Those with
+    Any of them may be to blame, so each try halves the group, until a suspect is tried alone. Those with
     the least against them come first: a bad one does not keep others waiting for more than one failure.
 
     Args:
         candidates: the oldest first.
-        limit, max_bytes: not more of them in a run; ``None`` for no limit.
-        spent: what the run has taken already. Its first group has one item at least.
+        limit, max_bytes: take no more than this in a run; ``None`` for no limit.
+        spent: what the run has taken so far. Its first group has at least one item.
     """
     suspects = sorted(
         (one for one in candidates if one.suspicion), key=lambda one: (one.suspicion, -one.batch_size)

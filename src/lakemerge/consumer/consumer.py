@@ -1,4 +1,4 @@
-"""A consumer: takes partitions that are not processed yet, and says what became of them."""
+"""A consumer: takes partitions that are not processed yet, and records how they end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from lakemerge.kernel import (
 )
 
 Policy = Literal["reprocess", "append_only", "ignore"]
-# So many processed partitions are still shown.
+# This many processed partitions stay visible.
 _SHOWN = 1000
 _NOTHING = Spent()
 
@@ -48,13 +48,13 @@ class Options:
     """How a consumer takes partitions.
 
     Attributes:
-        limit: partitions a run at most; ``None`` for all.
-        max_bytes: bytes a run at most, but always one partition.
-        timeout: a run that has not ended by then is taken for failed, and fenced.
-        max_retries: how many failures more than one a partition may have before it is discarded.
+        limit: at most this many partitions in a run; ``None`` for all.
+        max_bytes: at most this many bytes in a run, but always one partition.
+        timeout: a run that takes longer counts as failed, and is fenced.
+        max_retries: how often a partition may fail after its first failure before it is discarded.
         on_rewrite: what to do with a partition that was changed after it was processed.
         pin: how long after its last run a consumer keeps versions of its source from vacuum.
-        where: the predicate behind ``wanted``, kept for those who look at the consumer later.
+        where: the predicate behind ``wanted``, kept for later looks at the consumer.
     """
 
     limit: int | None = None
@@ -66,7 +66,7 @@ class Options:
     where: str = ""
 
 
-#: Tells which of these items a run may see: by predicates over the partition columns.
+#: Chooses the items that a run may see, by predicates over the partition columns.
 Filter = Callable[[SourceSnapshot, Sequence[Item]], Sequence[Item]]
 
 
@@ -90,8 +90,8 @@ class Consumer:
     ) -> None:
         """
         Args:
-            wanted: the items that are the consumer's at all; it passes over the others for good.
-            ready: those of them that it may take by now; the others wait.
+            wanted: the items that belong to the consumer; it skips the others for good.
+            ready: the wanted items that it may take now; the others wait.
         """
         self.key: Key = (str(source), name)
         self.kernel = kernel
@@ -105,20 +105,20 @@ class Consumer:
 
     @property
     def max_retries(self) -> int:
-        """How many failures more than one a partition may have before it is discarded."""
+        """How often a partition may fail after its first failure before it is discarded."""
         return self.options.max_retries
 
     # -- reading -------------------------------------------------------------------------------
 
     def progress(self) -> Progress | None:
-        """What the output's commits say; ``None`` where none of them is this consumer's."""
+        """This consumer's progress by the output's commits; ``None`` if there is none."""
         if not self.kernel.exists(self.output) or self.kernel.current_state(self.output) is None:
             return None
         state, manifest = self.kernel.settled(self.output)
         return read_progress(self.kernel, state.layout, manifest).get(self.key)
 
     def _begin(self, contents: Contents, rebuild: bool) -> tuple[Progress, SourceSnapshot]:
-        """The progress to go on from, and what the source holds since."""
+        """The progress to continue from, and what the source has received since."""
         known = None if rebuild else self.progress()
         if known is None and not rebuild and started_key(self.key) in contents.started:
             saved = Progress.from_json(contents.started[started_key(self.key)])
@@ -153,10 +153,10 @@ class Consumer:
         """Take partitions for a commit. End with :meth:`Batch.succeed` or :meth:`Batch.fail`.
 
         Args:
-            rebuild: the output is made anew: take everything, however much it is.
+            rebuild: the output is rebuilt: take everything, however much it is.
             suspects: take only those with which runs have failed, or only others. ``None``: the others, or where
                 there are none of them, suspects.
-            spent: what this run has taken of suspects already.
+            spent: the suspects that this run has taken so far.
 
         Raises:
             ConsumerExpired, SourceRewritten, TableNotFound, UnsupportedTable: nothing was taken.
@@ -175,7 +175,7 @@ class Consumer:
             self._alive.clear()
             progress, snapshot = self._begin(contents, rebuild)
             known = contents.rows.get(self.key, {})
-            if rebuild:  # those of before are not processed any more, and who has them is fenced
+            if rebuild:  # earlier ones no longer count as processed, and runs that have them are fenced
                 known = {name: row for name, row in known.items() if row.state == DISCARDED}
             batch, rows = self._take(known, progress, snapshot, run, choose_of)
             taken.append(replace(batch, rebuild=rebuild, spent=self._spent(batch, rows, spent)))
@@ -262,7 +262,7 @@ class Consumer:
         return rows, pending
 
     def _given_back(self, row: Row) -> Row:
-        """The row as it is, or free where the run that has it is no more or has had its time."""
+        """The row as it is, or freed if the run that has it has died or timed out."""
         if row.state != IN_PROGRESS or self.holds(row):
             return row
         options = self.options
@@ -277,7 +277,7 @@ class Consumer:
     def _not_processed(
         self, progress: Progress, snapshot: SourceSnapshot, items: Sequence[Item]
     ) -> list[Item]:
-        """The items that are not processed, as the policy about changed ones has it."""
+        """The items that are not processed, by the policy for changed ones."""
         found = []
         for item in items:
             if progress.has_done(item):
@@ -304,7 +304,7 @@ class Consumer:
         return replace(item, files=tuple(file for file in item.files if file not in before))
 
     def _done(self, item: Item, progress: Progress) -> Done:
-        """What is to be remembered of an item that is processed: its files only where new ones are to be told."""
+        """What to remember of a processed item: its files only where new ones must be told apart."""
         if self.options.on_rewrite != "append_only":
             return Done(item.mark, item.version)
         known = progress.done.get(item.partition)
@@ -324,11 +324,11 @@ class Consumer:
         return shown
 
     def _row_of(self, item: Item, known: Row | None) -> Row:
-        """The row of an item that is not processed; a new one where its content is another."""
+        """The row of an item that is not processed; a new one if its content differs."""
         if known and known.content == item.mark and known.state != PROCESSED:
             return known
         if known and known.state == IN_PROGRESS and self.holds(known):
-            return known  # it waits until the run that reads the former content is over
+            return known  # it waits until the run that reads the previous content ends
         source, consumer = self.key
         return Row(
             source,
@@ -344,7 +344,7 @@ class Consumer:
     # -- operations ----------------------------------------------------------------------------
 
     def refresh(self) -> list[Row]:
-        """Bring the working set up to date, and give its rows."""
+        """Update the working set and return its rows."""
 
         def change(contents: Contents) -> Contents:
             if self.progress() is None and started_key(self.key) not in contents.started:
@@ -378,9 +378,9 @@ class Consumer:
         return names
 
     def reset(self, version: int | None = None) -> Progress:
-        """Begin anew: after a version of the source, or (``None``) with all that it holds.
+        """Start over: after a version of the source, or (``None``) with everything that it holds.
 
-        Runs that are under way are fenced. What the output holds already stays there.
+        Running runs are fenced. Rows already in the output stay there.
 
         Raises:
             ConsumerExpired: the source has no such version any more.
@@ -423,7 +423,7 @@ class Consumer:
             return
         state = self.kernel.current_state(self.source)
         if state is not None:
-            # by the file system's clock: who looks whether it has expired may have another than this process
+            # by the file system's clock: whoever checks the expiry may have another clock than this process
             now = from_milliseconds(self.kernel.files.now(state.layout.pins))
             expiry = now + self.options.pin
             pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))

@@ -1,4 +1,4 @@
-"""What a source has to consume: its partitions, each as one commit (or a foreign program) has written it."""
+"""What a source has to consume: its partitions, each as one commit (or another program) wrote it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Item:
         bytes: size of its files.
         order: items are consumed in this order: the version that wrote it, or the time of its newest file.
         version: that version; ``None`` where the source has none.
-        rewrites: whether the consumer has met the partition with another content before.
+        rewrites: whether the consumer has seen the partition with other content before.
         files: ``path|size|time`` of each file, where the source has no versions; else empty: all of the directory.
     """
 
@@ -35,10 +35,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Position:
-    """A version of a source up to which a consumer has dealt with everything.
+    """A version of a source that a consumer has read everything up to.
 
     Attributes:
-        initial: whether the partitions of that version itself are yet to be consumed: a consumer's beginning.
+        initial: whether the partitions of that version itself are still to be consumed, as when a consumer begins.
     """
 
     version: int
@@ -51,7 +51,7 @@ class SourceSnapshot:
     """What a source holds for a consumer at one moment.
 
     Attributes:
-        source_id: tells the source from a later table of its name; empty where it was never adopted.
+        source_id: distinguishes the source from a later table of the same name; empty if it was never adopted.
         items: everything since the consumer's position, whether processed or not.
         positions: the versions since then, the oldest first; empty where the source has none.
         file_format: ``orc``, ``parquet``, or empty for what only the table's own reader can read.
@@ -65,7 +65,7 @@ class SourceSnapshot:
     file_format: str
 
     def position_before(self, pending: Sequence[Item]) -> Position | None:
-        """The newest position that leaves these items, which are not processed yet, behind it."""
+        """The newest position from which these items, which are not processed yet, are still found."""
         if not self.positions:
             return None
         oldest = min((item.order for item in pending), default=None)

@@ -1,6 +1,6 @@
 """What a consumer has processed: the truth, which is part of the output's commits.
 
-Each commit of a consumer's leaves a folder of the kind ``consumed`` in its manifest, with one JSON file: what it has
+Each commit of a consumer leaves a folder of the kind ``consumed`` in its manifest, with one JSON file: what it has
 consumed. All such folders of a manifest together, in order, say what is processed.
 """
 
@@ -35,9 +35,9 @@ class Progress:
     """How far a consumer has come.
 
     Attributes:
-        generation: made anew when the consumer is reset or its output rebuilt; what belongs to another counts no more.
+        generation: changes when the consumer is reset or its output rebuilt; progress of another one no longer counts.
         source_id: of the table that it reads.
-        position: everything up to here is dealt with; ``None`` where the source has no versions.
+        position: everything up to here is processed; ``None`` where the source has no versions.
         done: what is processed beyond the position, by partition.
     """
 
@@ -72,7 +72,7 @@ class Progress:
         return known is not None and known.mark == item.mark
 
     def has_passed(self, item: Item) -> bool:
-        """Whether the version that wrote it is one that is dealt with as a whole."""
+        """Whether the version that wrote it is processed as a whole."""
         if self.position is None or self.position.initial or item.version is None:
             return False
         return item.version <= self.position.version
@@ -111,7 +111,7 @@ def write_progress(
     """Let a transaction's commit change the progress of some consumers, or forget them.
 
     Args:
-        fold: whether it may write many folders together to one, which conflicts with another commit that does.
+        fold: whether it may merge many folders into one, which conflicts with another commit that does so.
     """
     base = None if transaction.replaces_all else transaction.base
     forgotten = set(forget)

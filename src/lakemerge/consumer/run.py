@@ -12,12 +12,12 @@ from lakemerge.consumer.consumer import Consumer
 class Run:
     """The batches of a run, a commit's worth at a time.
 
-    What is new comes first and is committed before any suspect is touched: partitions with which runs fail or die can
+    New partitions come first and are committed before any suspect is touched: partitions that make runs fail or die can
     neither hold it up nor take it with them. Suspects follow in groups, each in a commit of its own, until none is
     left or the limits are spent. So a run without limits that meets no failure leaves nothing.
 
     Attributes:
-        left: what stays unprocessed, one a consumer, as of the last batches.
+        left: what stays unprocessed, one entry per consumer, as of the last batches.
     """
 
     def __init__(self, consumers: Sequence[Consumer], *, rebuild: bool = False, once: bool = False) -> None:

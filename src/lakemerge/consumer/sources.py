@@ -1,4 +1,4 @@
-"""Sources: tables of lakemerge's, which are followed by their commits, and others, which are looked through."""
+"""Sources: tables of lakemerge's, which are followed by their commits, and other tables, which are scanned."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def _chain(
 
 
 class _Follower:
-    """Follows commits from a position on, and keeps the newest content of each partition they wrote."""
+    """Follows commits from a position, and keeps the newest content of each partition that they wrote."""
 
     def __init__(self, layout: Layout, base: Manifest, initial: bool, commit_column: str) -> None:
         self._layout = layout
         self._commit_column = commit_column
-        # partitions that the consumer was past when it began to follow
+        # partitions that were already processed when it began to follow
         self._known = frozenset(() if initial else base.partitions)
-        # what compactions have moved into a partition, by the partition's name
+        # what compactions moved into a partition, by the partition's name
         self._moved_into: dict[str, set[str]] = defaultdict(set)
         self.items: dict[str, Item] = {}
         if initial:
@@ -197,7 +197,7 @@ def _plain(kernel: Kernel, table: HiveTable) -> SourceSnapshot:
 
 
 def _location(table: HiveTable) -> str:
-    """Where an unpartitioned table's files are: of one made with USING, Spark keeps that among the serde's."""
+    """Where an unpartitioned table's files are: for one made with USING, the serde's properties say so."""
     return table.storage.serde_parameters.get("path") or table.location
 
 

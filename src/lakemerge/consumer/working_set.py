@@ -1,7 +1,8 @@
 """The working set: which partitions are available, in progress, processed or discarded, in a table people can query.
 
 It is a small text table of lakemerge's own beside the output, written by commits like any other, so two runs can never
-take the same partition. It coordinates and it tells; what is processed is decided by the output's commits alone.
+take the same partition. It is for coordination and inspection only: what is processed is
+decided by the output's commits alone.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ _LOG = logging.getLogger("lakemerge")
 AVAILABLE, IN_PROGRESS, PROCESSED, DISCARDED = "available", "in_progress", "processed", "discarded"
 
 _TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "batch_size": "int", "deaths": "int"}
-# Every so many versions the older ones are removed; who reads one has this long.
+# Every so many versions the older ones are removed; a reader of one has this long.
 _VACUUM_EVERY = 25
 _READING = datetime.timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A partition of a source in the eyes of a consumer.
+    """A partition of a source as a consumer sees it.
 
     Attributes:
         version: of the source that wrote it, where it has versions.
@@ -48,7 +49,7 @@ class Row:
         bytes: size of its files.
         state: available, in_progress, processed or discarded.
         failures: how many runs have failed with it, or taken too long.
-        batch_size: with how many others, itself included, it was last taken.
+        batch_size: the size of the group that it was last taken in.
         reason: why it failed last.
         run: the run that has it in progress, or had it last.
         changed_at: when the state became this, ISO 8601 in UTC.
@@ -74,12 +75,12 @@ class Row:
         return self.source, self.consumer
 
     def age(self, now: datetime.datetime) -> datetime.timedelta:
-        """Since the state changed, by the clocks of those who look and who changed it."""
+        """Time since the state changed, by the clocks of the process that looks and the one that changed it."""
         return now - datetime.datetime.fromisoformat(self.changed_at)
 
     @property
     def suspicion(self) -> int:
-        """How much speaks against it: its failures, and deaths but for the first.
+        """How suspect it is: its failures, and its deaths except the first.
 
         A process that is killed says little about its partitions: hosts are shut down, containers are moved. One that
         makes every run die does so again.
@@ -95,8 +96,8 @@ class Row:
         return replace(self, deaths=self.deaths + 1)._free(reason, max_retries, at)
 
     def _free(self, reason: str, max_retries: int, at: str) -> Row:
-        """Available again, or discarded if too much speaks against it, and it was alone at last."""
-        # of several partitions one may be to blame: they are tried in smaller groups first
+        """Available again, or discarded if it is too suspect and was tried alone last."""
+        # any of several partitions may be to blame: try them in smaller groups first
         state = DISCARDED if self.suspicion > max_retries and self.batch_size <= 1 else AVAILABLE
         return replace(self, state=state, reason=reason, changed_at=at)
 
@@ -148,8 +149,8 @@ class WorkingSet:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the table keeps its files, and runs their heartbeats; asked for once, for a run must end its own
-        heartbeat when no metastore answers any more.
+        """Where the table keeps its files, and runs their heartbeats; asked for once: a run must be able to end
+        its own heartbeat when the metastore no longer answers.
         """
         return Layout(self._kernel.default_root(self.name))
 
@@ -165,7 +166,7 @@ class WorkingSet:
         return {started_consumer(text): start for text, start in sorted(self.read().started.items())}
 
     def update(self, change: Callable[[Contents], Contents]) -> Contents:
-        """Change it in one commit; ``change`` is called again where another run was first.
+        """Change it in one commit; ``change`` is called again if another run was first.
 
         Returns:
             What it holds then.
@@ -181,7 +182,7 @@ class WorkingSet:
             text = "".join(_line(row) for rows in after.rows.values() for row in rows.values())
             self._kernel.files.write_text(f"{transaction.stage_directory}/rows.txt", text)
             transaction.add_staged()
-            transaction.set_schema(COLUMNS)  # an earlier release may have made it with fewer
+            transaction.set_schema(COLUMNS)  # an earlier release may have created it with fewer
             transaction.properties = {"started": dict(after.started)}
             version = transaction.commit()
         if version % _VACUUM_EVERY == 0:
@@ -227,7 +228,7 @@ def _line(row: Row) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text in one line without the separator: Hive's text tables know no escapes unless told so."""
+    """The text in one line without the separator: Hive's text tables have no escapes by default."""
     for taken in (_FIELD, "\n", "\r"):
         text = text.replace(taken, " ")
     return text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Landed files and topics: what of them is to be read, and what has been."""
+"""Landed files and topics: what is still to be read, and what has been read."""
 
 from lakemerge.ingest.file_ledger import FileLedger, ReadFile
 from lakemerge.ingest.landing import Arrivals, LandingRules, look

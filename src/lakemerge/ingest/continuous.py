@@ -1,4 +1,4 @@
-"""Ingest without end: what a program that has it run and the run itself tell each other, within one process."""
+"""Continuous ingest: how the run and the program that started it communicate within one process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class BatchReport:
     Attributes:
         table: ``schema.table``.
         version: the version that it made.
-        inserted, quarantined, dropped: records by what became of them.
-        read: what they were read from: ``files`` and ``bytes``, or ``offsets`` of topics.
-        behind: what was there by then and is still to be read, in the same units; all 0 for none.
+        inserted, quarantined, dropped: numbers of records by outcome.
+        read: how much was read: ``files`` and ``bytes``, or ``offsets`` of topics.
+        behind: what had arrived by then and is still to be read, in the same units; all 0 for none.
         seconds: from the look at the source to the end of the commit, and of the merging of small partitions after it.
     """
 
@@ -42,7 +42,7 @@ class BatchReport:
 
 
 class Continuous:
-    """A continuous run of some tables, from outside of it.
+    """A continuous run of some tables, seen from outside.
 
     Attributes:
         batches: how many were committed.
@@ -69,17 +69,17 @@ class Continuous:
         return self._stopped.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until the run is to end; returns whether it is."""
+        """Wait this long, or until the run is to end; returns whether it is to end."""
         return self._stopped.wait(max(0.0, seconds))
 
     def report(self, report: BatchReport) -> None:
-        """Tell of a batch."""
+        """Report a batch."""
         with self._lock:
             self.batches += 1
             self._on_batch(report)
 
     def fail(self, error: BaseException) -> None:
-        """Tell of an error that ended a table's run."""
+        """Report an error that ended a table's run."""
         with self._lock:
             self.failures.append(error)
 
@@ -88,13 +88,13 @@ _current: Continuous | None = None
 
 
 def current() -> Continuous | None:
-    """The continuous run that this process is in; ``None`` where runs end by themselves."""
+    """The continuous run of this process; ``None`` if runs end by themselves."""
     return _current
 
 
 @contextmanager
 def running(continuous: Continuous) -> Iterator[None]:
-    """Let every ingest of this process be part of a continuous run."""
+    """Make every ingest of this process part of a continuous run."""
     global _current
     before, _current = _current, continuous
     try:

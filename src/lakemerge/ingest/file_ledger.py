@@ -1,9 +1,9 @@
 """The files that an ingest has read, kept with the commits that hold their records.
 
 A folder of side data (``files``) lists the files of one batch or of several, ordered by path and cut into buckets, and
-has an index with the range and the digest of each bucket. A look at a landing folder asks of many files at once. It
-opens no bucket whose digest is that of just the files that are asked for, nor one that none of them falls into. So it
-costs about what lies in the landing folder, however much has ever been read.
+has an index with the range and the digest of each bucket. A scan of a landing folder looks up many files at once. It
+skips a bucket whose digest equals that of the files looked up, and a bucket that none of them falls into. So it
+costs about as much as the landing folder holds, however much has ever been read.
 
 A commit adds a folder, and takes into it the newest ones that list no more files than it does itself. So there are few,
 and a line is written again only when the list that it is part of doubles. As the commit names all folders that it
@@ -71,14 +71,14 @@ class FileLedger:
         return max((folder.batch for folder in self._folders), default=0)
 
     def compare(self, entries: Iterable[FileEntry]) -> dict[str, bool]:
-        """Which of some files were read before, by path, and whether they are still as they were then.
+        """Which of these files were read before, by path, and whether they are unchanged since.
 
         Raises:
             CorruptTable: the list cannot be read.
         """
         asked = sorted(entries, key=lambda entry: entry.path)
         found: dict[str, bool] = {}
-        for folder in reversed(self._folders):  # of a file that was read again the last time counts
+        for folder in reversed(self._folders):  # if a file was read again, the last time counts
             there = folder.compare(asked)
             found |= there
             asked = [entry for entry in asked if entry.path not in there]
@@ -139,7 +139,7 @@ class _Folder:
         return sum(bucket.files for bucket in self._buckets)
 
     def compare(self, asked: Sequence[FileEntry]) -> dict[str, bool]:
-        """Which of some files, ordered by path, it lists, and whether they are as it lists them."""
+        """Which of these files, ordered by path, it lists, and whether they are unchanged."""
         paths = [entry.path for entry in asked]
         found: dict[str, bool] = {}
         for number, bucket in enumerate(self._buckets):

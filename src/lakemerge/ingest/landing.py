@@ -1,4 +1,4 @@
-"""What lies in a landing folder, and which of it is to be read now."""
+"""What is in a landing folder, and what to read of it now."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class LandingRules:
     Attributes:
         patterns: paths or globs of files and folders; of a folder, all files at any depth.
         ignore_names: patterns of names of files and folders to leave alone.
-        settle_seconds: a file that was changed in the last so many seconds may still grow: it is left.
+        settle_seconds: a file that changed within this many seconds may still grow, so it is skipped.
         done_marker: a name (``_SUCCESS``): files are read when their folder has it; or one with a ``*``
             (``*.done``): a file is read when there is one of that name, its own in place of the star. Empty for none.
-        reread_changed: read files again that were changed since they were read.
-        max_files, max_bytes: at most so much in one run, the oldest first; 0 for no limit. One file is always read.
+        reread_changed: read files again that changed since they were read.
+        max_files, max_bytes: at most this much in one run, the oldest first; 0 for no limit. One file is always read.
         takes_empty: whether a file of 0 bytes is one without records. Where files have a header, a footer or types of
             their own it is one that nobody has written to yet, as is a compressed one.
     """
@@ -56,9 +56,9 @@ class Arrivals:
 
     Attributes:
         chosen: to be read now, the oldest first.
-        changed: read before, and changed since.
+        changed: read before and changed since then.
         unfinished: too young, without their done marker, or still empty.
-        backlog: to be read by a later run, for this one has as much as it may read.
+        backlog: left for a later run, because this one reaches its limits.
     """
 
     chosen: list[FileEntry] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Arrivals:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the result of a run tells of it."""
+        """What the result of a run reports."""
         return {"files": len(self.chosen), "backlog": len(self.backlog), "changed": len(self.changed)}
 
     @property
@@ -157,7 +157,7 @@ def _is_marker(name: str, marker: str) -> bool:
 
 
 def _has_content(files: FileSystem, rules: LandingRules, entry: FileEntry) -> bool:
-    """Whether a file has what the shortest whole one has."""
+    """Whether a file is at least as long as the shortest complete one."""
     return entry.size > 0 or (rules.takes_empty and not files.is_compressed(entry.path))
 
 

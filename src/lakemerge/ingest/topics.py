@@ -27,11 +27,11 @@ class TopicRules:
     Attributes:
         subscribe: the topics.
         options: for Spark's reader, ``kafka.bootstrap.servers`` among them.
-        starting_offsets: where a topic is begun that was never read: ``earliest``, ``latest``, or offsets by topic and
+        starting_offsets: where to begin a topic that was never read: ``earliest``, ``latest``, or offsets by topic and
             partition, in which -2 is the earliest and -1 the latest.
         max_offsets: about so many offsets in one batch; 0 for no limit.
         fail_on_data_loss: whether records that are gone before they were read are an error.
-        keeps_tombstones: whether records without a value are taken for bad ones; else they are left out.
+        keeps_tombstones: whether records without a value count as bad ones; otherwise they are left out.
     """
 
     subscribe: tuple[str, ...]
@@ -47,8 +47,8 @@ class TopicState:
     """What the brokers say of a topic.
 
     Attributes:
-        id: made when the topic was created; empty where the brokers are too old to tell.
-        partitions: of each, the earliest offset that is there and the one after the last.
+        id: assigned when the topic was created; empty if the brokers are too old to report it.
+        partitions: for each, the earliest offset still there and the one after the last.
     """
 
     id: str
@@ -60,7 +60,7 @@ class ReadTopic:
     """How far a topic has been read.
 
     Attributes:
-        id: the topic's when it was read; empty for unknown.
+        id: the topic's id when it was read; empty if unknown.
         next: the offset after the last that was read, by partition.
     """
 
@@ -70,7 +70,7 @@ class ReadTopic:
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Records of one partition: from ``start`` on, up to and without ``end``."""
+    """Records of one partition, from ``start`` up to but not including ``end``."""
 
     topic: str
     partition: int
@@ -94,8 +94,8 @@ class TopicArrivals:
         chosen: to be read now; none of them is empty.
         topics: how far all topics have been read then.
         backlog: how many offsets are left for later batches.
-        is_news: whether ``topics`` differs from what the last commit says, be it without a record.
-        lost: what is gone before it was read, in words; one for each partition.
+        is_news: whether ``topics`` differs from what the last commit says, even if there are no records.
+        lost: what was deleted before it was read, in words; one text for each partition.
     """
 
     chosen: list[OffsetRange] = field(default_factory=list)
@@ -111,7 +111,7 @@ class TopicArrivals:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the result of a run tells of it."""
+        """What the result of a run reports."""
         return {"offsets": sum(map(len, self.chosen)), "backlog": self.backlog}
 
     @property
@@ -186,11 +186,11 @@ def look_at_topics(
     Args:
         ledger: how far topics have been read.
         found: the topics of ``rules`` as they are.
-        until: what comes from these offsets on is for another run; a partition that is not in it too.
+        until: records from these offsets on are for another run, as are partitions without an entry here.
 
     Raises:
-        OffsetOutOfRange: records are gone before they were read, and that is an error.
-        TopicReplaced: a topic was deleted and made anew, and that is an error.
+        OffsetOutOfRange: records were deleted before they were read, and that is an error.
+        TopicReplaced: a topic was deleted and created again, and that is an error.
     """
     arrivals = TopicArrivals(topics=dict(ledger.topics))
     waiting: list[OffsetRange] = []
@@ -214,7 +214,7 @@ def look_at_topics(
 def _starts(
     rules: TopicRules, name: str, state: TopicState, known: ReadTopic | None, lost: list[str]
 ) -> dict[int, int]:
-    """Where each partition of a topic is gone on with, or begun."""
+    """Where to continue or begin each partition of a topic."""
     if known is None:
         return {number: _begin(rules, name, number, ends) for number, ends in state.partitions.items()}
     if known.id and state.id and known.id != state.id:
@@ -229,7 +229,7 @@ def _starts(
         return {number: earliest for number, (earliest, _) in state.partitions.items()}
     starts = {}
     for number, (earliest, latest) in state.partitions.items():
-        # of a partition that was added nothing has been read, whatever startingOffsets says of topics
+        # nothing of an added partition has been read, whatever startingOffsets says of topics
         start = known.next.get(number, earliest)
         if not earliest <= start <= latest:
             problem = _out_of_range(f"{name}-{number}", start, earliest, latest)
@@ -242,7 +242,7 @@ def _starts(
 
 
 def _begin(rules: TopicRules, name: str, partition: int, ends: tuple[int, int]) -> int:
-    """Where a partition is begun that was never read."""
+    """Where to begin a partition that was never read."""
     earliest, latest = ends
     given = rules.starting_offsets
     if isinstance(given, str):

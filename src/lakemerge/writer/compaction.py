@@ -22,7 +22,7 @@ _LOG = logging.getLogger("lakemerge")
 def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool:
     """Merge small partitions of an ORC table of the append kind, where there are enough of them.
 
-    A failure is told and does no harm: what was appended is committed by then.
+    A failure is logged and does no harm: the append is already committed.
 
     Args:
         after, below: see :func:`lakemerge.kernel.maintenance.compaction.groups_to_merge`.
@@ -75,6 +75,6 @@ def _merge_files(kernel: Kernel, transaction: Transaction, group: Group) -> None
     def target() -> str:
         return f"{transaction.stage_directory}/{folder}/part-{kernel.host.token()}.orc"
 
-    # those of another compression or schema go along as they are
+    # files of another compression or schema are kept as they are
     for path in kernel.row_files.concatenate(paths, target()):
         kernel.files.copy(path, target())

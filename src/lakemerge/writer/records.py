@@ -21,8 +21,8 @@ class Reader:
 
     Attributes:
         columns: what a record holds, in its order.
-        delimiter: between the fields of a line.
-        null: the field that stands for null in a line.
+        delimiter: what separates the fields of a line.
+        null: the text of a field that is null.
     """
 
     columns: Sequence[HiveColumn]

@@ -136,13 +136,13 @@ def _timestamp(value: Any) -> str:
 
 
 def _require_held(day: datetime.date) -> None:
-    """Refuse the days that Hive's calendar leaves out, and would take for later ones."""
+    """Refuse the days that Hive's calendar lacks; it would read them as later ones."""
     if _SKIPPED_DAYS[0] <= day <= _SKIPPED_DAYS[1]:
         raise ValueError("a day that Hive's calendar does not have")
 
 
 def _require_unambiguous(value: datetime.datetime, local: datetime.datetime) -> None:
-    """Refuse times that the clock's local time, which is what a line has, or ORC does not tell from others."""
+    """Refuse times that are ambiguous in local time, which is what a line holds, or in ORC."""
     instants = {local.replace(fold=fold).astimezone(datetime.timezone.utc) for fold in (0, 1)}
     back = {instant.astimezone().replace(tzinfo=None, fold=0) for instant in instants}
     if local not in back:

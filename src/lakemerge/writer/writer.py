@@ -75,7 +75,7 @@ def open(
 
 
 class _AlreadyCommitted(Exception):
-    """The batch is in the table: an earlier commit of it had succeeded, although its reply was lost."""
+    """The batch is in the table already: an earlier commit of it succeeded although its reply was lost."""
 
 
 class Writer:
@@ -127,7 +127,7 @@ class Writer:
     # -- the writer's name ---------------------------------------------------------------------
 
     def _take_over(self) -> None:
-        """Make this writer the one of its name: what commits of another one of that name come later are refused."""
+        """Make this writer the newest of its name: later commits of older ones are refused."""
         with self._kernel.begin(self._table, "open writer") as transaction:
             known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
             done = known.done if known else {}
@@ -137,7 +137,7 @@ class Writer:
             transaction.commit()
 
     def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
-        """Whether the version to follow on is one that this batch is still missing in."""
+        """Whether the version to build on lacks this batch."""
         found = read_progress(self._kernel, self._transaction_layout, parent).get(self._key)
         if self._progress is None:
             return
@@ -204,12 +204,12 @@ class Writer:
         """Publish what was written, all at once; returns the version, ``None`` if there was nothing to publish.
 
         Args:
-            batch: the number of this batch of a named writer: one that is not above :attr:`last_batch` was committed
-                before and is given up, so that a source which sends again after a crash does no harm.
+            batch: the number of this batch of a named writer. A number not above :attr:`last_batch` was committed
+                before and is skipped, so a source that sends again after a crash does no harm.
 
         Raises:
             WriterFenced: another writer has this name by now. Nothing was committed.
-            CommitConflict: the table's columns were changed, or it was made anew: open another writer.
+            CommitConflict: the table's columns changed, or it was rebuilt: open another writer.
             CommitUnfinished: the commit stands. Do not write it again.
             MetastoreError, StorageError, ClaimHeld: nothing is known to be committed; with a named writer and batch
                 numbers it may be written again.
@@ -239,7 +239,7 @@ class Writer:
             self.close()
             raise
         except LakemergeError:
-            self.abort()  # leaves alone what may be committed
+            self.abort()  # keeps files that may be committed
             raise
         self.last_batch = batch if batch is not None else self.last_batch
         self._transaction, self._files = None, {}
@@ -268,7 +268,7 @@ class Writer:
         try:
             return transaction.commit()
         except CommitConflict:
-            # two writers have folded what all of them have done: this one leaves it to the other
+            # two writers merged the same folders: this one leaves it to the other
             write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
             return transaction.commit()
 
@@ -283,7 +283,7 @@ class Writer:
     # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Abort what is under way and end the writer."""
+        """Abort an open transaction and close the writer."""
         self.abort()
         self._closed = True
 

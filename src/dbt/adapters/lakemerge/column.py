@@ -23,7 +23,7 @@ _UNBOUNDED = 2**31 - 1
 
 @dataclass(repr=False)
 class LakemergeColumn(SparkColumn):
-    """A column; ``dtype`` is the whole type as Spark writes it, such as ``decimal(10,2)``."""
+    """A column; ``dtype`` is the full type as Spark writes it, such as ``decimal(10,2)``."""
 
     # dbt's own map turns STRING into TEXT, which Spark does not know.
     TYPE_LABELS: ClassVar[dict[str, str]] = {}
@@ -68,7 +68,7 @@ class LakemergeColumn(SparkColumn):
         return self.type_name in _DECIMALS
 
     def string_size(self) -> int:
-        """How many characters fit.
+        """The number of characters that fit.
 
         Raises:
             DbtRuntimeError: the column holds no text.
@@ -87,7 +87,7 @@ class LakemergeColumn(SparkColumn):
         return other_column.string_size() > self.string_size()
 
     def literal(self, value: Any) -> str:
-        """An expression that gives ``value``, itself an expression, this column's type."""
+        """An expression that casts ``value``, itself an expression, to this column's type."""
         return f"cast({value} as {self.dtype})"
 
     @classmethod

@@ -33,7 +33,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """Give the connection a session of its own; the application starts with the first.
+        """Give the connection its own session; the first one starts the application.
 
         Raises:
             FailedToConnectError: the environment does not allow it; the text says what to do.
@@ -58,7 +58,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
         return connection
 
     def clear_transaction(self) -> None:
-        """Nothing: Spark has no transactions. dbt would open a connection after each run to roll one back."""
+        """Do nothing: Spark has no transactions, and dbt would open a connection after each run to roll one back."""
 
     def cancel(self, connection: Connection) -> None:
         """End the Spark jobs of one connection."""
@@ -94,7 +94,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
     ) -> tuple[AdapterResponse, agate.Table]:
-        """Run a statement; a query runs also when its rows are not wanted (``fetch=False``)."""
+        """Run a statement; a query runs even if its rows are not wanted (``fetch=False``)."""
         from dbt_common.clients.agate_helper import empty_table
 
         sql = self._add_query_comment(sql)
@@ -109,7 +109,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
-        """Spark tells of no counts; materializations give responses of their own."""
+        """Spark reports no counts; materializations give their own responses."""
         return AdapterResponse(_message="OK")
 
 

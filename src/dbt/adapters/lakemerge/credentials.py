@@ -31,7 +31,7 @@ class LakemergeCredentials(Credentials):
     # How Spark is reached. Commits need the driver's own JVM, so there is one way only.
     method: str = "session"
 
-    # The folder (a path or a URI) below which schemas and tables are made. Without it, that of
+    # The folder (a path or a URI) below which schemas and tables are created. Without it, that of
     # spark-defaults.conf and hive-site.xml.
     warehouse: str | None = None
 
@@ -95,7 +95,7 @@ class LakemergeCredentials(Credentials):
 
     @property
     def unique_field(self) -> str:
-        """What tells one installation from another; dbt hashes it."""
+        """Distinguishes one installation from another; dbt hashes it."""
         return f"{self.metastore or 'configured'}|{self.warehouse or 'configured'}"
 
     def _connection_keys(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The drivers of nodes that have a feed, and their options, by the name of what they do."""
+"""The drivers of nodes that have a feed, and their options, by name of the strategy."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class LakemergeConfig(SparkConfig):
 
     Attributes:
         file_format: ``orc`` (default) or ``parquet``.
-        location_root: a folder in which the table's own folder is made.
+        location_root: a folder in which the table's own folder is created.
     """
 
     file_format: str = "orc"
@@ -119,7 +119,7 @@ class LakemergeAdapter(
 
     @contextmanager
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
-        """dbt's frame around all that a node does, so that whatever a dead Java makes fail says so."""
+        """dbt's frame around a node: errors that a dead Java causes say so."""
         try:
             with reporting_java_death(), super().connection_named(*args, **kwargs):
                 yield
@@ -165,7 +165,7 @@ class LakemergeAdapter(
 
     @available.parse_none
     def drop_relation(self, relation: BaseRelation) -> None:
-        """Drop a table or a view, whichever is there, or a function; nothing where there is none.
+        """Drop the table, view or function of this name, if there is one.
 
         The type that dbt remembers may be outdated, and Spark refuses to drop a view as a table.
         """
@@ -202,10 +202,10 @@ class LakemergeAdapter(
 
     @available.parse_none
     def check_droppable(self, relation: BaseRelation) -> None:
-        """Make sure that a table whose place a view is to take is one that dbt may drop.
+        """Check that dbt may drop a table that a view is about to replace.
 
         Raises:
-            DbtRuntimeError: it is Iceberg's, Hive ACID's or the like, or its files are somebody else's.
+            DbtRuntimeError: it is an Iceberg, Hive ACID or similar table, or its files belong to another program.
         """
         table = self._stored_table(relation)
         with self.connections.exception_handler(f"check {relation.render()}"):
@@ -220,7 +220,7 @@ class LakemergeAdapter(
 
     @available.parse_none
     def check_renamable(self, relation: BaseRelation) -> None:
-        """Refuse to rename a table with versions: Hive would move its directory away from under them.
+        """Refuse to rename a table with versions: Hive would move their directory.
 
         Raises:
             DbtRuntimeError: the table has versions.
@@ -256,7 +256,7 @@ class LakemergeAdapter(
             return find_row(self.handle.application.metastore, name)
 
     def _columns_of(self, table: HiveTable) -> Iterable[HiveColumn]:
-        # of a view, and of a table in another format, the metastore's columns may be made up
+        # for a view, or a table in another format, the metastore's columns may be placeholders
         if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
             return self._columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`")
         return (*table.columns, *table.partition_columns)
@@ -322,12 +322,12 @@ class LakemergeAdapter(
         return self._catalog(names)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
-        """What the catalog says of one table or view; ``None`` where there is none."""
+        """The catalog's entry for one table or view; ``None`` if there is none."""
         table = self._table(relation)
         return None if table is None else catalog_entry(table, self._columns_of_view)
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
-        """Refuse what a `catalogs.yml` names: a model would be built elsewhere than it says."""
+        """Refuse a `catalogs.yml`: its models would be built elsewhere than it says."""
         found = f"{catalog_integration.name}, of type {catalog_integration.catalog_type}"
         raise DbtConfigError(
             "Expected no catalogs.yml, since lakemerge supports no type of catalog: its tables are plain tables in the "
@@ -348,7 +348,7 @@ class LakemergeAdapter(
 
     @property
     def default_python_submission_method(self) -> str:
-        """Python models run where everything else does."""
+        """Python models run where all other models do."""
         return "session"
 
     @property
@@ -389,7 +389,7 @@ class LakemergeAdapter(
         Args:
             context: dbt's, of the node.
             strategy: one of :data:`DRIVERS`.
-            rebuild: put a new table in the place of what is there, of any schema.
+            rebuild: replace the existing table by a new one, whatever its schema.
 
         Returns:
             The response for dbt's result line.
@@ -407,7 +407,7 @@ class LakemergeAdapter(
 
     @available
     def check_seed_columns(self, names: Iterable[str], quote_columns: bool | None) -> None:
-        """Refuse a seed's columns that cannot be made as its config says."""
+        """Refuse a seed's columns that cannot be created as its config says."""
         check_columns(names, quote_columns)
 
     @available
@@ -418,7 +418,7 @@ class LakemergeAdapter(
     @available
     @classmethod
     def all_of(cls, conditions: Iterable[str]) -> str:
-        """SQL that is true where all conditions are, however many."""
+        """SQL that is true where all conditions are, however many there are."""
         return all_of(conditions)
 
     @available
@@ -435,7 +435,7 @@ class LakemergeAdapter(
     def set_comments(
         self, relation: BaseRelation, table_comment: str | None, column_comments: Mapping[str, str]
     ) -> None:
-        """Put descriptions into the metastore; nothing is written where they are there already."""
+        """Write descriptions to the metastore, if they differ from those there."""
         name = _own(relation).table_name
         with self.connections.exception_handler(f"comment on {name}"):
             metastore = self.handle.application.metastore

@@ -1,4 +1,4 @@
-"""``lakemerge init``: a project to begin with."""
+"""``lakemerge init``: a project to start from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def init(name: str) -> None:
     It merges a feed of changes into a table and keeps the versions of its rows, on a metastore and tables below that
     folder. Its profile is in it, so that ~/.dbt is neither read nor changed.
     """
-    # what dbt demands of a project, and Hive of a schema
+    # required by dbt of a project, and by Hive of a schema
     if not re.fullmatch(r"[a-z]\w*", name, re.ASCII) or name.startswith("dbt_"):
         raise click.ClickException(
             f"Expected a name of letters, digits and underscores that begins with a small letter and not with dbt_; "

@@ -14,7 +14,7 @@ from lakemerge.errors import LakemergeError
 
 
 class DbtFailed(LakemergeError):
-    """A dbt command did not end well; it has said why."""
+    """A dbt command failed; it has said why."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Project:
     """Runs dbt's commands on one project.
 
     Attributes:
-        options: what every command is called with, such as ``--project-dir``.
+        options: passed to every command, such as ``--project-dir``.
     """
 
     options: Sequence[str]
@@ -46,7 +46,7 @@ class Project:
         return {node["unique_id"]: node["config"]["materialized"] for node in nodes}
 
     def run(self, selectors: Sequence[str], threads: int) -> None:
-        """Build the selected models, all of them at the same time; where one fails, the others are ended.
+        """Build the selected models, all at the same time; if one fails, the others are stopped.
 
         Raises:
             DbtFailed: one of them failed.
@@ -64,25 +64,25 @@ class Project:
         )
 
     def _invoke(self, command: str, *arguments: str) -> dbtRunnerResult:
-        # dbt writes to standard output, which is for what the calling command gives
+        # dbt writes to standard output, which is reserved for the calling command's own output
         runner = dbtRunner(callbacks=[self._print_warning])
         return runner.invoke([command, *arguments, *self.options, "--log-level", "none"])
 
     @staticmethod
     def _print_warning(event: Any) -> None:
-        # of what dbt calls an error the result tells too, and once is enough
+        # the result holds errors as well, and once is enough
         if event.info.level == "warn":
             click.echo(event.info.msg, err=True)
 
 
 def _reason(message: str | None) -> str:
-    """What a node failed of, without dbt's first line, which names the node and its file."""
+    """The reason that a node failed, without dbt's first line, which names the node and its file."""
     first, _, rest = (message or "it gave no reason").partition("\n")
     return _in_one_line(rest.strip() or first)
 
 
 def _told(failed: Sequence[tuple[str, str]]) -> str:
-    """The models that failed, each with its reason; a reason that several share is told once."""
+    """The models that failed, each with its reason; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for name, reason in failed:
         reasons.setdefault(reason, []).append(name)

@@ -17,7 +17,7 @@ from dbt.adapters.lakemerge.cli.project import DbtFailed, Project
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.ingest.continuous import BatchReport, Continuous, running
 
-# What is tried again, from the last batch that was committed, before the command gives up.
+# Retries since the last committed batch before the command gives up.
 _TRIES = 6
 _LONGEST_WAIT = 60
 
@@ -47,8 +47,8 @@ _LONGEST_WAIT = 60
 def stream(selectors: Sequence[str], log_format: str, **options: str | None) -> None:
     """Ingest files as they land, in small commits, until SIGTERM or SIGINT.
 
-    The batch under way is finished first; a second signal ends the process at once, which leaves the table as it was
-    before that batch or after it. A model with `trigger: available_now` ends when it has read what there is.
+    The current batch is finished first. A second signal ends the process at once, which leaves the table as it was
+    before that batch or after it. A model with `trigger: available_now` ends when it has read everything.
     """
     names = {"variables": "vars"}
     given = [
@@ -79,10 +79,10 @@ def _stream(project: Project, selectors: Sequence[str], form: Callable[[BatchRep
 
 
 def _run(project: Project, selectors: Sequence[str], threads: int, continuous: Continuous) -> None:
-    """Run until told to stop; what failed for a cause that may pass is begun again.
+    """Run until told to stop; retry failures that may be temporary.
 
     Raises:
-        DbtFailed: what fails is not worth another try, or failed too often without a batch in between.
+        DbtFailed: the failure is not temporary, or came too often without a batch in between.
     """
 
     def attempt() -> None:
@@ -107,7 +107,7 @@ def _run(project: Project, selectors: Sequence[str], threads: int, continuous: C
 
 
 class _Patience(tenacity.stop.stop_base):
-    """Ends after so many tries in a row that brought no batch, or when the run is to stop."""
+    """Stops after this many tries in a row without a batch, or when the run is to end."""
 
     def __init__(self, continuous: Continuous) -> None:
         self._continuous = continuous
@@ -126,7 +126,7 @@ def _log_retry(state: tenacity.RetryCallState) -> None:
 
 
 def _may_pass(failures: Sequence[BaseException]) -> bool:
-    """Whether what failed may succeed although nobody changes anything; what failed later was ended for it."""
+    """Whether the first failure may be temporary; later ones are a consequence of it."""
     if not failures:
         return False
     error = failures[0]
@@ -136,7 +136,7 @@ def _may_pass(failures: Sequence[BaseException]) -> bool:
 
 @contextmanager
 def _stopped_by_signals(continuous: Continuous) -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the run after the batch under way, and a second one the process."""
+    """Make SIGTERM and SIGINT end the run after the current batch, and a second signal the process."""
 
     def stop(number: int, _frame: object) -> None:
         continuous.stop()
@@ -153,7 +153,7 @@ def _stopped_by_signals(continuous: Continuous) -> Iterator[None]:
 
 
 def _in_background(action: Callable[[], None]) -> None:
-    """Do it in a thread, so that this one is free for signals, and Spark sets no handlers of its own."""
+    """Run it in a thread, so that this one is free for signals, and Spark sets no handlers of its own."""
     failure: list[BaseException] = []
 
     def run() -> None:

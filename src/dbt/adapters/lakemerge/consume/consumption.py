@@ -1,4 +1,4 @@
-"""What one run of a model consumes: taken before its query runs, and committed with its rows."""
+"""What one run of a model consumes: it is taken before the query runs and committed with the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Lakemerge")
 
-# What goes wrong with these is no fault of the partitions.
+# Errors that are not the partitions' fault.
 _NOT_THEIRS = (
     errors.MetastoreError,
     errors.StorageError,
@@ -54,8 +54,8 @@ class NodeConsumption:
     """What one node consumes.
 
     Attributes:
-        requests: what its model has asked for.
-        taken: what it has taken of that; ``None`` before its turn.
+        requests: what its model asked for.
+        taken: the batches that it took for them; ``None`` before its turn.
     """
 
     requests: list[Request] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Consumption:
         return Run(consumers, rebuild=rebuild, once=once)
 
     def open(self, requests: Sequence[Request], batches: Sequence[Batch]) -> None:
-        """Let the requests' views show the rows of these batches, which the next commit is of."""
+        """Make the requests' views show the rows of these batches, which the next commit processes."""
         self._batches, self._over = list(batches), False
         for request, batch in zip(requests, batches, strict=True):
             if request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format:
@@ -109,7 +109,7 @@ class Consumption:
             )
 
     def show(self, request: Request) -> None:
-        """Let the request's view show what a run would take now, without taking it."""
+        """Make the request's view show what a run would take now, without taking it."""
         batch = self.consumer(request.source, request.config).preview()
         frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
 
@@ -119,11 +119,11 @@ class Consumption:
         return any(batch.items for batch in self._batches)
 
     def record(self, transaction: Transaction) -> None:
-        """Make the processing of what was taken part of this transaction's commit."""
+        """Make the processing of the taken partitions part of this transaction's commit."""
         record(self._kernel, transaction, self._batches)
 
     def succeed(self) -> None:
-        """Say that the commit is made."""
+        """Record that the commit succeeded."""
         self._over = True
         for batch in self._batches:
             batch.succeed()
@@ -132,7 +132,7 @@ class Consumption:
         """Give back what was taken, unless it is committed.
 
         Args:
-            error: why the run ended, as far as it is known.
+            error: why the run ended, if known.
         """
         if self._over:
             return

@@ -21,7 +21,7 @@ from lakemerge.kernel import TableName
 _STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
 # Commands that render a model to show its text, or its rows.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
-# What a consumer's last run was told, which operations need to see what it sees.
+# Arguments of a consumer's last run, which operations need in order to see the same partitions.
 _SAVED_OPTIONS = ("where", "on_rewrite")
 
 
@@ -36,10 +36,10 @@ class ConsumingMethods(PublishingMethods):
         arguments: Mapping[str, Any],
         command: str,
     ) -> str:
-        """Ask for partitions of a source; the materialization takes them when the model's turn has come.
+        """Ask for partitions of a source; the materialization takes them when the model runs.
 
         Returns:
-            The view that the model's query reads them by.
+            The view from which the model's query reads them.
         """
         kind = model["config"].get("materialized")
         if model.get("resource_type") != "model" or kind != "incremental":
@@ -85,7 +85,7 @@ class ConsumingMethods(PublishingMethods):
         """The turns of a run: one for each commit that the consumed partitions take; one where none are consumed.
 
         Args:
-            rebuild: the output is made anew: take everything.
+            rebuild: the output is rebuilt: take everything.
             exists: whether the output is there; a first build has one turn, for its query may differ from later ones.
         """
         handle = self.handle
@@ -134,7 +134,7 @@ class ConsumingMethods(PublishingMethods):
     def reset_consumer(
         self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str, version: int | None
     ) -> None:
-        """Let a consumer begin anew, after a version of the source or with all that it holds."""
+        """Make a consumer start over, after a version of the source or with everything that it holds."""
         with self._guarded():
             for one in self._consumers(relation, consumer, source.table_name):
                 one.reset(version)

@@ -30,7 +30,7 @@ class ConsumeConfig:
 
     Attributes:
         consumer: its name; the model's if none is given.
-        ready: SQL over the partition columns that is true for those that may be consumed by now.
+        ready: SQL over the partition columns that is true for partitions that may be consumed now.
     """
 
     consumer: str

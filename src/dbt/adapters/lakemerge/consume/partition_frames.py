@@ -1,4 +1,4 @@
-"""The rows of partitions as one moment had them: read from their very files, whatever the table says by now."""
+"""The rows of partitions at one moment, read from the files that they had then, whatever the table says now."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _PATH = "__lakemerge_path"
-# What Java's URI leaves as it is in a path; it also leaves what is not ASCII.
+# Characters that Java's URI does not escape in a path; it does not escape non-ASCII characters either.
 _PLAIN = re.compile(r"[A-Za-z0-9_\-!.~'()*,;:$&+=/@]|[^\x00-\x7f]")
 _FACTS = (HiveColumn("_version", "bigint"), HiveColumn("_bytes", "bigint"))
 

@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge.options.groups import GROUPS
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
 
-#: What the last partition column of an append table is called if nobody names it otherwise.
+#: The default name of an append table's last partition column.
 COMMIT_COLUMN = "_commit"
 
 
@@ -19,8 +19,8 @@ class AppendConfig(WriteConfig):
 
     Attributes:
         append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
-        compact_after: so many small partitions of commits are merged into one; 0 for never.
-        compact_below: bytes from which on a partition is not small any more.
+        compact_after: this many small partitions of commits are merged into one; 0 for never.
+        compact_below: partitions of fewer bytes are small.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"commits"})

@@ -1,4 +1,4 @@
-"""Options that have a meaning with one capability alone, so that a model which does not use it is told."""
+"""Options that only one capability uses; a model without it gets an error for them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Group:
-    """Some options, and where they have a meaning.
+    """Some options, and where they apply.
 
     Attributes:
-        even_if_off: whether a value that is the same as none counts as given, such as 0.
+        even_if_off: whether a value that means "off", such as 0, counts as given.
     """
 
     options: tuple[str, ...]

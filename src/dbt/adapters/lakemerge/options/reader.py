@@ -1,4 +1,4 @@
-"""Reading options from a dbt config, with all that is wrong told at once."""
+"""Reads options from a dbt config and reports everything that is wrong at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
 
 @contextmanager
 def config_errors() -> Iterator[None]:
-    """Let wrong options reach dbt as what it calls such."""
+    """Raise wrong options as dbt's own compilation error."""
     try:
         yield
     except LakemergeError as error:
@@ -27,7 +27,7 @@ def config_errors() -> Iterator[None]:
 
 
 class OptionReader:
-    """Reads single options and collects what is wrong with them."""
+    """Reads single options and collects their problems."""
 
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
         self._config = config
@@ -38,30 +38,30 @@ class OptionReader:
         expected: str = "a valid configuration",
         action: str = "Correct these options of the model.",
     ) -> None:
-        """Raise InvalidConfig naming all that is wrong, if anything is."""
+        """Raise InvalidConfig with all problems, if there are any."""
         if self._problems:
             raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
 
     def value(self, name: str) -> Any:
-        """What a config gives an option, as it is; ``None`` for nothing."""
+        """The value that a config gives an option, unchanged; ``None`` if none."""
         return self._config.get(name)
 
     def misplaced(self, group: Group) -> list[str]:
-        """What is wrong with the options of a group that has no meaning here."""
+        """The problems of options given for a group that does not apply here."""
         given = self.given(group.options, even_if_off=group.even_if_off)
         return [f"{', '.join(given)} only have a meaning {group.meaning}"] if given else []
 
     def given(self, names: Iterable[str], *, even_if_off: bool = False) -> list[str]:
-        """Those of the options that a config gives a value.
+        """The options that a config gives a value.
 
         Args:
-            even_if_off: also one that is the same as none.
+            even_if_off: also a value that means "off".
         """
         none: list[Any] = [None] if even_if_off else [None, "", [], False, "none"]
         return [name for name in names if self.value(name) not in none]
 
     def problem(self, text: str) -> None:
-        """Tell of something that is wrong."""
+        """Add a problem."""
         self._problems.append(text)
 
     def texts(self, name: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ class OptionReader:
         return value
 
     def choice(self, name: str, default: str, *others: str) -> str:
-        """One of some words, in lower case; the first of them if it is not given."""
+        """One of some words, in lower case; the first one by default."""
         value = self.value(name)
         if value is None:
             return default

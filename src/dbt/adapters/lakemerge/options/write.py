@@ -27,9 +27,9 @@ class WriteConfig:
 
     Attributes:
         column_list, except_column_list: which of the model's columns reach the table; empty for all.
-        target_file_size: bytes that data files should have, about.
-        max_attempts: how often the work is redone after other commits.
-        groups: the groups of options (:data:`GROUPS`) that have a meaning here.
+        target_file_size: about how many bytes a data file should have.
+        max_attempts: how often the work is tried when other commits overtake it.
+        groups: the groups of options (:data:`GROUPS`) that apply here.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset()
@@ -80,7 +80,7 @@ class WriteConfig:
 
     @classmethod
     def _misplaced(cls, reader: OptionReader) -> list[str]:
-        """What is wrong with options of capabilities that the model does not use."""
+        """The problems of options for capabilities that the model does not use."""
         found: list[str] = []
         for name, group in GROUPS.items():
             if name not in cls.groups:
@@ -90,7 +90,7 @@ class WriteConfig:
         return found
 
     def _contradictions(self, reader: OptionReader) -> list[str]:
-        """What is wrong with values that do not go together."""
+        """The problems of values that do not fit together."""
         problems = []
         if catalog := reader.given(["catalog_name"]):
             problems.append(
@@ -100,11 +100,11 @@ class WriteConfig:
             problems.append("column_list and except_column_list exclude each other")
         return problems
 
-    # -- what becomes of it in the table ---------------------------------------------------------
+    # -- effects on the table --------------------------------------------------------------------
 
     @property
     def reads_a_feed(self) -> bool:
-        """Whether the model's rows are changes, of which a key may have several, and not just rows."""
+        """Whether the model's rows are changes, of which a key may have several, rather than plain rows."""
         return False
 
     @property
@@ -124,19 +124,19 @@ class WriteConfig:
 
     @property
     def new_commit_column(self) -> str:
-        """The commit column of a table that is made of this model; empty if it is not of the append kind."""
+        """The commit column of a new table of this model; empty if it is not of the append kind."""
         return ""
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """The partition columns of a table that is made of this model, those that the write fills included."""
+        """The partition columns of a new table of this model, including those that the write fills."""
         return (*self.partition_by, *filter(None, (self.new_commit_column,)))
 
     def require_layout(self, table: object, commit_column: str) -> None:
         """Check that an existing table has the layout that the model asks for.
 
         Raises:
-            InvalidConfig: it was made without a commit column, or with another one.
+            InvalidConfig: it was created without a commit column, or with another one.
         """
         if self.new_commit_column not in ("", commit_column):
             raise InvalidConfig(
@@ -146,7 +146,7 @@ class WriteConfig:
             )
 
     def keeps(self, columns: list[str]) -> list[str]:
-        """Those of the feed's columns that reach the table.
+        """The feed's columns that reach the table.
 
         Raises:
             InvalidConfig: the lists name columns that the feed does not have.
@@ -174,7 +174,7 @@ class WriteConfig:
             commit_column: of a table of the append kind, the last partition column.
 
         Raises:
-            InvalidConfig: the model gives such a column itself.
+            InvalidConfig: the model selects such a column itself.
         """
         if not commit_column:
             return ()

@@ -1,4 +1,4 @@
-"""Whether the stored values of columns that get another type can be kept as what they are."""
+"""Whether stored values survive a change of their columns' types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def lost_value_sql(column: ColumnPlan) -> str:
     """SQL over the stored rows that is true where the column's type cannot hold the stored value.
 
-    A fraction or a time of day that the type has no place for is cut off, as by any cast; that is no loss here.
+    A fraction or a time of day that does not fit the type is cut off, as by any cast; that does not count as loss.
     """
     if size := re.fullmatch(r"(?:var)?char\((\d+)\)", column.type):
         return f"char_length(cast({column.quoted} as string)) > {size[1]}"
@@ -25,9 +25,9 @@ def lost_value_sql(column: ColumnPlan) -> str:
 
 
 def require_castable(spark: SparkSession, name: TableName, plan: SchemaPlan, base: Manifest) -> None:
-    """Make sure that no value is lost where a commit gives stored columns other types.
+    """Check that no value is lost when a commit changes the types of stored columns.
 
-    Without ANSI mode, a cast turns what does not fit into a null or another number, and says nothing.
+    Without ANSI mode, a cast silently turns a value that does not fit into a null or another number.
 
     Raises:
         IncompatibleColumn: some values do not fit; their columns and counts are named.

@@ -35,7 +35,7 @@ _STATISTICS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "files": ("Files", "Number of files", ("numFiles",)),
     "version": ("Version", "Commits since lakemerge made or adopted the table", (VERSION,)),
 }
-# What Spark keeps as the columns of a view that has types unknown to Hive.
+# The columns that Spark records for a view with types unknown to Hive.
 _NO_COLUMNS = ((), (HiveColumn("col", "array<string>", "from deserializer"),))
 _FIELDS = ("label", "value", "description", "include")
 
@@ -43,7 +43,7 @@ _FIELDS = ("label", "value", "description", "include")
 def catalog_rows(
     table: HiveTable, columns_of_view: Callable[[HiveTable], Iterable[HiveColumn]]
 ) -> Iterable[dict[str, Any]]:
-    """One row a column, partition columns last, positions from 1.
+    """One row per column, partition columns last, positions from 1.
 
     Args:
         columns_of_view: gives the columns of a view for which the metastore has none.

@@ -33,7 +33,7 @@ def string_literal(text: str) -> str:
 
 
 def short_comment(comment: str) -> str:
-    """The comment as the metastore can keep it with the column."""
+    """The comment, cut to what the metastore can keep with the column."""
     if len(comment) <= MAX_COLUMN_COMMENT:
         return comment
     return comment[: MAX_COLUMN_COMMENT - 1] + "…"
@@ -55,9 +55,9 @@ def comment_properties(comments: Mapping[str, str]) -> dict[str, str]:
 def set_comments(
     metastore: Metastore, name: TableName, table_comment: str | None, column_comments: Mapping[str, str]
 ) -> bool:
-    """Change the comments of a table and of some of its columns, by one call; whether any changed.
+    """Change the comments of a table and of some of its columns, in one call; returns whether any changed.
 
-    A commit that comes between is not undone: the change is made again on top of it.
+    A concurrent commit is not undone: the change is repeated on top of it.
 
     Args:
         table_comment: ``None`` leaves the table's as it is.
@@ -98,7 +98,7 @@ def _set_comments(
     if changed == table:
         return False
     if table.parameters.get(_PROVIDER, "hive").lower() == "hive":
-        # Spark would go on showing the comments in the schema that it keeps among the parameters
+        # otherwise Spark keeps showing the comments of the schema that it stores among the parameters
         changed = without_spark_schema(changed)
     version = table.parameters.get(VERSION)
     metastore.alter_table(name, changed, expected=(VERSION, version) if version else None)

@@ -1,4 +1,4 @@
-"""Many conditions as one, in a form that Spark can read however many there are.
+"""Many conditions combined into one, in a form that Spark can read however many there are.
 
 Spark goes down an expression by recursion, and each `and` or `or` in a row of them is a level: some 1,500 of them are
 more than a thread's stack. As a tree they are as deep as the logarithm of their number.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-# So many stand in one row; the usual table's conditions all do.
+# This many are chained without a tree; most tables have fewer.
 _ROW = 16
 
 

@@ -20,7 +20,7 @@ _PLAIN_NAME = re.compile(r"\w+")
 
 
 class InvalidSeedColumn(DbtRuntimeError):
-    """A seed has a column that cannot be made as its config says."""
+    """A seed has a column that cannot be created as its config says."""
 
 
 class InvalidSeedValue(DbtRuntimeError):

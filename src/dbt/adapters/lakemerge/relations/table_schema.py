@@ -17,7 +17,7 @@ _SIZED_TEXT = re.compile(r"\b(?:var)?char\(\s*\d+\s*\)")
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
-# Types by width: what stands left of another can be stored in it without loss.
+# Types by width: each can be stored without loss in those to its right.
 _INTEGERS: tuple[type[DataType], ...] = (
     spark_types.ByteType,
     spark_types.ShortType,
@@ -123,7 +123,7 @@ def _holds_map(kind: DataType) -> bool:
 
 
 def stores_losslessly(source: DataType, target: DataType) -> bool:
-    """Whether every value of one type can be stored in the other as what it is."""
+    """Whether every value of one type can be stored in the other unchanged."""
     if isinstance(target, spark_types.StringType | spark_types.CharType | spark_types.VarcharType):
         return not isinstance(
             source, spark_types.ArrayType | spark_types.MapType | StructType | spark_types.BinaryType
@@ -174,7 +174,7 @@ class ColumnPlan:
 
     Attributes:
         type: its Hive type, which is also its Spark type.
-        in_feed: whether the model's query gives it.
+        in_feed: whether the model's query selects it.
         in_table: whether the stored rows have it, with this type or another.
         is_partition: whether the table is partitioned by it.
     """
@@ -226,16 +226,16 @@ def plan_new(
     keep: Iterable[str] | None = None,
     generated: Sequence[HiveColumn] = (),
 ) -> SchemaPlan:
-    """The columns of a table that is made (or replaced) from a feed.
+    """The columns of a table that is created (or replaced) from a feed.
 
     Args:
         partition_by: names in the order of the partition's path; they become the last columns.
         keep: the feed's columns that reach the table; all if ``None``.
-        generated: columns that the write itself fills, whatever the feed has of that name.
+        generated: columns that the write itself fills, even if the feed has columns of these names.
 
     Raises:
         UnsupportedColumnType: see :func:`hive_columns`.
-        IncompatibleColumn: a partition column is missing, or nothing is left beside the partition columns.
+        IncompatibleColumn: a partition column is missing, or there is no other column.
     """
     wanted = StructType(_wanted(feed, keep))
     types = {column.name: column.type for column in hive_columns(wanted)}
@@ -270,7 +270,7 @@ def plan_change(
     keep: Iterable[str] | None = None,
     generated: Sequence[HiveColumn] = (),
 ) -> SchemaPlan:
-    """The columns of an existing table after a feed has met it, by dbt's ``on_schema_change``.
+    """The columns of an existing table after a write, by dbt's ``on_schema_change``.
 
     ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
     also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
@@ -372,7 +372,7 @@ def is_nested(kind: str) -> bool:
 
 
 def is_wider_text(offered: str, stored: str) -> bool:
-    """Whether a type of text holds longer ones than another, which is of text too."""
+    """Whether a text type holds longer texts than another text type."""
     new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
     return is_text(stored) and new > old
 
@@ -399,7 +399,7 @@ def _wanted(feed: StructType, keep: Iterable[str] | None) -> list[StructField]:
 
 @functools.lru_cache(maxsize=1000)
 def spark_type(text: str) -> DataType:
-    """Spark's type of a Hive type's name. Java reads it, so it is asked once, not for each of thousands of columns."""
+    """Spark's type for a Hive type's name. Java parses it, so the result is kept: tables have thousands of columns."""
     return DataType.fromDDL(text)
 
 

@@ -1,1 +1,1 @@
-"""Spark as dbt's connections use it: its start, sessions, statements, and what became of them."""
+"""Spark as dbt's connections use it: how it starts, its sessions, its statements and their outcome."""

@@ -1,4 +1,4 @@
-"""What Spark will be told, worked out before it starts: profile, spark-defaults.conf, hive-site.xml."""
+"""The settings that Spark starts with, worked out before it does: profile, spark-defaults.conf, hive-site.xml."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HADOOP = "spark.hadoop."
 
 # Set for every session. Without them commits or reads go wrong, so no configuration may change them.
 _REQUIRED_OF_SESSIONS: Mapping[str, str] = {
-    # else a partitioned CREATE TABLE … STORED AS ORC AS SELECT fails, and so does each dynamic insert
+    # otherwise a partitioned CREATE TABLE … STORED AS ORC AS SELECT fails, and so does each dynamic insert
     "hive.exec.dynamic.partition": "true",
     "hive.exec.dynamic.partition.mode": "nonstrict",
     # Spark's own readers and writers: Hive's have other types, and list files anew per partition
@@ -41,7 +41,7 @@ _REQUIRED_OF_APPLICATION: Mapping[str, str] = {_HADOOP + "hive.async.log.enabled
 # Set for the application where nothing else sets them.
 _DEFAULTS: Mapping[str, str] = {
     "spark.app.name": "dbt-lakemerge",
-    # its port and its threads serve nobody while dbt runs
+    # nobody uses its port and its threads while dbt runs
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Spark keeps the texts of the last thousand plans for a UI, which is off, and those of wide tables are megabytes
@@ -54,20 +54,20 @@ _EMBEDDED_SETTINGS: Mapping[str, str] = {
     _HADOOP + _JDO_DRIVER: "org.apache.derby.jdbc.EmbeddedDriver",
     _HADOOP + "datanucleus.schema.autoCreateAll": "true",
     _HADOOP + "hive.metastore.schema.verification": "false",
-    # so that clients which do verify can open it
+    # so that clients that do verify can open it
     _HADOOP + "hive.metastore.schema.verification.record.version": "true",
 }
 
 #: Derby's folder, below the warehouse. The underscore keeps it from being a table's name in Hive.
 EMBEDDED_FOLDER = "_metastore_db"
-# Spark's own names, where nobody names others.
+# Spark's own names, the defaults.
 _SPARKS_DERBY = "metastore_db"
 _SPARKS_WAREHOUSE = "spark-warehouse"
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The settings that the application starts with, and what they amount to.
+    """The settings that the application starts with, and what follows from them.
 
     Attributes:
         application: settings for the builder of the root session.
@@ -88,7 +88,7 @@ class Configuration:
 
     @property
     def derby_log(self) -> Path | None:
-        """Where Derby is to write what it logs; ``None`` where there is none, for the metastore is a server."""
+        """Where Derby writes its log; ``None`` if the metastore is a server."""
         if self.derby:
             return self.derby.with_name(self.derby.name + ".log")
         return None if self.metastore_uris else Path(os.devnull)
@@ -108,7 +108,7 @@ class Configuration:
             if name not in outside:
                 application.setdefault(name, value)
         embedded = credentials.metastore == EMBEDDED
-        # nobody names a metastore: Spark would open one in whatever folder dbt was called in
+        # no metastore is named: Spark would open one in whatever folder dbt was called in
         unnamed = not any(
             (credentials.metastore, _named(given, outside, _HIVE_URIS), _named(given, outside, _JDO_URL))
         )
@@ -144,7 +144,7 @@ class Configuration:
 
 
 def _hive_setting(known: Mapping[str, str], name: str) -> str | None:
-    """A setting of Hive by any of the names that Spark knows it by; hive-site.xml counts least."""
+    """A setting of Hive under any of the names that Spark knows; hive-site.xml counts least."""
     names = (_HADOOP + name, f"spark.{name}", name)
     return next((known[variant] for variant in names if variant in known), None)
 
@@ -222,7 +222,7 @@ def _spark_defaults() -> dict[str, str]:
 
 
 def _hive_site() -> dict[str, str]:
-    # Hive's client, that of Spark too, looks there when the classpath has none
+    # Hive's client, also the one in Spark, looks there if the classpath has none
     hives = os.environ.get("HIVE_CONF_DIR")
     for folder in [*_conf_folders(), *([Path(hives)] if hives else [])]:
         path = folder / "hive-site.xml"

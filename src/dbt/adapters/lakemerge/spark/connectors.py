@@ -1,4 +1,4 @@
-"""Packages of Spark's that are not part of it: what to say where one is missing."""
+"""Packages that Spark does not include, and the error when one is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lakemerge.errors import ConnectorMissing
 
 
 def connector_missing(name: str, coordinates: str, version: str) -> ConnectorMissing:
-    """What to raise where Spark was started without a package.
+    """The error when Spark was started without a package.
 
     Args:
         name: what it is for, such as ``connector for Kafka``.

@@ -1,4 +1,4 @@
-"""Queries that Spark has not stack enough for, told as such."""
+"""Queries that overflow Spark's stack, reported as such."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_CAUSES = 20
 
 
 def too_deep(error: BaseException) -> QueryTooDeep | None:
-    """The typed error for one of Spark's or of py4j's that comes of a stack overflow in Java; ``None`` for others."""
+    """The typed error for an error of Spark or py4j that a stack overflow in Java caused; ``None`` for others."""
     found = next((text for text in _causes(error) if text in (_OVERFLOW, _PARSERS_CONDITION)), None)
     if found is None:
         return None

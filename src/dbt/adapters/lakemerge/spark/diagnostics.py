@@ -19,14 +19,14 @@ from lakemerge.kernel import TableName
 def run_checks(
     credentials: LakemergeCredentials, connect: Callable[[], SessionHandle], say: Callable[[str], None]
 ) -> None:
-    """Check Java, the session, the metastore and the warehouse, and say what was found of each.
+    """Check Java, the session, the metastore and the warehouse, and print a line on each.
 
     Args:
         connect: opens the connection; called after Java was checked.
-        say: takes one line a check.
+        say: prints a line; called once for each check.
 
     Raises:
-        DbtRuntimeError: a check failed; those after it were left out.
+        DbtRuntimeError: a check failed; the ones after it were skipped.
     """
     for name, check in _checks(credentials, connect):
         try:
@@ -68,7 +68,7 @@ def _metastore(credentials: LakemergeCredentials, handle: SessionHandle) -> str:
 
 
 def _compare_and_swap(credentials: LakemergeCredentials, handle: SessionHandle) -> str:
-    """Probe with a table of our own: the probe alters (to no effect) the table it is given."""
+    """Probe with a table of our own, because the probe alters its table (to no effect)."""
     metastore = handle.application.metastore
     schema = credentials.schema.lower()
     existing = {name.lower() for name in (row[0] for row in handle.spark.sql("show databases").collect())}

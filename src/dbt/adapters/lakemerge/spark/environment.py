@@ -1,7 +1,7 @@
-"""What can be wrong with the machine, looked at before Spark starts.
+"""Checks of the machine before Spark starts.
 
-Spark needs minutes of retries to say what a look at a socket or a lock says at once, and leaves
-half-made folders behind. Nothing here makes anything unless all is well.
+Spark needs minutes of retries to find out what a check of a socket or a lock shows at once, and leaves
+half-made folders behind. These checks create nothing unless all of them pass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lakemerge.java import ensure_java
 
 _CONNECT_SECONDS = 3.0
 
-# What a folder is for, and what in the profile names another one.
+# What a folder is for, and the setting of the profile that names another one.
 _FOR_METASTORE = ("the embedded metastore", "`metastore`")
 _FOR_TABLES = ("the warehouse", "`warehouse`")
 
@@ -33,7 +33,7 @@ def check(configuration: Configuration) -> None:
     Raises:
         JavaNotFound, JavaUnsupported: there is no Java that Spark runs on.
         MetastoreUnreachable: nothing listens at any of the metastore's addresses.
-        MetastoreError: the embedded metastore was not made to its end.
+        MetastoreError: the embedded metastore was not created completely.
         MetastoreLocked: the embedded metastore is open in another process.
         WarehouseUnwritable: the warehouse or the embedded metastore's folder cannot be written.
     """
@@ -71,10 +71,10 @@ def check_reachable(uris: str) -> None:
 
 
 def check_whole(derby: Path) -> None:
-    """Whether a Derby database was made to its end, if there is one.
+    """Check that a Derby database, if there is one, was created completely.
 
     Raises:
-        MetastoreError: what is there is no database that Derby opens.
+        MetastoreError: Derby could not open what is there.
     """
     # the last file that Derby writes when it makes a database, and the first that it reads
     if derby.exists() and not (derby / "service.properties").is_file():
@@ -86,10 +86,10 @@ def check_whole(derby: Path) -> None:
 
 
 def check_unlocked(derby: Path) -> None:
-    """Whether no other process has this Derby database open.
+    """Check that no other process has this Derby database open.
 
     Raises:
-        MetastoreLocked: one has.
+        MetastoreLocked: another process has it open.
     """
     if _is_locked(derby / "dbex.lck"):
         raise locked(derby, "it open in another process")
@@ -109,7 +109,7 @@ def locked(derby: Path | None, found: str) -> MetastoreLocked:
 
 def _is_locked(path: Path) -> bool:
     # Derby holds a lock on this file while it has the database open, and leaves the file behind
-    # when it is killed. Windows has no such locks; there the start of Spark tells.
+    # when it is killed. Windows has no such locks; there the start of Spark fails.
     if sys.platform == "win32" or not path.is_file():
         return False
     import fcntl
@@ -159,7 +159,7 @@ def _unwritable(folder: Path, found: str, purpose: tuple[str, str]) -> Warehouse
 
 @contextmanager
 def removing_new_folders(*folders: Path | None) -> Iterator[None]:
-    """Remove those of these folders, and of the ones above them, that are made meanwhile and left empty."""
+    """Remove these folders and their parents if they are created inside the block and left empty."""
     new = {above for folder in folders if folder for above in (folder, *folder.parents) if not above.exists()}
     try:
         yield

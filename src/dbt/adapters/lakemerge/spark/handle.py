@@ -1,4 +1,4 @@
-"""What a dbt connection holds: a Spark session of its own, its cursors and its clean-up."""
+"""What a dbt connection holds: its own Spark session, its cursors and its clean-up."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ ColumnDescription = tuple[str, str, None, None, None, None, bool]
 
 
 class Processing(Protocol):
-    """What a node processes, recorded by the commit of the rows that come of it."""
+    """What a node processes; the commit of its rows records it."""
 
     @property
     def has_items(self) -> bool:
-        """Whether there is anything to record, be it without a row."""
+        """Whether there is anything to record, even without rows."""
 
     def record(self, transaction: Transaction) -> None:
         """Make it part of a commit."""
 
     def succeed(self) -> None:
-        """Say that the commit is made."""
+        """Record that the commit succeeded."""
 
 
 class SessionHandle:
@@ -47,7 +47,7 @@ class SessionHandle:
         application: the shared application, with the kernel's metastore and file system.
         spark: the session of this connection; settings and temporary views end with it.
         job_group: the id under which all Spark jobs of this connection run.
-        processing: what the node's commits have to record besides rows.
+        processing: what the node's commits record besides rows.
         last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
     """
@@ -68,11 +68,11 @@ class SessionHandle:
         self.describe_jobs(name)
 
     def notes(self, kind: type[T]) -> T:
-        """What a capability notes down of this connection's node: one object of a class, made when it is asked for."""
+        """Notes of a capability about this connection's node: one object per class, created on first use."""
         return cast("T", self._notes.setdefault(kind, kind()))
 
     def describe_jobs(self, description: str) -> None:
-        """Put the jobs that this thread starts from now on into the connection's group."""
+        """Put all jobs that this thread starts from now on into the connection's group."""
         context = self.spark.sparkContext
         context.setJobGroup(self.job_group, description, interruptOnCancel=True)
 
@@ -91,7 +91,7 @@ class SessionHandle:
     def keep_rows(self, view: str, frame: DataFrame) -> None:
         """Compute a frame now and make it a temporary view, its rows kept until the release or the view's next ones.
 
-        They are freed explicitly. Spark frees what nothing refers to, but every thread that it starts while a session
+        They are freed explicitly. Spark frees what nothing refers to; but every thread that it starts while a session
         is active inherits the session, and so keeps its views and their rows for as long as the thread lives.
         """
         kept = frame.localCheckpoint()
@@ -108,17 +108,17 @@ class SessionHandle:
 
     @property
     def held(self) -> int:
-        """How many callbacks of :meth:`on_release` have not been called."""
+        """The number of callbacks of :meth:`on_release` that have not run."""
         return len(self._on_release)
 
     def release(self, held: int = 0) -> None:
-        """Call those callbacks of :meth:`on_release` that were registered when it already held so many."""
+        """Run the callbacks of :meth:`on_release` after the first ``count``."""
         while len(self._on_release) > held:
             callback = self._on_release.pop()
             try:
                 callback()
             except Exception as error:  # noqa: BLE001 - the other callbacks must run too
-                # what ended Java was told, and it has taken with it what there was to release
+                # the end of Java was reported already, and left nothing to release
                 if not lost_connection(error) or self.application.java.death(wait=1) is None:
                     logger.warning(f"{self.name} could not be cleaned up: {error}")
 
@@ -138,7 +138,7 @@ class SessionHandle:
             raise DbtRuntimeError(f"{self.name} was cancelled")
 
     def rollback(self) -> None:
-        """dbt's word for a failed node: the clean-up is that of :meth:`close`."""
+        """dbt calls this for a failed node; :meth:`close` does the clean-up."""
         self.close()
 
     def close(self) -> None:
@@ -194,14 +194,14 @@ class SessionCursor:
         self._frame = self._handle.spark.sql(last)
 
     def complete(self) -> None:
-        """Run a query whose rows nobody will fetch, as other databases do: it may fail, or log."""
+        """Run a query whose rows nobody will fetch, as other databases do: it may fail or log."""
         # commands have run already, and hold their result locally
         if self._frame is not None and not self._frame.isLocal():
             self._frame.write.format("noop").mode("overwrite").save()
 
     @property
     def description(self) -> list[ColumnDescription]:
-        """The columns of the result; empty for a command without any."""
+        """The columns of the result; empty for a command without a result."""
         if self._frame is None:
             return []
         return [
@@ -210,7 +210,7 @@ class SessionCursor:
         ]
 
     def fetchall(self) -> list[Row]:
-        """The rows that were not fetched yet."""
+        """The rows that were not yet fetched."""
         if self._rows is None:
             rows = self._result().collect()
             self._rows = iter(())

@@ -28,7 +28,7 @@ OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 
 # The virtual machine's own exit code after an OutOfMemoryError, and the one of Spark's threads that run tasks.
 _OUT_OF_MEMORY = (3, 52)
-# Signals on which Java ends in good order, with 128 more as its exit code.
+# Signals on which Java shuts down in good order, with the signal's number plus 128 as its exit code.
 _ASKED_TO_END = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
@@ -42,7 +42,7 @@ _RUN_AGAIN = (
 
 @dataclass(frozen=True)
 class JavaProcess:
-    """The other end of a session's calls.
+    """The Java process behind a session's calls.
 
     Attributes:
         session: Spark's first one, as pyspark keeps it.
@@ -64,14 +64,14 @@ class JavaProcess:
         return cls(session, context._gateway, (Path.cwd(), Path(tempfile.gettempdir())), heap)
 
     def death(self, wait: float = 0) -> JavaDied | None:
-        """What is to be said of its end; ``None`` while it lives.
+        """The error that describes its end; ``None`` while it lives.
 
         Args:
             wait: seconds to wait for its end, where a call has shown that something is wrong with it.
         """
         process = self._started_here
         if process is None:
-            # to knock is a call, which Java would log as one of a stranger: not without a reason
+            # the check is a call that Java logs as a stranger's: only with a reason
             dead = wait > 0 and not self._listens()
             return _died("that nothing answers in its place", _RUN_AGAIN) if dead else None
         try:
@@ -93,7 +93,7 @@ class JavaProcess:
             return True
 
     def forget(self) -> None:
-        """Let pyspark start another Java; whatever belongs to this one is lost. Does not end it."""
+        """Let pyspark start another Java; everything of this one is lost. Does not end it."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
         from pyspark.sql.context import SQLContext
@@ -141,7 +141,7 @@ class JavaProcess:
         return True
 
     def _how(self, code: int, pid: int) -> tuple[str, str]:
-        """How a process with this exit code ended, and what to do."""
+        """How a process with this exit code ended, and what the user can do."""
         more = f"more memory by spark.driver.memory in `server_side_parameters` (it had {self.heap})"
         if code in _OUT_OF_MEMORY:
             return (
@@ -163,7 +163,7 @@ class JavaProcess:
 
 
 def lost_connection(error: BaseException) -> bool:
-    """Whether an error, or one that it came of, is that of a call which never reached Java or was not answered."""
+    """Whether an error, or a cause of it, is a call that never reached Java or got no answer."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, (EOFError, ConnectionError)):
@@ -186,7 +186,7 @@ _TO_DEBUG_LOG = _ToDebugLog()
 
 
 def keep_calls_without_answer_quiet() -> None:
-    """Let py4j's tracebacks of such calls go to dbt's debug log; the exceptions that it raises too say enough."""
+    """Send py4j's tracebacks of such calls to dbt's debug log; the exceptions that it raises as well say enough."""
     # py4j logs them by the root logger; the same filter is added once
     logging.getLogger().addFilter(_TO_DEBUG_LOG)
 

@@ -1,4 +1,4 @@
-"""Aggregates that Spark computes on the way, as Python values on every supported pyspark."""
+"""Aggregates that Spark computes while rows pass, as Python values on every supported pyspark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_WAITING = 600_000
 
 @dataclass(frozen=True)
 class Observed:
-    """What counts the rows of a frame as they pass by, once."""
+    """Counts the rows of a frame once, as they pass."""
 
     observation: Observation
     frame: DataFrame
@@ -48,7 +48,7 @@ class Observed:
 
 
 def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Observed]:
-    """The frame with aggregates on the way, and what has their values afterwards.
+    """The frame with aggregates attached, and the object that has their values afterwards.
 
     Args:
         metrics: aggregate expressions by name.

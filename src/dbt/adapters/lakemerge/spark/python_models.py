@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnsupportedFrame(DbtRuntimeError):
-    """A Python model returned something that is no frame."""
+    """A Python model returned something other than a frame."""
 
 
 class PythonModelFailed(DbtRuntimeError):
@@ -50,14 +50,14 @@ class SessionPythonJob(PythonJobHelper):
 
         Raises:
             PythonModelFailed: the code raised an error.
-            UnsupportedFrame: it returned no frame.
+            UnsupportedFrame: it returned something else.
         """
         handle = self._handle_of_thread()
         handle.raise_if_cancelled()
         handle.describe_jobs(str(self._model.get("unique_id", handle.name)))
         session = handle.spark
         file_name = str(self._model.get("original_file_path") or "python model")
-        # a dict of its own for each model: nothing that one defines is seen by the next
+        # each model gets its own dict, so the next one sees none of its names
         namespace = {"__name__": "dbt_python_model", "spark": session, "session": session}
         try:
             exec(_compile(compiled_code, file_name), namespace)
@@ -83,7 +83,7 @@ def frame_of(result: object, spark: SparkSession) -> DataFrame:
         return result
     if isinstance(result, pandas.DataFrame):
         return _frame_of_pandas(result, spark)
-    # told by name: importing pyspark.pandas takes a second, and every model would pay for it
+    # by name: importing pyspark.pandas takes a second, and every model would pay for it
     if type(result).__module__.startswith("pyspark.pandas") and hasattr(result, "to_spark"):
         frame: DataFrame = result.to_spark()
         return frame
@@ -98,7 +98,7 @@ def _frame_of_pandas(frame: Any, spark: SparkSession) -> DataFrame:
     import pyarrow
 
     try:
-        # by way of Arrow: types come from the frame and not from its first rows, and NaN is null
+        # through Arrow: types come from the frame, not from its first rows, and NaN becomes null
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise UnsupportedFrame(

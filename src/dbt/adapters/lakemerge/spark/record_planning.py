@@ -18,9 +18,9 @@ MANY_COLUMNS = 500
 
 @contextmanager
 def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
-    """Let the session's queries meanwhile be planned as queries of records; the settings are put back.
+    """Plan the session's queries inside the block as queries of records; the settings are restored afterwards.
 
-    A factory mode that the session has already is left alone.
+    A factory mode that is already set stays as it is.
 
     Args:
         columns: of the table that the records are for.
@@ -28,7 +28,7 @@ def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
     settings = {
         # Java does not compile longer methods; Spark then makes several of them
         "spark.sql.codegen.hugeMethodLimit": "8000",
-        # what Spark derives from the condition of good records is of no use, and takes minutes for thousands of
+        # what Spark derives from the condition of good records is useless, and takes minutes for thousands of
         # columns, for each is tried in the conditions of all others
         "spark.sql.constraintPropagation.enabled": "false",
     }

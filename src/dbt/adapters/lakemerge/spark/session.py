@@ -1,4 +1,4 @@
-"""The Spark application of this process, and the sessions that dbt's connections get of it."""
+"""The Spark application of this process, and the sessions that dbt's connections get from it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ logger = AdapterLogger("Lakemerge")
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # Derby's name for "another instance may have already booted the database"
 _DERBY_BOOTED = "XSDB6"
-# Java may still be ending when the first call finds nobody there.
+# Java may still be shutting down when the first call gets no answer.
 _ENDING_SECONDS = 10
 
 _lock = threading.Lock()
 _application: Application | None = None
-# The command of dbt that used it last.
+# The last dbt command that used it.
 _invocation = ""
-# Whether an application that is started now is to leave nothing behind.
+# Whether an application that starts now must leave nothing behind.
 _rehearses = False
 
 
@@ -57,8 +57,8 @@ class Application:
 
     Attributes:
         root: the first session; no model runs in it.
-        java: the process that all of this runs in.
-        ports: the world that the kernel works on, reached through the application's JVM.
+        java: the process that Spark runs in.
+        ports: the kernel's metastore and files, reached through the application's JVM.
     """
 
     root: SparkSession
@@ -78,10 +78,10 @@ class Application:
         return self.ports.files
 
     def new_session(self, settings: Mapping[str, str]) -> SparkSession:
-        """A session of its own: no setting and no temporary view is shared with another.
+        """A new session that shares no settings and no temporary views with others.
 
         Args:
-            settings: what this session differs in; those of the application alone are left out.
+            settings: of this session; those that only an application can have are left out.
         """
         session = self.root.newSession()
         for name, value in settings.items():
@@ -119,7 +119,7 @@ def application(credentials: LakemergeCredentials) -> Application:
 
 @contextmanager
 def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
-    """Let an application that is started meanwhile leave nothing behind, where it would make the embedded metastore.
+    """Make an application that starts inside the block leave nothing behind if it would create the embedded metastore.
 
     The metastore is then in memory, and Java ends with the work: Spark can use one metastore per process.
     """
@@ -142,7 +142,7 @@ def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
 
 @contextmanager
 def reporting_java_death() -> Iterator[None]:
-    """Let a call that found no Java at its other end raise what became of it.
+    """Turn a call's lost connection to Java into the error that says how Java ended.
 
     Raises:
         JavaDied: in place of the error that lost the connection.
@@ -235,7 +235,7 @@ def _first_line(error: BaseException) -> str:
 def _java_options(configuration: Configuration) -> Iterator[None]:
     """Options for the JVM that Spark starts, for as long as it starts.
 
-    They go by the environment and not by spark.driver.extraJavaOptions, which belong to the user.
+    They are passed in the environment, because spark.driver.extraJavaOptions belongs to the user.
     """
     options = [*java_process.OPTIONS]
     if not configures_logging():

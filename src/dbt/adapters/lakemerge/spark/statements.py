@@ -1,4 +1,4 @@
-"""SQL statements: a text split into those that Spark can run one at a time, and how one fails."""
+"""SQL statements: a text split into statements that Spark runs one at a time, and the error of one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SparkStatementError(DbtDatabaseError):
 
     Attributes:
         condition: Spark's error condition, such as ``TABLE_OR_VIEW_NOT_FOUND``; decide by this and
-            not by the text. ``None`` where Spark names none.
+            not by the text. ``None`` if Spark names none.
     """
 
     def __init__(self, message: str, condition: str | None) -> None:

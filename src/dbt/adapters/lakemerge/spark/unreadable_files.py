@@ -10,12 +10,12 @@ from py4j.protocol import Py4JJavaError
 from lakemerge.errors import UnreadableFile
 
 _READING_FAILED = "FAILED_READ_FILE."
-# a file that went while it was read: the next run does not find it any more
+# a file that disappeared while it was read: the next run does not find it
 _GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 
 
 def unreadable_file(path: str, expected: str, error: Exception) -> UnreadableFile:
-    """What to raise for a file.
+    """The error for a file.
 
     Args:
         expected: of the file, such as ``to be readable to its end``.
@@ -24,7 +24,7 @@ def unreadable_file(path: str, expected: str, error: Exception) -> UnreadableFil
     found = str(error)
     if isinstance(error, Py4JJavaError):
         java = error.java_exception
-        # what the format's own reader says tells more
+        # the format's own reader says more
         found = (java.getCause() or java).toString()
     return UnreadableFile(
         expected=f"{path} {expected}",
