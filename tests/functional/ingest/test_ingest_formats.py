@@ -335,7 +335,7 @@ class TestTypedFiles:
         assert [row[0] for row in table.rows("id")] == [1, 2, 3]
         assert table.reasons() == [("overflow", "id"), ("wrong_type", None)]
 
-    def test_avro_without_sparks_package_for_it_is_told(self, ingester: Any) -> None:
+    def test_avro_without_sparks_package_for_it_is_reported(self, ingester: Any) -> None:
         table = ingester({"format": "avro"}, {"id": "int"})
         table.land("a.avro", b"Obj")
         with pytest.raises(DbtRuntimeError, match=r"ConnectorMissing: .*org.apache.spark:spark-avro_2.13:4"):

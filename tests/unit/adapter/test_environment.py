@@ -75,7 +75,7 @@ def test_a_metastore_that_is_not_there_yet_is_free(tmp_path: Path) -> None:
     environment.check_unlocked(tmp_path / "nothing")
 
 
-def test_a_metastore_whose_making_was_cut_off_is_told(tmp_path: Path) -> None:
+def test_a_metastore_whose_making_was_cut_off_is_reported(tmp_path: Path) -> None:
     environment.check_whole(tmp_path / "nothing")
     with pytest.raises(MetastoreError, match="remove the folder") as error:
         environment.check_whole(tmp_path)

@@ -88,7 +88,7 @@ def test_a_new_table_is_as_configured() -> None:
         ({"history_partition": "era"}, 0),
     ],
 )
-def test_a_column_that_nobody_asked_for_is_told(
+def test_a_column_that_nobody_asked_for_is_reported(
     config: dict[str, object], lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

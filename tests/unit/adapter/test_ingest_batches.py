@@ -95,7 +95,7 @@ def test_a_continuous_run_of_what_is_available_ends_by_itself() -> None:
     assert len(read(batches_of("available_now", continuous), [1, 0])) == 2
 
 
-def test_a_batch_without_files_is_not_told() -> None:
+def test_a_batch_without_files_is_not_reported() -> None:
     continuous = Continuous(lambda report: continuous.stop())
     ends = [None, None, 4]
     for batch in batches_of("processing_time", continuous):
@@ -129,7 +129,7 @@ def test_waiting_ends_when_the_node_is_cancelled() -> None:
     assert time.monotonic() - started < 30
 
 
-def test_the_error_that_ends_a_run_is_told() -> None:
+def test_the_error_that_ends_a_run_is_reported() -> None:
     handle, continuous = FakeHandle(), Continuous(lambda report: None)
     handle.last_error = ValueError("the body failed")
     with contextlib.suppress(ValueError), batches_of("processing_time", continuous, handle) as batches:

@@ -58,7 +58,7 @@ class Project:
         failed = [(one.node.name, _reason(one.message)) for one in results if str(one.status) == "error"]
         raise DbtFailed(
             expected="dbt run to succeed",
-            found=_told(failed)
+            found=_describe(failed)
             or f"that it failed: {_in_one_line(str(result.exception or 'it gave no reason'))}",
             action="Committed rows stay; the next run reads the rest.",
         )
@@ -81,7 +81,7 @@ def _reason(message: str | None) -> str:
     return _in_one_line(rest.strip() or first)
 
 
-def _told(failed: Sequence[tuple[str, str]]) -> str:
+def _describe(failed: Sequence[tuple[str, str]]) -> str:
     """The models that failed, each with its reason; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for name, reason in failed:

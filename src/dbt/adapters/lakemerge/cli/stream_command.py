@@ -17,7 +17,7 @@ from dbt.adapters.lakemerge.cli.project import DbtFailed, Project
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.ingest.continuous import BatchReport, Continuous, running
 
-# Retries since the last committed batch before the command gives up.
+# So many tries since the last committed batch, then the command gives up.
 _TRIES = 6
 _LONGEST_WAIT = 60
 
@@ -42,7 +42,7 @@ _LONGEST_WAIT = 60
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How batches are told on standard output, a line each.",
+    help="How to print batches on standard output, one line each.",
 )
 def stream(selectors: Sequence[str], log_format: str, **options: str | None) -> None:
     """Ingest files as they land, in small commits, until SIGTERM or SIGINT.

@@ -24,9 +24,9 @@ logger = AdapterLogger("Lakemerge")
 LAYOUTS = ("split", "plain")
 #: The type of the partition column.
 PARTITION_TYPE = "bigint"
-# A user's partition may have so many partitions of closed rows before some of them become one.
+# A user's partition may have this many partitions of closed rows before some of them are merged.
 _MOST_CLOSED = 32
-# Of so many closed partitions of one tier one is made.
+# This many closed partitions of one tier are merged into one.
 _FEWEST_MERGED = 4
 
 
@@ -35,11 +35,11 @@ class HistoryLayout:
     """Where open and closed rows lie.
 
     Attributes:
-        split: whether the partition column is there; else open and closed rows share the user's partitions.
-        partition: its name, in lower case.
-        chosen: whether the model says how its table lies, so that it need not be told.
-        version: the version that a commit on what was read would make: the value for rows that it closes. Another
-            commit that came between may have used it too, which does no harm: it says where rows lie, not when.
+        split: whether the partition column is there; otherwise open and closed rows share the user's partitions.
+        partition: the column's name, in lower case.
+        chosen: whether the model chooses the layout, so that no log line has to mention it.
+        version: the version that a commit on the state read would make: the value for rows that it closes. Another
+            commit may use it too, which does no harm: it says where rows lie, not when they were closed.
         stored: the partitions that the table has, by name.
     """
 
@@ -66,14 +66,14 @@ class HistoryLayout:
         return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
 
     def of_table(self, base: Manifest | None) -> HistoryLayout:
-        """The layout of a commit on this version (``None``: a new table): that of the table, where there is one."""
+        """The layout of a commit on this version (``None``: a new table): the table's own, if there is one."""
         if base is None:
             return self
         split = bool(base.partition_columns) and base.partition_columns[-1].name == self.partition
         return dataclasses.replace(self, split=split, version=base.version + 1, stored=base.partitions)
 
     def log_kept(self, asked: HistoryLayout, table: str) -> None:
-        """Log that a table keeps another layout than the one that its model asks for."""
+        """Log that a table keeps its layout although its model asks for another."""
         if self.split != asked.split:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
@@ -81,7 +81,7 @@ class HistoryLayout:
             )
 
     def log_made(self, table: str) -> None:
-        """Log that a new table gets a column which its model does not name, unless the model chose so."""
+        """Log that a new table gets a column that its model does not name, unless the model chose it."""
         if self.split and not self.chosen:
             logger.info(
                 f"{table} gets the partition column {self.partition} (0 in current rows, another number in closed "
@@ -111,7 +111,7 @@ class HistoryLayout:
 
     @property
     def closed_filter(self) -> str:
-        """SQL that is true in the partitions that hold none but closed rows."""
+        """SQL that is true in the partitions that hold only closed rows."""
         return f"{self.quoted} <> 0" if self.split else "false"
 
     def value(self, is_open: str) -> str:
@@ -131,18 +131,18 @@ class HistoryLayout:
 
     @property
     def closed_partitions(self) -> list[str]:
-        """The names of the stored partitions that hold none but closed rows."""
+        """The names of the stored partitions that hold only closed rows."""
         return [name for name in self.stored if self._is_closed(name)]
 
     def closed_beside(self, open_partitions: Iterable[str]) -> list[str]:
-        """The closed partitions that belong to the same of the user's partitions as these."""
+        """The closed partitions of the same user partitions as these."""
         users = {self._user_part(name) for name in open_partitions}
         return [name for name in self.closed_partitions if self._user_part(name) in users]
 
     def closes_into(self, open_partition: str) -> str:
-        """The name of the partition for the rows that this commit closes in the one of that name.
+        """The name of the partition for the rows that this commit closes in an open partition.
 
-        It has to be among what the commit reads, though it is seldom there: a commit that came between and made it
+        The commit must list it among its reads, although it seldom exists: if a concurrent commit creates it, there
         must be a conflict.
         """
         if not self.split:
@@ -150,14 +150,14 @@ class HistoryLayout:
         return f"{self._user_part(open_partition)}{self.partition}={self.version}"
 
     def to_merge(self, touched: Iterable[str]) -> list[str]:
-        """The closed partitions whose rows this commit should take along into the one that it makes.
+        """The closed partitions whose rows this commit should move into the one that it adds.
 
-        So that closed partitions do not become too many. They are merged by tiers: of those with the fewest bytes,
-        all whose sizes are alike. A row is so rewritten once for each time that its partition grows by the tier's
+        This limits the number of closed partitions. They are merged by tiers: of those with the fewest bytes,
+        all of similar size. So a row is rewritten once for each time that its partition grows by the tier's
         factor, whatever the length of the history.
 
         Args:
-            touched: names of partitions that this commit writes; only beside them are others merged.
+            touched: names of partitions that this commit writes; only their siblings are merged.
         """
         if not self.split:
             return []
@@ -176,7 +176,7 @@ class HistoryLayout:
         taken: list[str] = []
         for _, names in itertools.groupby(by_size, lambda name: tier_of(self.stored[name].bytes)):
             tier = list(names)
-            # the smaller ones before it go along: they cost less than it does
+            # include the smaller ones before it: they cost less than it does
             taken += tier
             if len(tier) >= _FEWEST_MERGED:
                 return taken
@@ -186,5 +186,5 @@ class HistoryLayout:
         return self.split and partition_values(name)[-1] != "0"
 
     def _user_part(self, name: str) -> str:
-        """What stands before the partition column in a partition's path, with its slash."""
+        """The part of a partition's path before the partition column, with its slash."""
         return name[: name.rfind("/") + 1]

@@ -18,7 +18,7 @@ from lakemerge.kernel import HiveColumn, Manifest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# What these say of a matched row has no meaning where each change of a key is a version of its own.
+# Options about matched rows, which mean nothing if each change of a key is a version of its own.
 _NOT_WITH_SCD2 = (
     "ignore_null_updates",
     "merge_update_columns",
@@ -49,7 +49,7 @@ class KeepsHistory(WriteConfig):
     def generated(
         self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
     ) -> tuple[HiveColumn, ...]:
-        """The column that says where a row lies; also logs what the table keeps, or gets, unasked."""
+        """The column that says where a row lies; also logs a layout that the model did not choose."""
         if commit_column:
             return super().generated(feed, base, table, commit_column)
         layout = self.history.of_table(base)
@@ -72,7 +72,7 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
     """How the changes of a feed become versions.
 
     Attributes:
-        scd2: what of a feed becomes history, and in which columns.
+        scd2: which changes become history, and in which columns.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "scd2", "history"})
@@ -100,7 +100,7 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
     def generated(
         self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""
     ) -> tuple[HiveColumn, ...]:
-        """The columns of the versions' bounds, and that which says where a row lies."""
+        """The columns of the versions' bounds, and the one that says where a row lies."""
         layout = super().generated(feed, base, table, commit_column)
         clashing = [name for name in self.keeps(feed.columns) if name.lower() in self.scd2.columns]
         if clashing:

@@ -1,4 +1,4 @@
-"""How a feed meets a table that keeps the history of each key: the facts that the SQL is made from."""
+"""How a feed is merged into a table that keeps the history of each key: the facts for the SQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Scd2Plan:
         merge: the feed's part: keys, the columns that come from the feed, their partitions, the sequence. Its
             columns lack those of the history.
         start_at, end_at: the columns of a version's bounds.
-        tracked: the columns of which a change makes a new version.
+        tracked: the columns whose changes make a new version.
         known_from, known_to: the columns that say which versions of the table held a row; ``None`` without them.
         layout: where open and closed rows lie.
         columns: all columns of the table, in its order.
@@ -83,7 +83,7 @@ class Scd2Plan:
             version: the version that the commit will make.
 
         Raises:
-            InvalidConfig: an option names a column that is not there.
+            InvalidConfig: an option names a column that does not exist.
         """
         layout = dataclasses.replace(config.history.of_table(base), version=version)
         by_name = {column.name: column for column in plan.columns}
@@ -111,10 +111,10 @@ class Scd2Plan:
     def written(
         self, row: str, start_at: str, end_at: str, known_from: str, known_to: str
     ) -> Mapping[str, str]:
-        """SQL of each column of a row that is written, by the column's quoted name.
+        """SQL of each column of a written row, by the column's quoted name.
 
         Args:
-            row: SQL of the struct of the feed's columns; the others are SQL of the columns of the history.
+            row: SQL of the struct of the feed's columns; the other arguments are SQL of the history's columns.
         """
         values = {column.name: f"{row}.{column.quoted}" for column in self.merge.columns}
         values[self.start_at.name] = start_at

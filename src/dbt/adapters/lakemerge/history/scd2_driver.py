@@ -33,7 +33,7 @@ class Scan:
 
     @classmethod
     def of(cls, txn: NodeTransaction, scd2: Scd2Plan, feed: Mapping[str, Any]) -> Scan:
-        """All of the table's, or those that the feed names where a key's partition follows from its changes."""
+        """All partitions, or only the feed's if a key's partition follows from its changes."""
         layout = scd2.layout
         if not scans_known_partitions(scd2.merge, feed):
             return cls(
@@ -71,7 +71,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
     def stage(self, txn: NodeTransaction, plan: Scd2Plan, feed: Mapping[str, Any]) -> Staged:
         """Follow directly on the version that was read.
 
-        What a commit makes of a key hangs on the ledger, and on open versions in partitions that another commit may be
+        The outcome for a key depends on the ledger, and on open versions in partitions that another commit may be
         making.
         """
         scan = Scan.of(txn, plan, feed)
@@ -96,9 +96,9 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         )
 
     def _meets_closed_versions(self, plan: Scd2Plan, feed: Mapping[str, Any], scan: Scan) -> bool:
-        """Whether closed versions have to be looked at.
+        """Whether closed versions have to be read.
 
-        Not when every change is newer than all that the table has met; else the keys that are late are computed (the
+        Not if every change is newer than all changes that the table has seen; otherwise the late keys are computed (the
         view ``lakemerge_late``), from their open versions alone.
         """
         if not plan.exists or not scan.closed_partitions or feed["truncates"]:
@@ -123,7 +123,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         return self.queries.materialize("lakemerge_versions", sql, counts)
 
     def _contradiction(self, plan: Scd2Plan) -> AmbiguousChange:
-        """The error of changes that say something else than one which is known with their key and sequence."""
+        """The error for changes that contradict a known change with the same key and sequence."""
         sql = f"select {self.macros.lakemerge_keys_sql(plan.merge)} from lakemerge_versions where __contradicts limit 5"
         return AmbiguousChange(
             expected="changes with the same key and sequence to have the same values",
@@ -135,7 +135,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
     def _stage_rows(
         self, txn: NodeTransaction, plan: Scd2Plan, feed: Mapping[str, Any], versions: Mapping[str, Any]
     ) -> bool:
-        """Write the touched partitions: open ones anew, what is closed now beside the rest; false if there are none."""
+        """Write the touched partitions: rewrite open ones, add newly closed rows; false if there are none."""
         changed = versions["inserted"] + versions["updated"] + versions["deleted"]
         if not (changed or txn.rewrites_all or not plan.exists):
             return False
@@ -167,9 +167,9 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         versions: Mapping[str, Any],
         has_ledger: bool,
     ) -> bool:
-        """Write to the ledger what the table does not show and later changes hang on; false if that is nothing.
+        """Write to the ledger what later changes need and the table does not show; false if nothing.
 
-        Changes within a version, deletes that end none, truncates. The ledger is written anew once it has many folders.
+        Those are changes within a version, deletes that end none, and truncates. A ledger of many folders is rewritten.
         """
         new_truncates = feed["truncates"] and self.queries.rows(
             self.macros.lakemerge_scd2_new_truncates_sql(has_ledger)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.lakemerge.options.reader import OptionReader
 
-# Column names by the word that history_column_names takes.
+# Column names for the words that history_column_names accepts.
 _NAMES = {
     "auto_cdc": {"start_at": "__start_at", "end_at": "__end_at"},
     "dbt": {"start_at": "dbt_valid_from", "end_at": "dbt_valid_to"},
@@ -17,14 +17,14 @@ _KNOWN = {"known_from": "__known_from", "known_to": "__known_to"}
 
 @dataclass(frozen=True)
 class Scd2Config:
-    """What of a feed becomes history, and in which columns.
+    """Which changes of a feed become history, and in which columns.
 
     Attributes:
         start_at, end_at: the columns of a version's bounds: the sequence that it begins with, and the one that ends
             it (null while it is the current one). All names are in lower case, as Hive keeps them.
         tracked: the columns whose changes make a new version; empty for all but ``untracked``.
-        bitemporal: whether rows that a later commit corrects are kept, with the versions of the table that had them.
-        known_from, known_to: the columns of these versions of the table.
+        bitemporal: whether to keep rows that a later commit corrects, with the versions of the table that held them.
+        known_from, known_to: the columns that hold these versions.
     """
 
     start_at: str = "__start_at"

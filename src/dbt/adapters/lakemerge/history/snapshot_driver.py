@@ -16,19 +16,19 @@ from lakemerge.errors import DuplicateKey, InvalidConfig, NullKey
 
 
 class Snapshot(Driver[SnapshotConfig]):
-    """Takes the source's present state, which is the feed, into the history of its keys."""
+    """Merges the source's present state, which is the feed, into the history of its keys."""
 
     operation = "snapshot"
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        # asked in every attempt, for another run may have made the table, or given it columns
+        # checked in every attempt, because another run may have created the table or added columns
         strategy = self.macros.lakemerge_snapshot_strategy(txn.exists)
         run_time = self.macros.snapshot_get_time()
         snapshot = SnapshotPlan.make(txn, strategy, run_time, self.config.history)
         if not txn.exists:
             return self._begin_history(txn, snapshot, strategy)
         txn.read(snapshot.reads)
-        # a key that has no current row depends on every partition, those that are not there yet too
+        # a key without a current row depends on every partition, also on ones that do not exist yet
         txn.follow_directly()
         self._check_adopted(txn, snapshot)
         return self._continue_history(txn, snapshot, strategy)
@@ -36,7 +36,7 @@ class Snapshot(Driver[SnapshotConfig]):
     def _begin_history(
         self, txn: NodeTransaction, snapshot: SnapshotPlan, strategy: Mapping[str, Any]
     ) -> Counts:
-        """Write the source's rows as the first versions of their keys, looking at the keys as they are written."""
+        """Write the source's rows as the first versions of their keys, and check the keys while writing."""
         observed = self.queries.observe_view(
             "lakemerge_changes",
             self.macros.lakemerge_first_changes_sql(snapshot, strategy),
@@ -52,7 +52,7 @@ class Snapshot(Driver[SnapshotConfig]):
     def _continue_history(
         self, txn: NodeTransaction, snapshot: SnapshotPlan, strategy: Mapping[str, Any]
     ) -> Counts:
-        """Write what a snapshot changes, and commit it; nothing where nothing changes."""
+        """Write and commit what a snapshot changes, if it changes anything."""
         changes = self._compute_changes(txn, snapshot, strategy)
         counts = {name: changes[name] for name in ("inserted", "updated", "deleted")}
         changed = sum(counts.values())
@@ -87,7 +87,7 @@ class Snapshot(Driver[SnapshotConfig]):
         changes: Mapping[str, Any],
         changed: int,
     ) -> None:
-        """Write anew the partitions of the rows that end and begin, and small ones of closed rows taken along."""
+        """Rewrite the partitions of rows that end or begin, and merge small partitions of closed rows."""
         begun = self._compute_versions(txn, snapshot, strategy, changes)
         names = txn.names_of([*changes["partitions"], *begun])
         touched = names + snapshot.layout.to_merge(names)
@@ -123,7 +123,7 @@ class Snapshot(Driver[SnapshotConfig]):
     # -- checks --------------------------------------------------------------------------------
 
     def _check(self, snapshot: SnapshotPlan, counts: Mapping[str, Any]) -> None:
-        """Refuse a source, or a table, that has no one answer: null keys, and keys with several rows."""
+        """Refuse an ambiguous source or table: null keys, and keys with several rows."""
         key = snapshot.unique_key
         if counts["null_keys"]:
             raise NullKey(
@@ -158,7 +158,7 @@ class Snapshot(Driver[SnapshotConfig]):
     def _check_adopted(self, txn: NodeTransaction, snapshot: SnapshotPlan) -> None:
         """Refuse a table that this snapshot did not write, if its current rows seem to have another `dbt_valid_to`.
 
-        Every key would get a second current row.
+        Otherwise every key would get a second current row.
         """
         if not snapshot.is_adopted:
             return

@@ -1,4 +1,4 @@
-"""How a snapshot's source meets its table: the facts that the snapshot's SQL is made from."""
+"""How a snapshot's source is merged into its table: the facts for the SQL."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from lakemerge.errors import IncompatibleColumn
 if TYPE_CHECKING:
     pass
 
-# Properties of the versions that a snapshot makes.
+# Properties of the versions that a snapshot commits.
 #: The values of `dbt_valid_to` that current rows have had, besides null.
 VALID_TO_CURRENT = "valid_to_current"
-#: Whether keys may have closed rows alone: "none" or "some".
+#: Whether keys may have closed rows only: "none" or "some".
 ENDED_KEYS = "ended_keys"
 
 _HARD_DELETES = ("ignore", "invalidate", "new_record")
@@ -35,16 +35,16 @@ class SnapshotPlan:
     """Everything that the snapshot's macros need to know.
 
     Attributes:
-        unique_key: the key as the configuration has it, for messages.
+        unique_key: the key as configured, for messages.
         keys: names of the columns that hold the key's parts while the snapshot runs, as dbt names them.
         columns: the table's.
         names: quoted names of dbt's columns in the table, by dbt's own: ``dbt_valid_from``…
         current_values: SQL of the values besides null that ``dbt_valid_to`` has in current rows; those of earlier
-            configurations too, for a row that has one is no less current.
+            configurations too, since a row with one of them is still current.
         valid_to_current: the one of them that new rows get; ``null`` for none.
-        is_adopted: whether the version before this one tells nothing of such values.
+        is_adopted: whether the previous version does not record such values.
         may_have_ended: whether keys may have closed rows and no current one.
-        run_time: SQL of the time of this run in the type of the validity columns; null where it has none.
+        run_time: SQL of the time of this run in the type of the validity columns; null if it has none.
     """
 
     table: str
@@ -95,15 +95,15 @@ class SnapshotPlan:
 
     @property
     def is_deleted(self) -> str:
-        """The quoted name of the column that marks deletions; empty where the table has none."""
+        """The quoted name of the column that marks deletions; empty if the table has none."""
         name = self.names["dbt_is_deleted"]
         return name if any(column.quoted == name for column in self.columns) else ""
 
     def properties(self, rows: int | None, ended: int) -> dict[str, Any]:
-        """What this commit tells later ones.
+        """What this commit records for later ones.
 
         Args:
-            rows: the number of rows after it, where it is known.
+            rows: the number of rows after it, if known.
             ended: how many keys it left without a current row.
         """
         some = self.may_have_ended or bool(ended)
@@ -126,10 +126,10 @@ class SnapshotPlan:
         Args:
             strategy: what `lakemerge_snapshot_strategy` returned.
             run_time: SQL of the time of the run.
-            layout: what the model's config says of it.
+            layout: as the model's config asks for it.
 
         Raises:
-            IncompatibleColumn: deletions are to be recorded, and the validity columns hold no time.
+            IncompatibleColumn: deletions are recorded, but the validity columns hold no time.
         """
         unique_key, names = strategy["unique_key"], strategy["column_names"]
         valid_to_current = strategy["valid_to_current"]
@@ -170,7 +170,7 @@ class SnapshotPlan:
 
 
 def _hard_deletes(strategy: Mapping[str, Any]) -> str:
-    """What a strategy says of rows that are gone from the source; older ones say it by a flag."""
+    """The strategy's policy for rows that are gone from the source; older strategies have a flag."""
     given = strategy.get("hard_deletes")
     if given is None:
         return "invalidate" if strategy.get("invalidate_hard_deletes") else "ignore"
@@ -204,7 +204,7 @@ class SnapshotMethods(PublishingMethods):
 
     @available.parse_list
     def comparable_columns(self, names: Sequence[str], types: Mapping[str, str], prefix: str) -> list[str]:
-        """The columns ``prefix.name`` in a form that ``<=>`` accepts, for maps have no order.
+        """The columns ``prefix.name`` in a form that ``<=>`` accepts, which does not compare maps.
 
         Args:
             types: Spark's names of the columns' types, by the columns' names in lower case.

@@ -1,4 +1,4 @@
-"""The batches of one run of an ingest: one, those of all that had landed, or one after another until told to stop."""
+"""The batches of one ingest run: a single one, all that had landed, or one after another until told to stop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakemerge.ingest.continuous import BatchReport, Continuous
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
 
-# A run has read so much; of what is still to be read and of what was changed, its last batch knows best.
+# These are summed over a run; for what is left to read and what changed, the last batch counts.
 _SUMS = ("inserted", "quarantined", "dropped", "files", "offsets")
 
 
@@ -24,10 +24,10 @@ class IngestBatch:
 
     Attributes:
         is_first: whether it is the run's first.
-        until: what landed later is for another run, milliseconds since 1970; ``None`` for no such time.
-        version: the version that it made; ``None`` if there was nothing to write.
-        counts: what its last attempt has counted.
-        arrivals: what that attempt has found.
+        until: files that landed later are for another run, milliseconds since 1970; ``None`` for no limit.
+        version: the version that it committed; ``None`` if there was nothing to write.
+        counts: those of its last attempt.
+        arrivals: what that attempt found.
     """
 
     def __init__(self, *, is_first: bool, until: int | None) -> None:
@@ -38,16 +38,16 @@ class IngestBatch:
         self.arrivals: Arrivals | TopicArrivals = Arrivals()
 
     def end(self, version: int | None, counts: Mapping[str, int], arrivals: Arrivals | TopicArrivals) -> None:
-        """Say what the last attempt at this batch did."""
+        """Record what the last attempt at this batch did."""
         self.version, self.counts, self.arrivals = version, dict(counts), arrivals
 
 
 class IngestBatches:
-    """A run's batches, to be gone through within a ``with``.
+    """A run's batches, to be iterated within a ``with``.
 
     Attributes:
-        version: the last version that the run has made; ``None`` for none.
-        counts: what all batches have counted.
+        version: the last version that the run committed; ``None`` for none.
+        counts: summed over all batches.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class IngestBatches:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Tell the continuous run of the error that ended this one, as dbt got it."""
-        told = self._handle.last_error
-        if error is not None and told is not None and self._continuous is not None:
-            self._continuous.fail(told)
+        """Report the error that ended this run to the continuous run, as dbt got it."""
+        reported = self._handle.last_error
+        if error is not None and reported is not None and self._continuous is not None:
+            self._continuous.fail(reported)
 
     def _goes_on(self, batch: IngestBatch, started: float) -> bool:
-        """Whether another batch follows; waits until its time has come."""
+        """Whether another batch follows; waits until it is due."""
         continuous = self._continuous
         if continuous is not None and continuous.is_stopped:
             return False
@@ -106,7 +106,7 @@ class IngestBatches:
             return False
         due = started + self._options.trigger_interval.total_seconds()
         while (left := due - time.monotonic()) > 0:
-            # so often it is looked whether dbt has cancelled this run, for another model has failed
+            # how often to check whether dbt has cancelled this run because another model failed
             if continuous.wait(min(left, 1)):
                 return False
             self._handle.raise_if_cancelled()

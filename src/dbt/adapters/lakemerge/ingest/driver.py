@@ -1,4 +1,4 @@
-"""The drivers of ingest: landed records into the table, and quarantined ones into it once they can be read."""
+"""The drivers of ingest: landed records, and quarantined records that have become readable, into the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "col
 class Ingest(Driver[AppendConfig]):
     """Commits the records that have landed, and how far was read, together: in one batch or in several.
 
-    How many follows from the model's trigger. A batch is redone where another commit came first.
+    The model's trigger decides how many. A batch is redone if another commit came first.
     """
 
     operation = "ingest"
@@ -47,7 +47,7 @@ class Ingest(Driver[AppendConfig]):
     ) -> None:
         """
         Args:
-            rebuild: put a new table in the place of what is there, of all files.
+            rebuild: replace the existing table by a new one, read from all files.
             committed: called after each commit.
         """
         super().__init__(publisher, macros, rebuild=rebuild)
@@ -113,10 +113,10 @@ class Ingest(Driver[AppendConfig]):
         return {"quarantined": found["rejected"]}
 
     def _check_rejected(self, records: int, rejected: int, sql: str) -> None:
-        """Stop where more records are rejected than the model allows.
+        """Stop if more records are rejected than the model allows.
 
         Args:
-            sql: gives the rejected records, as the quarantine has them.
+            sql: selects the rejected records as the quarantine has them.
 
         Raises:
             BadRecords: with samples; nothing was committed.
@@ -140,7 +140,7 @@ class Ingest(Driver[AppendConfig]):
 
 
 class Replay(Driver[AppendConfig]):
-    """Reads quarantined records again; those that can be read by now become rows in the commit that takes them out."""
+    """Reads quarantined records again: one commit adds the readable ones as rows and takes them out."""
 
     operation = "replay"
 
@@ -149,7 +149,7 @@ class Replay(Driver[AppendConfig]):
     ) -> None:
         """
         Args:
-            where: SQL over the quarantine's columns: which records to read again.
+            where: SQL over the quarantine's columns that chooses the records to read again.
         """
         super().__init__(publisher, macros)
         self._plan = plan
@@ -170,7 +170,7 @@ class Replay(Driver[AppendConfig]):
         return counts
 
     def _stage(self, txn: NodeTransaction) -> dict[str, int]:
-        """Write the rows of the replayed records, and what is left of the quarantine in its place."""
+        """Write the rows of the replayed records, and replace the quarantine by what is left of it."""
         plan, macros = self._plan, self.macros
         observation = self.queries.observe_view(
             "lakemerge_records", macros.lakemerge_observed_records_sql(plan), _COUNTED

@@ -9,17 +9,17 @@ from typing import Any
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 
-# Where Hadoop, too, leaves it out of the first line.
+# Hadoop, too, drops it from the first line.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file calls its fields.
+    """The names that a file gives its fields.
 
     Attributes:
-        fields: their names, those of columns in the columns' letter case; none where the line cannot be read.
-        problem: why it cannot, in words.
+        fields: the names, in the columns' letter case if they are columns; empty if the line cannot be read.
+        problem: why it cannot be read.
     """
 
     fields: tuple[str, ...]
@@ -32,7 +32,7 @@ def read_header(line: bytes, options: IngestOptions, declared: Sequence[str], re
     Args:
         line: without its delimiter.
         declared: the fields that columns are taken from.
-        regex: Java's package of regular expressions, for the patterns are those that Spark takes records apart by.
+        regex: Java's package of regular expressions, because Spark splits records by the same patterns.
     """
     try:
         text = line.removeprefix(_BYTE_ORDER_MARK).decode(options.encoding)

@@ -1,4 +1,4 @@
-"""Which dates and times a table can hold, so that none is read back as another one.
+"""Which dates and times a table can hold, so that each is read back as it was written.
 
 Spark writes ORC through Java's older classes, by a calendar that goes from 1582-10-04 to 1582-10-15 and by local times
 of Java's zone, where clocks may have shown one twice. To Parquet it writes what it is given; but what a query compares
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _SECOND = 1_000_000
 _DAY = 86400 * _SECOND
-# Days since 1970 of the first day that the older calendar leaves out, and how many those are.
+# The first day that the older calendar leaves out, in days since 1970, and their number.
 _FIRST_SKIPPED, _SKIPPED = -141_437, 10
 _YEAR_1900 = -2_208_988_800
-# Fractions of less than a millisecond are read as they were written.
+# Fractions below a millisecond are read back correctly.
 _BEFORE_1970 = (-999_000, 0)
 
 
 @dataclass(frozen=True)
 class HeldTimes:
-    """The dates and times that are read back as what was written; by default those of ORC in UTC.
+    """The dates and times that are read back as they were written; by default those of ORC in UTC.
 
     Attributes:
-        holes: spans that cannot be held, each from and to (not included) in microseconds since 1970, in their order.
-        clock_jumps: whether the session's zone has local times that no clock showed, which a cast moves.
+        holes: spans that cannot be held, each from and to (excluded) in microseconds since 1970, in order.
+        clock_jumps: whether the session's zone skips local times, which a cast moves.
     """
 
     holes: tuple[tuple[int, int], ...] = (
@@ -40,7 +40,7 @@ class HeldTimes:
 
     @classmethod
     def of(cls, spark: SparkSession, java: Any, file_format: str) -> HeldTimes:
-        """What a table holds that this session writes.
+        """The dates and times that a table of this session holds.
 
         Args:
             java: Java's packages by name.
@@ -54,12 +54,12 @@ class HeldTimes:
 
     @staticmethod
     def date_sql(value: str) -> str:
-        """SQL that is true where a date is held; years are those of four digits."""
+        """SQL that is true where a date is held; only years of four digits are held."""
         bounds = f"{value} between date '0001-01-01' and date '9999-12-31'"
         return f"{bounds} and {value} not between date '1582-10-05' and date '1582-10-14'"
 
     def timestamp_sql(self, value: str) -> str:
-        """SQL that is true where a time stamp is held. Those of our times are told by its first comparisons."""
+        """SQL that is true where a time stamp is held. Its first comparisons settle present-day ones."""
         first, last = "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"
         branches, held = [], f"{value} <= {last}"
         for start, end in reversed(self.holes):
@@ -70,7 +70,7 @@ class HeldTimes:
 
 
 def _local_holes(java: Any, rules: Any) -> tuple[tuple[int, int], ...]:
-    """What local times of Java's zone cannot tell: the skipped days, and before 1900 times that clocks showed twice."""
+    """Spans that are ambiguous in Java's zone: skipped days, and times before 1900 that clocks showed twice."""
     noon = java.java.time.LocalDateTime.of(1582, 10, 10, 12, 0)
     start = _FIRST_SKIPPED * _DAY - rules.getOffset(noon).getTotalSeconds() * _SECOND
     holes = [(start, start + _SKIPPED * _DAY)]

@@ -1,4 +1,4 @@
-"""What one run of an ingest reads: which files or offsets, their records as views, and what the commit says of them."""
+"""What one run of an ingest reads: files or offsets, their records as views, and what the commit records of them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Lakemerge")
 
 _SHOWN = 3
-# So many marks leave at least 15 in 16 of the other records out.
+# This many marks exclude at least 15 in 16 of the other records.
 _MOST_MARKS = 4096
 #: The view of the quarantined records that a replay leaves where they are.
 UNCHOSEN = "lakemerge_unchosen"
 
 
 class Intake:
-    """Finds what has arrived, makes its records readable, and puts into the commit what was read."""
+    """Finds what has arrived, makes its records readable, and records in the commit what was read."""
 
     def __init__(self, handle: SessionHandle, plan: IngestPlan) -> None:
         """
@@ -58,7 +58,7 @@ class Intake:
         """Find what this attempt at a batch reads, and make its records readable.
 
         Raises:
-            FileChanged: a file was changed since it was read and the policy is ``fail``.
+            FileChanged: a file changed since it was read and the policy is ``fail``.
             LakemergeError: a topic is not there, or not what was read before.
         """
         self._set_times(txn)
@@ -118,7 +118,7 @@ class Intake:
         """Make the records of files, or partitions, that hold rejected ones readable again, now with exact lines.
 
         Args:
-            bad_marks: those of the rejected records; see :attr:`IngestPlan.mark_sql`.
+            bad_marks: marks of the rejected records; see :attr:`IngestPlan.mark_sql`.
         """
         plan, wanted = self._plan, set(bad_files)
         if plan.options.topics:
@@ -130,7 +130,7 @@ class Intake:
         plan.groups = [self._marked(group, bad_marks) for group in groups]
 
     def _marked(self, group: RecordGroup, marks: list[int]) -> RecordGroup:
-        """The records of a group that have one of these marks; all where they are many, or none has."""
+        """The records of a group that have one of these marks; all records if there are many marks or none."""
         if not 0 < len(marks) <= _MOST_MARKS:
             return group
         view = f"{group.view}_marked"
@@ -143,7 +143,7 @@ class Intake:
         """Make the quarantined records that a condition chooses readable, and the others a view (:data:`UNCHOSEN`).
 
         Returns:
-            How many are chosen.
+            The number of chosen records.
         """
         self._set_times(txn)
         frame = txn.quarantined()
@@ -155,11 +155,11 @@ class Intake:
     # -- what the commit says ------------------------------------------------------------------
 
     def record(self, txn: NodeTransaction, arrivals: Arrivals | TopicArrivals) -> None:
-        """Put what was read into the commit, if it is still what it was when the attempt began.
+        """Record in the commit what was read, if it has not changed since the attempt began.
 
         Raises:
-            CommitConflict: a file was written to meanwhile, or a topic was made anew, or its records went; the next
-                attempt finds it as it is then, or leaves it.
+            CommitConflict: a file was written to meanwhile, a topic was created again, or its records were deleted;
+                the next attempt reads the new state, or leaves it out.
         """
         if isinstance(arrivals, TopicArrivals):
             self._record_offsets(txn, arrivals)
@@ -198,7 +198,7 @@ class Intake:
 
 
 def _with_retries(action: Any) -> Any:
-    """Do again what failed for a cause that may pass."""
+    """Retry what may have failed only for a while."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(lambda error: bool(getattr(error, "retriable", False))),
         stop=tenacity.stop_after_attempt(4),

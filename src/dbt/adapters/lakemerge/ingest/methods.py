@@ -41,7 +41,7 @@ class IngestMethods(PublishingMethods):
 
     @available.parse_none
     def ingest_config(self, model: Mapping[str, Any]) -> AppendConfig:
-        """The options about writing of a model whose commits are partitions of their own."""
+        """The write options of a model whose commits have partitions of their own."""
         given = dict(model["config"])
         wrong = [name for name in ("append_layout", "unique_key", "incremental_strategy") if given.get(name)]
         with config_errors():
@@ -109,7 +109,7 @@ class IngestMethods(PublishingMethods):
 
         Args:
             context: dbt's, of the model.
-            rebuild: put a new table in the place of what is there, of all files.
+            rebuild: replace the existing table by a new one, read from all files.
         """
         model, macros = context["model"], Macros(context)
         plan = self._ingest_plan(model)
@@ -134,7 +134,7 @@ class IngestMethods(PublishingMethods):
         model: Mapping[str, Any],
         where: str,
     ) -> IngestResponse | None:
-        """Read quarantined records again; see :class:`Replay`. ``None`` where there never were any."""
+        """Read quarantined records again; see :class:`Replay`. ``None`` if there never were any."""
         if self.quarantine_of(relation) is None:
             return None
         plan = self._ingest_plan(model)
@@ -144,7 +144,7 @@ class IngestMethods(PublishingMethods):
     # -- the quarantine ------------------------------------------------------------------------
 
     def _check_quarantine(self, relation: LakemergeRelation) -> None:
-        """Make sure that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
+        """Check that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = relation.table_name
         with self.connections.exception_handler(f"look for the quarantine of {name}"):
             SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(
@@ -166,7 +166,7 @@ class IngestMethods(PublishingMethods):
     def create_view_once(self, sql: str) -> None:
         """Run a statement that makes a view, which another run may make at the same moment.
 
-        Spark looks whether there is one and then makes it; `create or replace` and `if not exists` do so too.
+        Spark first checks and then creates it, even with `create or replace` or `if not exists`.
         """
         try:
             self.connections.execute(sql)

@@ -60,13 +60,13 @@ class IngestOptions:
 
     Attributes:
         topics: what is read of Kafka; ``None`` where files are.
-        partition_values: the same value in all rows, by column.
+        partition_values: one value for all rows, by column.
         record_columns: those of :attr:`record_kinds` that the table gets.
-        max_bad_records: above it nothing is committed; ``None`` for no limit.
+        max_bad_records: with more, nothing is committed; ``None`` for no limit.
         max_bad_fraction: the same as a share of the batch's records, 0 to 1.
         trigger: when the next batch begins: never (``once``), at once until all is read that had landed when the run
             began (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
-        times: the dates and times that the table's files hold; no option, but what the session tells.
+        times: the dates and times that the table's files hold; from the session, not an option.
     """
 
     landing: LandingRules
@@ -210,12 +210,12 @@ class IngestOptions:
 
     @property
     def has_local_timestamps(self) -> bool:
-        """Whether a pattern of time stamps names no zone, so that theirs is the session's."""
+        """Whether a pattern of time stamps names no zone, so that they are in the session's."""
         return not re.search("[VzOXxZ]", re.sub("'[^']*'", "", self.timestamp_format))
 
     @property
     def field_pattern(self) -> str:
-        """A regular expression of a delimiter and the field after it, quoted or escaped or neither, as group 1.
+        """A regular expression for a delimiter and the field after it as group 1, quoted, escaped or plain.
 
         Runs of plain characters are one greedy class each, which Java goes through five times as fast as through a
         choice for every character. They need not be possessive: no shorter run can be followed by what comes next.
@@ -245,7 +245,7 @@ class IngestOptions:
         return f"(?s)(?:{re.escape(self.escape)}{doubled})(.)"
 
     def too_many(self, rejected: int, records: int) -> str:
-        """Which limit so many rejected records exceed, in words; empty for none."""
+        """The limit that this many rejected records exceed, in words; empty for none."""
         if self.on_bad_record == "fail" and rejected:
             return "no bad record (on_bad_record: fail)"
         if self.max_bad_records is not None and rejected > self.max_bad_records:
@@ -268,7 +268,7 @@ def _runs(run: str, between: list[str]) -> str:
 
 
 def _without_group(pattern: str) -> str:
-    """The field pattern with its one capturing group made a plain one."""
+    """The field pattern with its capturing group made non-capturing."""
     position = re.search(r"(?<!\\)\((?!\?)", pattern)
     assert position is not None, "a field pattern has a group"
     return f"{pattern[: position.start()]}(?:{pattern[position.end() :]}"
@@ -276,7 +276,7 @@ def _without_group(pattern: str) -> str:
 
 class _IngestReader(OptionReader):
     def verbatim(self, name: str, default: str) -> str:
-        """A text whose blanks count."""
+        """A text whose blanks matter."""
         value = self.value(name)
         if value is None:
             return default

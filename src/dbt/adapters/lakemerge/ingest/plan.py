@@ -1,4 +1,4 @@
-"""How records become rows: what macros need to know to build the SQL of it."""
+"""How records become rows: what macros need to build its SQL."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 # A number in JSON whose variant is another one or has another notation: minus zero, one with an exponent, or with more
 # digits than a decimal has.
 _ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
-# What comes before a number in JSON, strings among it, as group 1, and the number as group 2.
+# What precedes a number in JSON, including strings, as group 1, and the number as group 2.
 _NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
-# Half of a character in JSON, which keeps a value from being a variant.
+# Half of a character in JSON; a value that holds it cannot be a variant.
 _HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
-# So many fields of a JSON record are looked for in a map; of more, a struct is read too.
+# Up to this many fields of a JSON record are looked up in a map; for more, a struct is read too.
 _MANY_FIELDS = 100
-# What Java's strings have in the place of bytes that are no UTF-8.
+# What Java's strings hold in place of bytes that are not UTF-8.
 _NO_TEXT = "\ufffd"
 
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that are read alike: of one format and with the same fields.
+    """Records that are read the same way: of one format and with the same fields.
 
     Attributes:
         view: the temporary view that holds them.
-        format: that of the records; of quarantined ones, that of their text.
+        format: the records' own; for quarantined ones, that of their text.
         fields: the fields' names in the order of the record.
         named: whether the file itself names its fields.
         options: the model's.
         columns: those of the table.
         typed: of files that have types of their own, how each column is taken from them.
         problems: what is wrong with all records of the group: code and text.
-        has_marks: whether the view says which record its file ends in, without a line delimiter.
-        has_nulls: whether records may lack a text, as those of topics do.
+        has_marks: whether the view says which record ends its file without a line delimiter.
+        has_nulls: whether records may lack a text, as in topics.
     """
 
     view: str
@@ -74,7 +74,7 @@ class RecordGroup:
     def part_sql(self, column: RecordColumn) -> str | None:
         """SQL of a column's field, over the parts of a record, null where the record says null.
 
-        ``None`` where these records have no such field.
+        ``None`` if these records have no such field.
         """
         if self.format == "json":
             part = f"__fields[{literal(column.field)}]"
@@ -116,7 +116,7 @@ class RecordGroup:
     def has_many_fields(self) -> bool:
         """Whether a JSON record is read as a struct of its declared fields too, beside the map of all fields.
 
-        A look into a map goes through half of its names, so that looks for all of many take longer than to read twice.
+        A lookup in a map scans half of its names, so looking up many fields takes longer than reading twice.
         """
         return self.format == "json" and len(self._distinct_fields) > _MANY_FIELDS
 
@@ -132,12 +132,12 @@ class RecordGroup:
 
     @functools.cached_property
     def _distinct_fields(self) -> Mapping[str, RecordColumn]:
-        """The columns that records have, by field, as a struct can have them."""
+        """The columns of records by field, as far as a struct can have them."""
         return _distinct(self.columns)
 
     @functools.cached_property
     def _number_fields(self) -> Mapping[str, RecordColumn]:
-        """Of them, those that hold numbers which variants do not tell as they are written."""
+        """Those of them with numbers whose notation variants lose."""
         return _distinct(column for column in self.columns if column.type.has_numbers)
 
     @property
@@ -167,7 +167,7 @@ class RecordGroup:
 
 
 def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:
-    """The columns that records have, by field. Of names that differ by case alone a struct can have one."""
+    """The columns of records by field. A struct can have only one of several names that differ by case."""
     fields: dict[str, RecordColumn] = {}
     for column in columns:
         if not column.constant:
@@ -183,13 +183,13 @@ class IngestPlan:
         columns: those of the table, without the commit column.
         constraints: SQL that finds rows which break a constraint, by its name.
         groups: the records; empty as long as no files are chosen.
-        files: what is read of landed files.
-        ranges: what is read of topics.
+        files: the landed files that are read.
+        ranges: the offsets of topics that are read.
         offsets_until: offsets up to which this run reads topics; ``None`` for no such limit.
         batch: the number of this batch.
-        tasks: how many tasks write rows that are not gathered by partitions.
-        reported: the changed files that a warning has named.
-        most_bytes: the most that a task reads, by the session's settings; 0 until something is read.
+        tasks: how many tasks write rows that are not grouped by partition.
+        reported: the changed files that a warning has already named.
+        most_bytes: the most that one task reads, by the session's settings; 0 until something is read.
     """
 
     options: IngestOptions
@@ -219,7 +219,7 @@ class IngestPlan:
         return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
 
     def valid_sql_of_exact(self, group: RecordGroup) -> str:
-        """The same for records whose values are exact, which leaves their texts to look at.
+        """The same for records whose values are exact, so only their texts need a check.
 
         Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A look for it
         takes half the time of a look at every byte of the record; a text may have one of its own, too. A delimiter, a
@@ -246,7 +246,7 @@ class IngestPlan:
 
     @property
     def record_bytes_sql(self) -> str:
-        """SQL of a record's bytes where its text is not enough to read it again."""
+        """SQL of a record's bytes, for when its text is not enough to read it again."""
         return f"if(cast({self.record_sql} as binary) = cast(__raw as binary), null, cast(__raw as binary))"
 
     @property
@@ -262,7 +262,7 @@ class IngestPlan:
 
     @property
     def rejects_unterminated(self) -> bool:
-        """Whether a last record without a line delimiter is taken for a truncated one."""
+        """Whether a last record without a line delimiter counts as truncated."""
         return self.options.unterminated_last_record == "reject"
 
     @property

@@ -1,8 +1,8 @@
 """Landed files and quarantined records as temporary views, which macros turn into rows.
 
-A view has a record a row: ``__raw`` (the line's bytes as a string) or ``__row`` (a struct of a typed file's columns);
-``__file``, ``__file_modified``, ``__line``, ``__batch``, ``__ingested_at``, ``__replays``; and ``__unterminated`` where
-a group has marks.
+A view has one row per record: ``__raw`` (the line's bytes as a string) or ``__row`` (a struct of a typed file's
+columns); ``__file``, ``__file_modified``, ``__line``, ``__batch``, ``__ingested_at``, ``__replays``; and
+``__unterminated`` if a group has marks.
 
 **Lines are counted by tasks.** Spark gives no position of a line in its file. But a task that reads one split, and
 nothing else, counts its rows in the order of the file, so each split is given a task of its own. Of files of several
@@ -74,18 +74,18 @@ class RecordSource:
         ]
 
     def _size_splits(self, entries: Sequence[FileEntry], *, whole: bool = False) -> None:
-        """Give each split a task of its own, and as many tasks as the application can run at once."""
+        """Give each split its own task, and create as many tasks as the application can run at once."""
         conf = self._spark.conf
         total = sum(entry.size for entry in entries)
         cores = self._spark.sparkContext.defaultParallelism
-        # what this sets in the session is no limit for the next reading
+        # what this sets in the session must not limit the next reading
         self._plan.most_bytes = most = self._plan.most_bytes or _bytes(
             conf.get("spark.sql.files.maxPartitionBytes", "128MB") or "128MB"
         )
         size = max([_SMALLEST_SPLIT, *(entry.size for entry in entries)]) if whole else 0
         self._split = size or min(most, max(min(most, _SMALLEST_SPLIT), -(-total // cores)))
         conf.set("spark.sql.files.maxPartitionBytes", f"{self._split}b")
-        # a file then fills its task's share whatever its size, so that no other is put beside it
+        # then any file fills its task's share, so that no other joins it
         conf.set("spark.sql.files.openCostInBytes", f"{self._split}b")
         conf.unset("spark.sql.files.maxPartitionNum")
         splits = sum(-(-entry.size // self._split) for entry in entries)
@@ -94,7 +94,7 @@ class RecordSource:
     # -- lines ---------------------------------------------------------------------------------
 
     def _by_header(self, entries: Sequence[FileEntry]) -> Iterable[tuple[Header, list[FileEntry]]]:
-        """The files by the fields that their first lines name; all of them together where they name none."""
+        """The files grouped by the fields that their first lines name; one group if they name none."""
         if not self._options.header:
             return [(Header(self._plan.file_fields), list(entries))]
         by_header: dict[Header, list[FileEntry]] = {}
@@ -195,7 +195,7 @@ class RecordSource:
         return marks
 
     def _open_ended(self, entries: Sequence[FileEntry]) -> set[str]:
-        """The files that do not end with a line delimiter. Of compressed ones their own check must do."""
+        """The files that do not end with a line delimiter. Compressed files rely on their own check."""
         if not self._plan.rejects_unterminated or self._options.format == "json":
             return set()
         delimiter = self._options.line_delimiter.encode()
@@ -208,10 +208,10 @@ class RecordSource:
         return {entry.path for entry, ended in zip(entries, _each(entries, ends), strict=True) if not ended}
 
     def _named_problems(self, fields: Sequence[str], problem: str = "") -> tuple[tuple[str, str], ...]:
-        """What is wrong with the fields that a file names.
+        """The problems of the fields that a file names.
 
         Args:
-            problem: why it names none, where that is known.
+            problem: why it names none, if known.
         """
         if not fields:
             return (("bad_header", problem or "the file's first line names no fields"),)
@@ -332,7 +332,7 @@ def _array_sql(names: Sequence[str] | None) -> str:
 
 
 def _each(entries: Sequence[FileEntry], look: Callable[[FileEntry], Any]) -> list[Any]:
-    """Look at many files at once: far storage takes long for each."""
+    """Look at many files at once: remote storage takes long for each."""
     if len(entries) < _MANY:
         return [look(entry) for entry in entries]
     with ThreadPoolExecutor(_MANY) as pool:

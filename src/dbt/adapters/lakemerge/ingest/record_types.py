@@ -1,4 +1,4 @@
-"""The columns that records are read into: their types as trees, which macros turn into checks."""
+"""The columns of records: their types as trees, which macros turn into checks."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ class ValueType:
 
     @property
     def has_times(self) -> bool:
-        """Whether dates or time stamps are in it."""
+        """Whether it contains dates or time stamps."""
         return self.kind in ("date", "timestamp") or any(part.has_times for part in self._parts)
 
     @property
     def has_numbers(self) -> bool:
-        """Whether numbers are in it that may have a fraction."""
+        """Whether it contains numbers that may have a fraction."""
         return self.kind in ("decimal", "float") or any(part.has_numbers for part in self._parts)
 
     @property
@@ -162,7 +162,7 @@ class RecordColumn:
 
 
 def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[RecordColumn, ...]:
-    """The columns of a model's yml, in its order, and those that are recorded of each record.
+    """The columns of a model's yml, in its order, and the columns recorded for each record.
 
     The yml may describe the latter and the commit column too; what they hold does not follow from that.
 
@@ -221,7 +221,7 @@ def _column(column: Mapping[str, Any], options: IngestOptions) -> RecordColumn:
 
 
 def _too_deep(columns: Iterable[RecordColumn], options: IngestOptions) -> list[str]:
-    """What a format has no notation for."""
+    """The types that a format has no notation for."""
     if options.format in ("delimited", "regex"):
         return [
             f"{column.name} is nested twice, for which format '{options.format}' has no delimiter"
@@ -242,7 +242,7 @@ def _has_other_keys(kind: ValueType) -> bool:
 
 @dataclass(frozen=True)
 class TypedField:
-    """How a column is taken from a file that has types of its own.
+    """How a column is read from a file with its own types.
 
     Attributes:
         source: SQL of the file's column.
@@ -256,7 +256,7 @@ class TypedField:
 
 
 def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
-    """The column from a file's schema; ``None`` where it has no such column, or one of quite another type."""
+    """The column from a file's schema; ``None`` if it has no such column, or one of an unrelated type."""
     found = next((field for field in schema.fields if field.name.lower() == column.field.lower()), None)
     if found is None:
         return None

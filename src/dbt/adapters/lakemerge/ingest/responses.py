@@ -13,14 +13,14 @@ _UNITS = ("files", "offsets")
 
 @dataclass
 class IngestResponse(CommitResponse):
-    """What an ingest did, in dbt's result line and in ``run_results.json``.
+    """The outcome of an ingest, in dbt's result line and in ``run_results.json``.
 
     Attributes:
-        quarantined, dropped: rejected records by what became of them.
+        quarantined, dropped: numbers of rejected records by outcome.
         files: how many were read.
         offsets: of topics, how many were read.
-        backlog: files, or offsets, that a later run reads, for this one was limited.
-        changed: files that were changed after they had been read.
+        backlog: files or offsets that are left for a later run, because this one reached its limits.
+        changed: files that changed after they were read.
     """
 
     quarantined: int = 0
@@ -37,7 +37,7 @@ class IngestResponse(CommitResponse):
         """The response of one commit, or of all those of a run.
 
         Args:
-            version: the last one that was made; ``None`` if nothing had to be written.
+            version: the last one committed; ``None`` if nothing had to be written.
             remarks: shown after the counts.
         """
         shown = [f"{counts.get('inserted', 0)} inserted"]

@@ -1,4 +1,4 @@
-"""What a model's ``kafka`` says: the options of Spark's reader, of which an ingest decides some itself."""
+"""What a model's ``kafka`` says: the options of Spark's reader, some of which an ingest sets itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lakemerge.ingest.topics import Offsets, TopicRules
 
 _SERVERS = "kafka.bootstrap.servers"
-#: Options of models that say something of files, with no meaning for topics.
+#: Options about files, which mean nothing for topics.
 OF_FILES = (
     "landing",
     "ignore_names",
@@ -23,7 +23,7 @@ OF_FILES = (
     "skip_empty_lines",
     "unterminated_last_record",
 )
-# Spark's other ways to choose topics, and where to stop, which the table's commits decide.
+# Spark's other ways to choose topics, and its end offsets, which the table's commits decide.
 _REFUSED = (
     "assign",
     "subscribePattern",
@@ -40,10 +40,10 @@ _INTERPRETED = ("subscribe", "startingOffsets", "maxOffsetsPerTrigger", "failOnD
 
 
 def topic_rules(config: Mapping[str, Any], keeps_tombstones: bool, problems: list[str]) -> TopicRules | None:
-    """Read the option ``kafka`` of a dbt config; ``None`` where it is not given.
+    """Read the option ``kafka`` of a dbt config; ``None`` if it is not given.
 
     Args:
-        problems: gets what is wrong with it.
+        problems: receives what is wrong with it.
     """
     given = config.get("kafka")
     if given is None:

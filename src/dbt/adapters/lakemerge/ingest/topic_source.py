@@ -1,4 +1,4 @@
-"""Kafka's topics: what the brokers say of them, and their records as a temporary view.
+"""Kafka's topics: their state by the brokers, and their records as a temporary view.
 
 Brokers are asked by the client that comes with Spark's connector, in Spark's own Java, so that no second client has to
 be installed and told how to log in.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 _PREFIX = "kafka."
-# The id of no topic, which brokers give that do not know of ids.
+# The id that brokers without topic ids report.
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 _RETRIABLE = "org.apache.kafka.common.errors.RetriableException"
 _UNKNOWN = ("UnknownTopicOrPartitionException", "InvalidTopicException", "UnknownTopicIdException")
@@ -44,7 +44,7 @@ class TopicSource:
     # -- the brokers ---------------------------------------------------------------------------
 
     def states(self) -> dict[str, TopicState]:
-        """What the brokers say of the model's topics now.
+        """The present state of the model's topics, by the brokers.
 
         Kafka's client tries again by itself, for as long as ``default.api.timeout.ms`` says (a minute).
 

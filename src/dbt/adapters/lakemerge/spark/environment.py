@@ -74,7 +74,7 @@ def check_whole(derby: Path) -> None:
     """Check that a Derby database, if there is one, was created completely.
 
     Raises:
-        MetastoreError: Derby could not open what is there.
+        MetastoreError: there is a folder, but Derby could not open it.
     """
     # the last file that Derby writes when it makes a database, and the first that it reads
     if derby.exists() and not (derby / "service.properties").is_file():

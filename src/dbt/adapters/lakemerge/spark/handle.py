@@ -112,7 +112,7 @@ class SessionHandle:
         return len(self._on_release)
 
     def release(self, held: int = 0) -> None:
-        """Run the callbacks of :meth:`on_release` after the first ``count``."""
+        """Run the callbacks of :meth:`on_release` after the first ``held``."""
         while len(self._on_release) > held:
             callback = self._on_release.pop()
             try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Lakemerge")
 
 #: Options of the Java that is started for Spark. After an OutOfMemoryError any of Spark's threads may be gone, and a
-#: run that waits for one of them never ends. What the virtual machine itself says goes with the other messages.
+#: run that waits for one of them never ends. The virtual machine's own messages join the others on standard error.
 OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 
 # The virtual machine's own exit code after an OutOfMemoryError, and the one of Spark's threads that run tasks.
