@@ -1,5 +1,5 @@
 {#
-    Puts the descriptions of columns into the metastore.
+    Writes the descriptions of columns to the metastore.
 
     Args:
         relation: the table.

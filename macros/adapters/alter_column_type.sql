@@ -1,5 +1,5 @@
 {#
-    Gives a column of a table another type, by one commit; a value that does not fit is refused.
+    Changes the type of a table's column in one commit. A stored value that does not fit is an error.
 
     Args:
         relation: the table.

@@ -1,5 +1,5 @@
 {#
-    Puts the description of a table into the metastore.
+    Writes the description of a table to the metastore.
 
     Args:
         relation: the table.

@@ -5,7 +5,7 @@
     Args:
         relation: the relation, for the warning.
         documented_columns: dbt's columns of the node.
-        existing_columns: names of the columns that there are.
+        existing_columns: names of the relation's columns.
 #}
 {% macro column_comments(relation, documented_columns, existing_columns) -%}
     {%- set comments = {} -%}

@@ -1,8 +1,7 @@
 {#
-    Makes a Hive table of a query's rows, or a temporary view.
-
-    Models, seeds and snapshots are published by commits instead; this is for stored test failures and
-    for tables that packages make. For a Python model it gives the model's code as it is.
+    Creates a Hive table from a query's rows, or a temporary view. Models, seeds and snapshots are published by
+    commits instead; this is for stored test failures and for tables that packages create. For a Python model it
+    returns the model's code unchanged.
 
     Args:
         temporary: whether to make a temporary view.

@@ -1,5 +1,5 @@
 {#
-    Makes a view, in one step where it replaces another.
+    Creates a view, or replaces one in a single step.
 
     Args:
         relation: the view to make.

@@ -1,5 +1,5 @@
 {#
-    How many boundaries of a date part lie between two times. Weeks begin on Sundays, as in dbt-spark.
+    The number of boundaries of a date part between two times. Weeks begin on Sundays, as in dbt-spark.
 
     Args:
         first_date: the earlier time, an expression.

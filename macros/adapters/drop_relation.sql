@@ -1,6 +1,6 @@
 {#
-    Drops a relation of the type that it says it has; `adapter.drop_relation` finds the type first. A table
-    goes with all its versions.
+    Drops a relation by the type in its own field; `adapter.drop_relation` looks up the type first. A table is
+    dropped with all its versions.
 
     Args:
         relation: a table, a view, a temporary view or a function.

@@ -1,7 +1,6 @@
 {#
-    How the files of a table are stored: `stored as orc` (default) or `stored as parquet`.
-
-    Never `using <format>`: that makes a table of Spark's own kind, which other engines cannot read.
+    How the files of a table are stored: `stored as orc` (default) or `stored as parquet`. Never `using <format>`:
+    that creates a table of Spark's own kind, which other engines cannot read.
 #}
 {% macro lakemerge__file_format_clause() -%}
     {%- set file_format = config.get('file_format') or 'orc' -%}

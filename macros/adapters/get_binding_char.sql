@@ -1,4 +1,4 @@
-{# The mark for a value that is given apart from a statement's text. #}
+{# The placeholder of a bound value in a statement. #}
 {% macro lakemerge__get_binding_char() -%}
     {{ return('?') }}
 {%- endmacro %}

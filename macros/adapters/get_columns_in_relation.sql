@@ -1,6 +1,6 @@
 {#
-    The columns of a relation. dbt-spark gives raw rows of `describe` here, from which dbt's snapshots
-    read no names.
+    The columns of a relation. dbt-spark returns raw rows of `describe` here, in which dbt's snapshots find no column
+    names.
 
     Args:
         relation: a table, a view or a temporary view.

@@ -1,5 +1,5 @@
 {#
-    Drops the table whose place a view takes, once the view's query is known to be valid.
+    Drops the table that a view replaces, once the view's query is known to be valid.
 
     Args:
         full_refresh: not used.

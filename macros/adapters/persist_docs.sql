@@ -1,11 +1,11 @@
 {#
-    Puts a node's descriptions into the metastore, by one call. Views get theirs when they are made.
+    Writes a node's descriptions to the metastore in one call. Views get theirs when they are created.
 
     Args:
         relation: the table.
         model: dbt's node.
-        for_relation: whether to put the table's description.
-        for_columns: whether to put the columns' descriptions.
+        for_relation: whether to write the table's description.
+        for_columns: whether to write the columns' descriptions.
 #}
 {% macro lakemerge__persist_docs(relation, model, for_relation, for_columns) -%}
     {%- if execute and relation.is_table -%}

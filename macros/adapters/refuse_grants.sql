@@ -1,5 +1,5 @@
 {#
-    Ends in an error where a node has `grants`: open-source Spark has no such statement.
+    Raises an error if a node has `grants`: open-source Spark has no such statement.
 
     Args:
         relation: the node's relation, for the error.

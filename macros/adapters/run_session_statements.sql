@@ -1,8 +1,7 @@
 {#
-    Runs the statements of a text one after another, in the node's own session: settings, functions and
-    temporary views that they make are there for the rest of the node, and gone after it.
-
-    A text of several statements may also stand before a query: the connection runs them in turn.
+    Runs the statements of a text one after another in the node's own session. Settings, functions and temporary
+    views that they create last until the node ends. A text of several statements may also precede a query: the
+    connection runs them in turn.
 
     Args:
         text: statements separated by semicolons; none for the model's `sql_header`.

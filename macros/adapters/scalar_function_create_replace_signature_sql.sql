@@ -1,5 +1,5 @@
 {#
-    The head of a scalar function in SQL, which is kept in the metastore.
+    The head of a scalar function in SQL, which the metastore keeps.
 
     Args:
         target_relation: the function's name.

@@ -1,4 +1,4 @@
-{# Whether a function gives the same for the same arguments; Spark has no word for `stable`. #}
+{# Whether a function returns the same result for the same arguments; Spark has no word for `stable`. #}
 {% macro lakemerge__scalar_function_volatility_sql() -%}
     {%- set volatility = model.config.get('volatility') -%}
     {%- if volatility == 'deterministic' -%}

@@ -1,5 +1,5 @@
 {#
-    A `tblproperties (…)` clause; nothing where there are no properties.
+    A `tblproperties (…)` clause; empty if there are no properties.
 
     Args:
         properties: values by name.

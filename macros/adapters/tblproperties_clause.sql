@@ -1,4 +1,4 @@
-{# The `tblproperties` of a new table: ORC files are compressed by ZSTD unless configured. #}
+{# The `tblproperties` of a new table: ORC files use ZSTD unless configured otherwise. #}
 {% macro lakemerge__tblproperties_clause() -%}
     {%- set properties = {} -%}
     {%- if (config.get('file_format') or 'orc') | lower == 'orc' -%}

@@ -1,8 +1,7 @@
 {#
-    Run an incremental strategy.
-
-    The first load of a change feed goes through the merge as every other. Without `sequence_by` and
-    `apply_as_deletes` the model's rows are no feed, and the first load takes them as they are, as dbt does everywhere.
+    Run an incremental strategy. The first load of a change feed goes through the merge like every other. Without
+    `sequence_by` and `apply_as_deletes` the model's rows are not a feed, and the first load takes them as they are,
+    as dbt does elsewhere.
 #}
 {%- macro lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
     {%- set rebuild = rebuild or load_cached_relation(target) is none and not options.reads_a_feed -%}

@@ -1,4 +1,4 @@
-{# SQL that is true for the rows of the present microbatch. Its bounds are UTC, as dbt's event times are. #}
+{# SQL that is true for the rows of the current microbatch. Its bounds are in UTC, as dbt's event times are. #}
 {%- macro lakemerge_batch_range_sql() -%}
     {%- set bounds = model.batch -%}
     {%- set event_time = model.config.event_time -%}

@@ -1,4 +1,4 @@
-{# What comes before a model's query: the statements of its sql_header, and the check of its contract. #}
+{# The part before a model's query: the statements of its sql_header, and the check of its contract. #}
 {%- macro lakemerge_before_feed(compiled_code, language) -%}
     {%- do run_session_statements(config.get('sql_header')) -%}
     {%- set contract = config.get('contract') -%}

@@ -1,4 +1,4 @@
-{# The rows of the partitions that a compaction merges, each in the partition of the newest commit of its group. #}
+{# The rows of the partitions that a compaction merges. Each moves to the partition of its group's newest commit. #}
 {%- macro lakemerge_compacted_rows_sql(txn) -%}
 {%- set keys = txn.plan.columns | selectattr('is_partition') | map(attribute='quoted') | list -%}
 select /*+ rebalance({{ keys | join(', ') }}) */

@@ -1,6 +1,6 @@
 {#
-    Run a strategy that the project defines: its statement writes to the table as any other program does, so the next
-    commit takes the change in as a foreign one.
+    Run a strategy that the project defines. Its statement writes to the table as another program would, so the next
+    commit adopts the change as a foreign one.
 #}
 {%- macro lakemerge_custom_strategy(strategy, target, options) -%}
     {%- set build = adapter.get_incremental_strategy_macro(context, strategy) -%}

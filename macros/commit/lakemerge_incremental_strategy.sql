@@ -1,5 +1,5 @@
 {#
-    The model's strategy: `merge` by default where there is a unique_key, else `append`.
+    The model's strategy; by default `merge` if there is a unique_key, otherwise `append`.
 
     dbt's merge and delete+insert add all rows where no key says which ones are meant, and so do these; but not
     where an option needs a key to mean anything.

@@ -1,5 +1,5 @@
 {#
-    The feed's rows in the table's columns and types, gathered in few files for each partition.
+    The feed's rows in the table's columns and types, in few files for each partition.
 
     Args:
         kept: SQL of stored rows (of the table's columns) to go with them; none for none.

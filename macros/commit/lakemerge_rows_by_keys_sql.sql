@@ -1,7 +1,6 @@
 {#
-    Stored rows, in the columns and types that the table will have, by whether the feed has their key.
-
-    A null in a key is equal to nothing. The predicates are about the stored rows alone, as in dbt's own statement:
+    The stored rows whose key the feed has, or those whose key it lacks, in the columns and types that the table will
+    have. A null in a key equals nothing. The predicates are about the stored rows alone, as in dbt's own statement:
     rows that they are not true for are as if the feed did not have their key.
 
     Args:

@@ -1,5 +1,5 @@
 {#
-    The rows of closed partitions that a commit takes along into the one that it makes; see `HistoryLayout.to_merge`.
+    The rows of closed partitions that a commit merges into the one that it adds; see `HistoryLayout.to_merge`.
 
     Args:
         names: names of partitions that the commit writes or removes, and that no other part of it reads.

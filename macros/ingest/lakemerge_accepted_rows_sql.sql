@@ -1,5 +1,5 @@
 {#
-    The rows of the records that keep all rules, as the table has them, from the view `lakemerge_records`.
+    The rows of the records that keep all rules, in the table's columns, from the view `lakemerge_records`.
 
     Args:
         txn: the transaction of this attempt.

@@ -1,10 +1,10 @@
 {#
-    The records of a group as rows, with whether they may be rows: `__ok`. Layers, so that nothing is computed
-    twice and the code that Spark makes of each stays short: parts, fields, values, checks.
+    The records of a group as rows, with `__ok`: whether they keep all rules. Computed in layers (parts, fields,
+    values, checks), so that nothing is computed twice and the code that Spark generates for each stays short.
 
     Args:
         plan: how records become rows: an IngestPlan.
-        group: the files or records that are read alike: a RecordGroup.
+        group: files or records that are read the same way: a RecordGroup.
 #}
 {%- macro lakemerge_checked_records_sql(plan, group) -%}
 {%- set conditions = [] -%}

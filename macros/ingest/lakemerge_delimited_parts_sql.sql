@@ -1,4 +1,4 @@
-{# A delimited record: split where nothing is quoted or escaped, else matched field by field. #}
+{# The fields of a delimited record: split if nothing is quoted or escaped, otherwise matched field by field. #}
 {%- macro lakemerge_delimited_parts_sql(options, group, text) -%}
     {%- set delimiter = adapter.string_literal(options.field_delimiter) -%}
     {%- set split = 'split(' ~ text ~ ', ' ~ adapter.split_pattern(options.field_delimiter) ~ ', -1)' -%}
@@ -22,7 +22,7 @@ from (
     {%- endif -%}
 {%- endmacro -%}
 
-{# The text of a field as it stands in the record; null where it is the null literal, unquoted. #}
+{# The text of a field as the record has it; null if it is the null literal without quotes. #}
 {%- macro _lakemerge_unquoted_sql(token, options) -%}
     {%- set quote = adapter.string_literal(options.quote) -%}
     {%- set inner = 'substr(' ~ token ~ ', 2, length(' ~ token ~ ') - 2)' -%}

@@ -1,4 +1,4 @@
-{# Whether a column's value is null, or all that the record says; see `lakemerge_text_exact_sql`. #}
+{# Whether a column's value is null or loses nothing of the record; see `lakemerge_text_exact_sql`. #}
 {%- macro lakemerge_field_exact_sql(plan, group, record_column) -%}
     {%- set field = group.field_sql(record_column) -%}
     {%- if record_column.constant or field is none -%}

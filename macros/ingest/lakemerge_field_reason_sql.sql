@@ -1,4 +1,4 @@
-{# The code of what is wrong with a column's value. #}
+{# The code of a column value's problem. #}
 {%- macro lakemerge_field_reason_sql(plan, group, record_column) -%}
     {%- set field = group.field_sql(record_column) -%}
     {%- if group.is_typed -%}

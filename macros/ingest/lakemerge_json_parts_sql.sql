@@ -1,8 +1,8 @@
 {#
-    A JSON record: `__plain`, whether all of it can be a variant, which an object with a name twice cannot be. Else its
-    fields are taken one by one, so that what is wrong in one that nobody asked for does no harm; null are those that
-    cannot be a variant. Of many declared fields also `__values`, a struct of them. And `__numbers`, where a number is
-    written in a way that variants do not keep.
+    The fields of a JSON record. `__plain` says whether the whole record can be a variant; an object with a repeated name
+    cannot. Otherwise its fields are read one by one, so that a bad field that no column needs does no harm; fields that
+    cannot be a variant are null. For many declared fields there is also `__values`, a struct of them; and `__numbers`,
+    if a number is written in a way that variants do not keep.
 #}
 {%- macro lakemerge_json_parts_sql(group, text) -%}
 select
@@ -27,7 +27,7 @@ from (
     from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
 {%- endmacro -%}
 
-{# The fields of a record that cannot be a variant as a whole; null where it is not one object. #}
+{# The fields of a record that cannot be a variant as a whole; null if it is not a single object. #}
 {%- macro _lakemerge_json_fields_sql(group, text) -%}
     {%- set texts = _lakemerge_parsed_sql(text, 'map<string,string>') -%}
     {%- set variants = 'coalesce(' ~ _lakemerge_parsed_sql(text, group.variants_type) ~ ', array(null))' -%}

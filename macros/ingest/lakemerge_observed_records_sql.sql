@@ -1,5 +1,5 @@
 {#
-    The rows of all records of a run, with `__ok`, and of those that may be no rows the file, `__bad_file`, and the mark,
+    The rows of all records of a run, with `__ok`; those that break a rule also have their file, `__bad_file`, and mark,
     `__bad_mark` (null in files with types).
 #}
 {%- macro lakemerge_observed_records_sql(plan) -%}

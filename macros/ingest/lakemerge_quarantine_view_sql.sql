@@ -1,4 +1,4 @@
-{# A view of what is in quarantine, by reason and column; written so that Hive and Trino read it too. #}
+{# The quarantined records by reason and column, as a view that Hive and Trino can read too. #}
 {%- macro lakemerge_quarantine_view_sql(view, quarantine) -%}
 create or replace view {{ view }} as
 select

@@ -1,12 +1,11 @@
 {#
-    The records of a view, taken apart into their fields by the declared format alone.
-
-    Columns besides those of the view: `__tokens` (texts by position) or `__fields` (JSON values by name); `__plain`,
-    whether no quote or escape stands in the record; `__well_formed`, whether it keeps the format's rules.
+    The records of a view, split into fields by the declared format alone. Columns besides those of the view:
+    `__tokens` (texts by position) or `__fields` (JSON values by name); `__plain`, whether the record has no quotes
+    or escapes; `__well_formed`, whether it keeps the format's rules.
 
     Args:
         plan: how records become rows: an IngestPlan.
-        group: the files or records that are read alike: a RecordGroup.
+        group: files or records that are read the same way: a RecordGroup.
 #}
 {%- macro lakemerge_record_parts_sql(plan, group) -%}
     {%- set text = plan.text_sql -%}

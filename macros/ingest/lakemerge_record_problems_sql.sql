@@ -1,5 +1,5 @@
 {#
-    All that is wrong with a record: what is wrong with it as a whole, or else with its fields and its row.
+    All problems of a record: those of the record as a whole, or if there are none, those of its fields and its row.
 
     Columns of each: reason, column_name, reason_text.
 #}
@@ -26,7 +26,7 @@ case
 end
 {%- endmacro -%}
 
-{# One problem. #}
+{# A problem of a record, as a struct. #}
 {%- macro _lakemerge_problem_sql(reason, about, text) -%}
     named_struct('reason', {{ reason }}, 'column_name', cast({{ about }} as string), 'reason_text', {{ text }})
 {%- endmacro -%}

@@ -1,7 +1,6 @@
 {#
-    The rules that a record as a whole must keep, each as a list of SQL that is true where it does, the code of the
-    reason, SQL of its text and, where there is a quicker way to tell, SQL that is enough for records whose values are
-    exact.
+    The rules for a record as a whole. Each is a list: SQL that is true if the record keeps it, the code of the reason,
+    SQL of its text and, if there is a quicker check, SQL that suffices for records whose values are exact.
 #}
 {%- macro lakemerge_record_sound_sql(plan, group) -%}
     {%- set rules = [] -%}
@@ -37,7 +36,7 @@
     {{- return(rules) -}}
 {%- endmacro -%}
 
-{# Those of a JSON object. #}
+{# The rules for a record that is a JSON object. #}
 {%- macro _lakemerge_json_rules(plan, group) -%}
     {%- set names = group.field_names_sql -%}
     {%- set extra = 'array_except(map_keys(__fields), array(' ~ names ~ '))' -%}

@@ -1,4 +1,4 @@
-{# The records that break a rule, in the columns of the quarantine, each with its problems; see `side_tables.py`. #}
+{# The records that break a rule, in the quarantine's columns, each with its problems; see `side_tables.py`. #}
 {%- macro lakemerge_rejected_records_sql(plan) -%}
 select
     record,

@@ -1,4 +1,4 @@
-{# The ledger written anew: what it holds and this merge adds, the highest sequence of each key alone. #}
+{# The rewritten ledger: its rows and those that this merge adds, with only the highest sequence of each key. #}
 {%- macro lakemerge_compacted_ledger_sql(merge) -%}
 select
     {{ lakemerge_keys_sql(merge) }},

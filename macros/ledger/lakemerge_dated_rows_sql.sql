@@ -1,6 +1,6 @@
 {#
-    The stored rows with their sequences, whether the table holds them or the ledger does; for truncates, which end
-    rows by their sequence. See `lakemerge_stored_rows_sql`.
+    The stored rows with their sequences, from the table or the ledger; for truncates, which end rows by sequence.
+    See `lakemerge_stored_rows_sql`.
 #}
 {%- macro lakemerge_dated_rows_sql(merge, filter, has_ledger) -%}
 {%- if merge.stored_sequence or not has_ledger -%}

@@ -1,6 +1,6 @@
 {#
-    The highest sequence known of a key, from its stored row and from the ledger; null for none. Where a stored row may
-    give a sequence that none of its changes had, the ledger's counts.
+    The highest known sequence of a key, from its stored row and from the ledger; null for none. If a stored row may
+    show a sequence that none of its changes had, the ledger's sequence counts.
 #}
 {%- macro lakemerge_known_sequence_sql(merge, has_ledger) -%}
     {%- set sources = [] -%}

@@ -1,6 +1,6 @@
 {#
-    What the ledger has to remember of this merge: the sequences of deletes, of the latest truncate, and of live rows
-    where the table does not hold them.
+    The rows that this merge adds to the ledger: the sequences of deletes, of the latest truncate, and of live rows
+    if the table does not hold them.
 
     Columns: __key_1…, __sequence, __kind ('delete', 'truncate', 'live'), __recorded_at. The time comes out of an array,
     for Spark writes a lone constant into the code that it makes, which Java would compile anew for each merge.

@@ -1,6 +1,6 @@
 {#
-    The stored rows that go although no change takes their places: of a full sync those whose keys it lacks; else those
-    that a truncate ends, be their keys in the feed or not, for a change that is older than the truncate says nothing.
+    The stored rows that are removed without a change in their place: in a full sync, rows whose keys the feed lacks;
+    otherwise rows that a truncate ends. Their keys may be in the feed, since a change older than the truncate is void.
 #}
 {%- macro lakemerge_absent_rows_sql(merge, has_ledger) -%}
 select

@@ -1,4 +1,4 @@
-{# What becomes of a change, as `lakemerge_resolved_changes_sql` lists it. #}
+{# The action of a change, as `lakemerge_resolved_changes_sql` lists it. #}
 {%- macro lakemerge_action_sql(merge) -%}
 case
     {%- if merge.sequence %}

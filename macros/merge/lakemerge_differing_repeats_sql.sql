@@ -1,5 +1,5 @@
 {#
-    Up to five keys whose change has the sequence of the stored row and other values. The columns that a partial update
+    Up to five keys whose change has the stored row's sequence but other values. The columns that a partial update
     leaves alone say nothing.
 
     Args:

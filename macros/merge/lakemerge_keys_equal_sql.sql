@@ -1,6 +1,6 @@
 {#
-    The condition that two sets of internal key columns are equal. Nulls never match: they are refused in a feed,
-    and a stored row with a null key is nobody's.
+    The condition that two sets of internal key columns are equal. Nulls never match: a feed must not have them, and
+    a stored row with a null key matches nothing.
 #}
 {%- macro lakemerge_keys_equal_sql(merge, left, right) -%}
     {%- for key in merge.keys -%}

@@ -1,5 +1,5 @@
 {#
-    The latest change of each key of the feed, one row a key; and one row for the latest truncate, if there is any.
+    The latest change of each key of the feed, one row per key; and one row for the latest truncate, if any.
 
     Columns: __key_1…, __row (the table's columns), __sequence, __is_delete, __is_truncate, __changes,
     __null_sequences, __is_tie; of partial updates also __steps (all changes of the key).

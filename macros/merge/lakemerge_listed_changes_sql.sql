@@ -1,10 +1,10 @@
 {#
-    The changes of each key side by side, for partial updates: which of them count, and so what they come to, is known
-    only when they meet what is stored (`lakemerge_new_row_sql`). Takes the place of the latest change alone, whose
-    columns it has, and __steps: the changes in the order of their sequence, one for each.
+    The changes of each key as an array, for partial updates: only the match with the stored row shows which of them
+    count and what they result in (`lakemerge_new_row_sql`). Replaces the latest change alone; it has the same columns,
+    and __steps: the changes in the order of their sequence, one for each.
 
-    A tie anywhere is a contradiction, for every change may leave something, but for those before the key's last
-    delete. To be used after the CTE `hashed`, whose rows are shuffled by key once for both aggregates.
+    A tie anywhere is a contradiction, because every change may leave a value behind, except before the key's last
+    delete. Use it after the CTE `hashed`, whose rows are shuffled by key once for both aggregates.
 #}
 {%- macro lakemerge_listed_changes_sql(merge) -%}
 gathered as (

@@ -1,4 +1,7 @@
-{# The stored rows of the touched partitions, with __deletes: whether a change deletes the row; null if none meets it. #}
+{#
+    The stored rows of the touched partitions, with __deletes: whether a change deletes the row; null if none matches
+    it.
+#}
 {%- macro lakemerge_matched_stored_sql(merge, filter) -%}
 select /*+ broadcast(DBT_INTERNAL_SOURCE) */
     DBT_INTERNAL_DEST.*,

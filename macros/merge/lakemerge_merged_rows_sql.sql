@@ -1,7 +1,6 @@
 {#
-    The new content of the touched partitions: the stored rows that no change replaces, and the changed ones.
-
-    Keys of inserts are replaced too: what another program wrote between matching and this is not doubled.
+    The new content of the touched partitions: the stored rows that no change replaces, and the changed ones. Keys of
+    inserts are replaced too, so that a row that another program wrote after the match is not doubled.
 
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.

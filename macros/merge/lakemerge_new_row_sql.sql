@@ -1,7 +1,7 @@
 {#
-    The row that the table will hold for a change: its own; or of partial updates, what the stored row becomes when
-    those that are newer than anything known of the key are applied to it, one after another. Null after a delete.
-    Over the columns of the CTE `compared`.
+    The row that the table will hold for a change: the change's own row; for partial updates, the stored row after
+    all newer changes of the key are applied to it in order. Null after a delete. Over the columns of the CTE
+    `compared`.
 #}
 {%- macro lakemerge_new_row_sql(merge) -%}
 {%- if not merge.partial -%}

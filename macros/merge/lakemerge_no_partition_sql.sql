@@ -1,6 +1,6 @@
 {#
-    Whether a change does not say in which partition its key is stored: a delete that carries nothing but the key, or
-    a partial update that leaves the partition alone.
+    Whether a change leaves its key's partition open: a delete that carries only the key, or a partial update that
+    does not set the partition.
 #}
 {%- macro lakemerge_no_partition_sql(merge) -%}
     {%- for column in merge.partitions -%}

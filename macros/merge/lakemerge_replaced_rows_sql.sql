@@ -1,4 +1,4 @@
-{# The join that leaves out the stored rows which the changes replace; in a full sync, all but the unchanged ones. #}
+{# The join that drops the stored rows that the changes replace; in a full sync, all but the unchanged ones. #}
 {%- macro lakemerge_replaced_rows_sql(merge) -%}
 {%- if merge.syncs -%}
     left semi join (

@@ -1,11 +1,11 @@
 {#
-    What becomes of each change: `lakemerge_latest` matched with the stored rows of the same keys and with the ledger.
+    The action of each change: `lakemerge_latest` joined with the stored rows of the same keys and with the ledger.
 
     Columns: __key_1…, __sequence, __is_delete, __row (the change's own), __new_row (what the table will hold),
     __partitions (of the stored rows of the key), and __action:
 
     insert, update, delete    as they say
-    tombstone                 a delete of a key that is not there: remembered, for an older insert may come later
+    tombstone                 a delete of a key that does not exist: remembered, because an older insert may come later
     late                      something newer is stored or was deleted or truncated
     same                      the stored row has this sequence (without a sequence: these values) already
 

@@ -1,4 +1,7 @@
-{# Aggregates over `lakemerge_resolved`, by name: how many changes become what, and the partitions that they touch. #}
+{#
+    Aggregates over `lakemerge_resolved`, by name: the number of changes by action, and the partitions that they
+    touch.
+#}
 {%- macro lakemerge_resolved_counts(merge) -%}
     {%- set new_partition = lakemerge_partition_sql(merge.partitions, '__new_row') -%}
     {%- set metrics = {

@@ -1,6 +1,6 @@
 {#
-    The stored rows in the columns and types that the table will have, and __stored_sequence: theirs,
-    null where the table does not hold it.
+    The stored rows in the columns and types that the table will have, and __stored_sequence: their sequence, null if
+    the table does not hold it.
 #}
 {%- macro lakemerge_stored_rows_sql(merge, filter) -%}
 select

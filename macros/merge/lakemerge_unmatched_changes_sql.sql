@@ -1,4 +1,4 @@
-{# The changes in the columns of `lakemerge_resolved_changes_sql`, where none of them can be late or repeated. #}
+{# The changes in the columns of `lakemerge_resolved_changes_sql`, for feeds in which none can be late or repeated. #}
 {%- macro lakemerge_unmatched_changes_sql(merge) -%}
 select
     {{ lakemerge_keys_sql(merge) }},

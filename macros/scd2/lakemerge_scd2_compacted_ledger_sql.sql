@@ -1,6 +1,6 @@
 {#
-    What the ledger goes on remembering when it is written anew. Of a key's changes that are past their retention only the
-    newest stays, as the key's watermark: what it has, and that changes before it may have been forgotten.
+    The rows that a rewritten ledger keeps. Of a key's changes that are past their retention, only the newest stays, as
+    the key's watermark: its values, and the fact that changes before it may have been forgotten.
 #}
 {%- macro lakemerge_scd2_compacted_ledger_sql(scd2) -%}
 select

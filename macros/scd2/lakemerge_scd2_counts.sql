@@ -1,4 +1,4 @@
-{# Aggregates over `lakemerge_changes`, by name; with the partitions of the keys' open versions where they are known. #}
+{# Aggregates over `lakemerge_changes`, by name; with the partitions of the keys' open versions if these are known. #}
 {%- macro lakemerge_scd2_counts(scd2) -%}
     {%- set metrics = lakemerge_change_counts(scd2.merge) -%}
     {%- if scd2.merge.partition_known -%}

@@ -1,5 +1,5 @@
 {#
-    All that is known to have happened to the keys in question: the feed's changes, and those that made what is stored.
+    All known events of the keys in question: the feed's changes, and the changes behind the stored versions.
 
     Columns: __key_1…, __sequence, __is_delete, __row, __source, __is_watermark (changes before it may have been
     forgotten), and __stored: the version that this change began, as it is stored.

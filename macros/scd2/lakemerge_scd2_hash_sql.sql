@@ -1,4 +1,4 @@
-{# A hash that tells changes of a key with the same sequence apart; the row of a delete says nothing. #}
+{# A hash that distinguishes changes of a key with the same sequence; the row of a delete does not count. #}
 {%- macro lakemerge_scd2_hash_sql(scd2) -%}
 xxhash64(
             __is_delete,

@@ -1,6 +1,6 @@
 {#
-    The keys whose changes may have to be put in between closed versions: those that are older than the key's open
-    version, and those of keys without one, which may have been deleted later.
+    The keys whose changes may belong between closed versions: those with changes older than the key's open version,
+    and those of keys without an open version, which may have been deleted later.
 #}
 {%- macro lakemerge_scd2_late_keys_sql(scd2, scan, broadcast) -%}
 with touched as (

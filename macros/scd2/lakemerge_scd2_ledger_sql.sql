@@ -1,5 +1,5 @@
 {#
-    What a history's ledger has to remember of this merge; and all that it remembers, where it is written anew.
+    The rows that this merge adds to a history's ledger; if the ledger is rewritten, all its rows.
 
     Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate', 'watermark'), __row (of a change, as it came),
     __recorded_at.

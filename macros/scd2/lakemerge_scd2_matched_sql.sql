@@ -1,9 +1,8 @@
 {#
-    The stored versions that the feed's changes may concern, in the columns of `lakemerge_scd2_stored_sql`: those of
-    its keys that are open or end at or after the key's first change.
-
-    Closed partitions are read for late keys alone (the view `lakemerge_late`), and by their ends, so that files
-    of older rows are left out by their statistics. A truncate concerns every key: then all is read from it on.
+    The stored versions that the feed's changes may affect, in the columns of `lakemerge_scd2_stored_sql`: versions
+    of its keys that are open or end at or after the key's first change. Closed partitions are read for late keys
+    only (the view `lakemerge_late`) and filtered by their ends, so that statistics exclude files of older rows. A
+    truncate affects every key: everything from it on is read.
 
     Args:
         late: whether there are late keys.

@@ -1,4 +1,4 @@
-{# The truncates of the feed that the ledger does not know. #}
+{# The feed's truncates that are not in the ledger. #}
 {%- macro lakemerge_scd2_new_truncates_sql(has_ledger) -%}
 select changes.__sequence
 from lakemerge_changes as changes

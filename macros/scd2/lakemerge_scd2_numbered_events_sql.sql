@@ -1,11 +1,11 @@
 {#
-    The events that count, in the order of time, with the number of the version that each belongs to: `__version`.
+    The events that count, in order of time, each with the number of its version: `__version`.
 
     Columns besides those of the placed events: __is_old (whether it lies where changes may have been forgotten), __before
     (what the event before says), __next (its successor's sequence), __is_first (whether it begins the key's history, or
-    begins it anew), __is_void (whether a truncate of its own sequence takes it back), __until (where its version ends),
-    __begins (whether it begins its version), __is_known (whether it adds nothing to a version that is known: a change of
-    the feed which lies where the version's own changes may have been forgotten, so that it may be one of them).
+    begins it again), __is_void (whether a truncate of the same sequence cancels it), __until (where its version ends),
+    __begins (whether it begins its version), __is_known (whether it adds nothing to a known version: a change of the
+    feed in a range where the version's own changes may have been forgotten, so that it may be one of them).
 #}
 {%- macro lakemerge_scd2_numbered_events_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}

@@ -1,4 +1,4 @@
-{# The partition of a row that is written, as text; see `lakemerge_partition_sql`. #}
+{# The partition of a written row, as text; see `lakemerge_partition_sql`. #}
 {%- macro lakemerge_scd2_partition_sql(scd2, row, end_at) -%}
 {%- set values = scd2.written(row, 'null', end_at, 'null', 'null') -%}
 {%- set partitions = scd2.columns | selectattr('is_partition') | list -%}

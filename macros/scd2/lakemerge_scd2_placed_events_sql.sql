@@ -1,5 +1,5 @@
 {#
-    The events of the keys in question with their place among those of their sequence, the first of which counts.
+    The events of the keys in question, numbered within their sequence; only the first of a sequence counts.
 
     Columns besides those of the events: __hash, __gist (a hash of the tracked columns alone), __truncates (all truncates'
     sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist of what the

@@ -1,5 +1,5 @@
 {#
-    What the ledger remembers of the keys in question: those of the feed, but for a truncate, which concerns every key.
+    What the ledger remembers of the keys in question: the feed's keys, or every key if the feed has a truncate.
 
     Columns: those of the view `lakemerge_ledger`.
 

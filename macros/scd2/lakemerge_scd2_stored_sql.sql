@@ -1,5 +1,5 @@
 {#
-    The stored versions that the table stands by, with internal names.
+    The valid stored versions (not corrected ones), with internal names.
 
     Columns: __key_1…, __start, __end, __row, __known (the version of the table that first had the row),
     __partition.

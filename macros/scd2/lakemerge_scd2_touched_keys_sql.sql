@@ -1,4 +1,4 @@
-{# The keys that the feed changes, and from which place in the order on (__from). #}
+{# The keys that the feed changes, and the place in the order of the first change (__from). #}
 {%- macro lakemerge_scd2_touched_keys_sql(scd2) -%}
 select
     {{ lakemerge_keys_sql(scd2.merge) }},

@@ -1,4 +1,4 @@
-{# One row with the sequences of all truncates, of this feed and of those before (__sequences). #}
+{# One row with the sequences of all truncates, in this feed and earlier ones (__sequences). #}
 {%- macro lakemerge_scd2_truncates_sql(has_ledger) -%}
 select collect_set(__sequence) as __sequences
 from (

@@ -1,4 +1,7 @@
-{# Aggregates over `lakemerge_versions`, by name: what becomes of the stored versions, and the partitions touched. #}
+{#
+    Aggregates over `lakemerge_versions`, by name: the number of stored versions by action, and the partitions
+    touched.
+#}
 {%- macro lakemerge_scd2_version_counts(scd2) -%}
     {%- set kept = 'exists(__stored, old -> old.__start = __start)' -%}
     {{- return({

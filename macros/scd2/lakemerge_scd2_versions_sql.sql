@@ -1,7 +1,7 @@
 {#
-    What the history of the keys in question comes to. Changes that follow on each other and agree in the tracked
-    columns are one version, with the values of the last; it ends where anything else happens to the key. A truncate comes
-    after the changes of its place in the order, which are void with it.
+    The resulting history of the keys in question. Consecutive changes that agree in the tracked columns are one
+    version, with the values of the last; it ends where anything else happens to the key. A truncate comes after the
+    changes of its place in the order, which are void with it.
 
     Columns: __key_1…, __start, __end, __row (of the version that the table will hold), __is_version (false of a delete,
     and of a version that a truncate leaves no room), __stored (the stored versions that these changes began),

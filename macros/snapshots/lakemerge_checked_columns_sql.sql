@@ -1,4 +1,4 @@
-{# A struct of the columns that the strategy `check` compares, of one of the two sides. #}
+{# A struct of the columns that the strategy `check` compares, for one of the two sides. #}
 {%- macro lakemerge_checked_columns_sql(names, prefix) -%}
     {%- set types = {} -%}
     {%- for column in adapter.get_columns_in_relation(this) -%}

@@ -1,4 +1,4 @@
-{# A column of a version that ends: as it is stored, but for the end and the partition. #}
+{# A column of a version that ends: the stored value, except the end and the partition. #}
 {%- macro lakemerge_closed_column_sql(snapshot, column_plan) -%}
     {%- if column_plan.quoted == snapshot.names.dbt_valid_to -%}
         __begins

@@ -1,4 +1,7 @@
-{# The current rows of the table in the types that it will have, with their keys, and __current_rows: how many have the key. #}
+{#
+    The current rows of the table in the types that it will have, with their keys, and __current_rows: the number of
+    rows with that key.
+#}
 {%- macro lakemerge_current_rows_sql(txn, snapshot, strategy) -%}
 select
     *,

@@ -1,4 +1,4 @@
-{# A column of the version that says that a key is deleted (`hard_deletes: new_record`): the last one's values. #}
+{# A column of the version that marks a key as deleted (`hard_deletes: new_record`): the last version's values. #}
 {%- macro lakemerge_deletion_column_sql(snapshot, column_plan) -%}
     {%- set names = snapshot.names -%}
     {%- if column_plan.quoted == names.dbt_valid_from -%}

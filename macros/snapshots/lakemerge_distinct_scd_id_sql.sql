@@ -1,8 +1,7 @@
 {#
-    The strategy's `dbt_scd_id`, distinct for distinct keys.
-
-    dbt hashes the parts of a key with `|` between them, so ('a|b', 'c') and ('a', 'b|c') would share their ids. Where a
-    part has that mark, the lengths of the parts are hashed too; anywhere else the id is dbt's.
+    The strategy's `dbt_scd_id`, distinct for distinct keys. dbt hashes the parts of a key with `|` between them, so
+    ('a|b', 'c') and ('a', 'b|c') would share their ids. If a part holds that character, the lengths of the parts are
+    hashed too; otherwise the id is dbt's.
 #}
 {%- macro lakemerge_distinct_scd_id_sql(strategy) -%}
 {%- if strategy.unique_key is string or strategy.unique_key | length < 2 -%}

@@ -1,6 +1,6 @@
 {#
-    The last closed version of each key that comes back: its end and its `dbt_scd_id`. Reads the closed rows, of
-    them the key and these two columns alone.
+    The last closed version of each key that comes back: its end and its `dbt_scd_id`. Reads only the key and these
+    two columns of the closed rows.
 #}
 {%- macro lakemerge_ended_rows_sql(txn, snapshot, strategy) -%}
 select

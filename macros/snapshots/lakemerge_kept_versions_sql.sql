@@ -1,7 +1,6 @@
 {#
-    The stored rows of the touched partitions that stay: all but the current ones of the changed keys.
-
-    A row that is not current lies among the open ones if another program closed it there; it moves to the closed ones.
+    The stored rows of the touched partitions that stay: all but the current ones of the changed keys. If another
+    program closed a row in place, it still lies among the open ones; it moves to the closed ones.
 #}
 {%- macro lakemerge_kept_versions_sql(txn, snapshot, strategy, touched, broadcast) -%}
 select {{ '/*+ broadcast(changed) */' if broadcast }}

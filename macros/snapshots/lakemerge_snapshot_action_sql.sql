@@ -1,4 +1,4 @@
-{# What becomes of a key, as `lakemerge_snapshot_changes_sql` lists it; null for nothing. #}
+{# The action for a key, as `lakemerge_snapshot_changes_sql` lists it; null for none. #}
 {%- macro lakemerge_snapshot_action_sql(snapshot, strategy) -%}
 case
     when source_data.__source_rows is not null and ({% for key in snapshot.keys %}source_data.{{ key }} is null{{ ' or ' if not loop.last }}{% endfor %}) then 'null key'

@@ -1,8 +1,8 @@
 {#
-    What becomes of each key: the source matched with the current rows of the table, in one pass over each. Keys that
-    nothing becomes of are left out.
+    The action for each key: the source joined with the current rows of the table, in one pass over each. Keys without
+    an action are left out.
 
-    Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null where there is none), and __action:
+    Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null if none), and __action:
 
     insert, update, delete       a key that has no current row, another state of one, and one that the source lacks
     null key, duplicate          what a source must not have

@@ -1,8 +1,9 @@
 {#
-    What the snapshot's strategy says: `unique_key`, `updated_at`, `row_changed`, `scd_id` and `hard_deletes`; and what
-    the config says of dbt's columns: their `column_names`, and `valid_to_current`.
+    The result of the snapshot's strategy: `unique_key`, `updated_at`, `row_changed`, `scd_id` and `hard_deletes`; and
+    the config of dbt's columns: their `column_names`, and `valid_to_current`.
 
-    dbt's contract for strategies: rows of the table go by `snapshotted_data`, those of the source by `source_data`.
+    By dbt's contract for strategies, rows of the table are called `snapshotted_data`, those of the source
+    `source_data`.
 #}
 {%- macro lakemerge_snapshot_strategy(target_exists) -%}
     {%- set strategy_macro = strategy_dispatch(config.get('strategy')) -%}

@@ -1,7 +1,6 @@
 {#
-    The source's rows in the table's types, with their keys, and __source_rows: how many have the key.
-
-    Counted by the shuffle that the comparison with the table needs as well.
+    The source's rows in the table's types, with their keys, and __source_rows: the number of rows with that key. The
+    count needs no shuffle besides the one for the comparison with the table.
 #}
 {%- macro lakemerge_source_rows_sql(snapshot, strategy) -%}
 select

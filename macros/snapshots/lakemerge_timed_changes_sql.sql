@@ -1,13 +1,11 @@
 {#
-    The changes with the time that each takes effect at, __begins, and whether that is the time of this run and not
-    the source's, __is_displaced.
-
-    A version begins when the source says, unless that lies before what the history already says of the key: then when
-    this run saw it. So the versions of a key never overlap, and none ends before it begins, whatever order a source's
-    times come in.
+    The changes with __begins, the time at which each takes effect, and __is_displaced, whether that is the time of
+    this run rather than the source's. A version begins when the source says, unless the history already has a later
+    time for the key; then it begins when this run saw it. So the versions of a key never overlap, and none ends
+    before it begins, whatever the order of a source's times.
 
     Args:
-        with_ended: whether the view `lakemerge_ended` has the last versions of keys that come back.
+        with_ended: whether the view `lakemerge_ended` exists, with the last versions of keys that come back.
 #}
 {%- macro lakemerge_timed_changes_sql(snapshot, with_ended) -%}
 {%- set valid_from = snapshot.names.dbt_valid_from -%}

@@ -1,4 +1,7 @@
-{# The rows that a snapshot writes for the changed keys: versions that end, and those that begin. From `lakemerge_timed`. #}
+{#
+    The rows that a snapshot writes for the changed keys, from `lakemerge_timed`: versions that end, and those that
+    begin.
+#}
 {%- macro lakemerge_versions_sql(snapshot) -%}
 select
     {%- for column in snapshot.columns %}

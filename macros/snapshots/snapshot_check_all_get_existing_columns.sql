@@ -1,9 +1,7 @@
 {#
-    Which columns the strategy `check` compares, and whether the source has one to check that the table lacks, which
-    makes every row a changed one, as dbt has it.
-
-    The metastore keeps names in lower case, so they are compared without regard to case: by dbt's own macro a source
-    with a column `Id` would be found changed in every run.
+    The columns that the strategy `check` compares, and whether the source has one that the table lacks; then every
+    row counts as changed, as in dbt. The metastore keeps names in lower case, so case is ignored: with dbt's own
+    macro, a source with a column `Id` would be changed in every run.
 #}
 {%- macro snapshot_check_all_get_existing_columns(node, target_exists, check_cols_config) -%}
     {%- if check_cols_config != 'all' and (check_cols_config is string or not check_cols_config) -%}

@@ -1,5 +1,5 @@
 {#
-    dbt's strategy `check`, comparing all columns by one null-safe comparison of structs: dbt's own text has five
+    dbt's strategy `check`, with one null-safe comparison of structs for all columns: dbt's own text has five
     comparisons for each, which is more than Spark compiles for a wide table.
 #}
 {%- macro snapshot_check_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) -%}

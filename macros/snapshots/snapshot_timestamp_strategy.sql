@@ -1,6 +1,6 @@
 {#
-    dbt's strategy `timestamp`, with a comparison that nulls do not hide changes from: a row without a time is older
-    than one with a time.
+    dbt's strategy `timestamp`, with a comparison that nulls cannot defeat: a row without a time is older than one
+    with a time.
 #}
 {%- macro snapshot_timestamp_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) -%}
     {%- set unique_key = config.get('unique_key') -%}

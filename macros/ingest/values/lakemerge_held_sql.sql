@@ -1,5 +1,6 @@
 {#
-    Whether the table's files hold a value that has its type already, with all within it, so that it is read back as it is.
+    Whether the table's files can hold a value that has its type already, including everything nested in it, so that
+    it is read back unchanged.
 
     Args:
         type: a ValueType.

@@ -29,7 +29,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{# Whether all items or members are, and the members are those of the type. #}
+{# Whether all items or members are exact, and the members are those of the type. #}
 {%- macro _lakemerge_json_items_exact_sql(type, variant, options, depth, number) -%}
     {%- set item = 'item_' ~ depth -%}
     {%- set members = "try_variant_get(" ~ variant ~ ", '$', 'map<string,variant>')" -%}

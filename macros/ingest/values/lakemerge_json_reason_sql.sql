@@ -1,4 +1,4 @@
-{# The code of what is wrong with a JSON value that is not exact; see `lakemerge_json_exact_sql`. #}
+{# The code of the problem of a JSON value that is not exact; see `lakemerge_json_exact_sql`. #}
 {%- macro lakemerge_json_reason_sql(type, variant, options, number='null') -%}
     {%- set found = 'schema_of_variant(' ~ variant ~ ')' -%}
     {%- set text = _lakemerge_json_text_sql(type, variant, number) -%}

@@ -1,5 +1,5 @@
 {#
-    The value of a JSON value; null where it is none of the type.
+    A JSON value as a value of the type; null if it is not one.
 
     Args:
         type: a ValueType.
@@ -36,7 +36,7 @@
     if(is_variant_null({{ variant }}), null, {{ lakemerge_json_value_sql(type, variant, options, depth + 1, number if type.has_numbers else 'null') }})
 {%- endmacro -%}
 
-{# The text of a JSON value; of a number as it is written, where that is more than its variant tells. #}
+{# The text of a JSON value; a number as written, if its variant loses its notation. #}
 {%- macro _lakemerge_json_text_sql(type, variant, number) -%}
     {%- set text = "try_variant_get(" ~ variant ~ ", '$', 'string')" -%}
     {{ text if number == 'null' or not type.has_numbers else 'coalesce(' ~ number ~ ', ' ~ text ~ ')' }}

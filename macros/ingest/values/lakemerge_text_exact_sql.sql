@@ -1,5 +1,5 @@
 {#
-    Whether a text is written as its type asks, so that its value is all that it says: nothing rounded, cut or guessed.
+    Whether a text is written as its type asks, so that its value says the same: nothing rounded, cut or guessed.
 
     Args:
         type: a ValueType.
@@ -34,7 +34,10 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{# Whether a text that a cast or a pattern reads is a date or a time stamp that there is, as its type asks, and that files hold. #}
+{#
+    Whether a text that a cast or a pattern accepts is an existing date or time stamp, written as its type asks, that
+    files can hold.
+#}
 {%- macro _lakemerge_text_time_exact_sql(kind, text, value, options) -%}
     {%- set times = options.times -%}
     {%- set format = adapter.string_literal(options[kind ~ '_format']) -%}
@@ -57,7 +60,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{# Whether all items of a collection are. #}
+{# Whether all items of a collection are exact. #}
 {%- macro _lakemerge_text_items_exact_sql(type, items, options) -%}
     {%- if type.kind == 'array' -%}
         forall({{ items }}, item -> {{ _lakemerge_item_exact_sql(type.element, 'item', options) }})

@@ -1,5 +1,5 @@
 {#
-    The code of what is wrong with a text that is not exact; see `lakemerge_text_exact_sql`.
+    The code of the problem of a text that is not exact; see `lakemerge_text_exact_sql`.
 
     Args:
         type: a ValueType.

@@ -1,5 +1,5 @@
 {#
-    The value that a text stands for; null where it is none of the type.
+    The value of a text; null if it is not one of the type.
 
     Args:
         type: a ValueType.
