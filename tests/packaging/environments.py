@@ -52,7 +52,7 @@ class Environment:
     def install(self, *requirements: str | Path) -> None:
         """Install with the pip that runs the tests."""
         pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
-        run([*pip, "install", "--quiet", *requirements])
+        run([*pip, "install", "--quiet", "--no-compile", *requirements])
 
     def run_python(self, code: str) -> str:
         """Standard output of a few lines of Python, outside the repository."""
