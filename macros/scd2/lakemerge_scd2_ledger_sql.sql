@@ -4,16 +4,16 @@
     Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate', 'watermark'), __row (of a change, as it came),
     __recorded_at.
 #}
-{%- macro lakemerge_scd2_ledger_sql(scd2, has_ledger, anew) -%}
+{%- macro lakemerge_scd2_ledger_sql(scd2, has_ledger, rewrite) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
 select
     {{ keys }},
-    told.__sequence,
-    told.__kind,
-    told.__row,
+    remembered.__sequence,
+    remembered.__kind,
+    remembered.__row,
     current_timestamp() as __recorded_at
 from lakemerge_versions
-lateral view explode(__forgotten) exploded as told
+lateral view explode(__forgotten) exploded as remembered
 union all
 select
     {% for key in scd2.keys %}cast(null as {{ key.plan.type }}) as __key_{{ loop.index }},
@@ -25,7 +25,7 @@ select
 from (
     {{ lakemerge_scd2_new_truncates_sql(has_ledger) | indent(4) }}
 )
-{%- if anew %}
+{%- if rewrite %}
 union all
 {{ lakemerge_scd2_compacted_ledger_sql(scd2) }}
 {%- endif %}

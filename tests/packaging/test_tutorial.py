@@ -52,7 +52,7 @@ def test_the_tutorial_does_what_it_says(wheel_environment: Environment, tmp_path
     )
     folder = tmp_path / "shop"
     folder.mkdir()
-    told = run(
+    reported = run(
         [wheel_environment.python, RUNNER, how],
         cwd=folder,
         variables={
@@ -64,7 +64,7 @@ def test_the_tutorial_does_what_it_says(wheel_environment: Environment, tmp_path
         },
     )
     commands = [step for step in steps() if isinstance(step, Command)]
-    outputs = json.loads(told.splitlines()[-1])
+    outputs = json.loads(reported.splitlines()[-1])
     for command, printed in zip(commands, outputs, strict=True):
         assert shows(command.shown, printed), f"{command.line} printed\n{printed}\nnot\n{command.shown}"
     # Spark's own names, where the profile names neither metastore nor warehouse

@@ -41,12 +41,12 @@ class Run:
             See :meth:`Consumer.claim`; then nothing is taken, and what was committed stands.
         """
         batches = self._claim(suspects=None if self._rebuild else False)
-        if not _takes(batches) and _suspects(batches):
+        if not _takes_any(batches) and _suspects(batches):
             batches = self._claim(suspects=True)
         yield batches
         while not self._once and _suspects(batches):
             batches = self._claim(suspects=True, before=batches)
-            if not _takes(batches):
+            if not _takes_any(batches):
                 return
             yield batches
 
@@ -64,7 +64,7 @@ class Run:
         return batches
 
 
-def _takes(batches: Sequence[Batch]) -> bool:
+def _takes_any(batches: Sequence[Batch]) -> bool:
     return any(batch.items for batch in batches)
 
 

@@ -19,7 +19,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _SIZED = re.compile(r"(?:var)?char\((\d+)\)")
 
 _SKIPPED_DAYS = (datetime.date(1582, 10, 5), datetime.date(1582, 10, 14))
-_UNTOLD_SECOND = (
+_AMBIGUOUS_SECOND = (
     datetime.datetime(1969, 12, 31, 23, 59, 59, 1000, tzinfo=datetime.timezone.utc),
     datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc),
 )
@@ -149,7 +149,7 @@ def _require_unambiguous(value: datetime.datetime, local: datetime.datetime) -> 
         raise ValueError("a time that the clock here never showed")
     if len(instants) > 1 and value.tzinfo is not None:
         raise ValueError("a time that the clock here showed twice")
-    if any(_UNTOLD_SECOND[0] <= instant < _UNTOLD_SECOND[1] for instant in instants):
+    if any(_AMBIGUOUS_SECOND[0] <= instant < _AMBIGUOUS_SECOND[1] for instant in instants):
         raise ValueError("a fraction of the last second before 1970, which ORC cannot hold")
 
 

@@ -103,9 +103,9 @@ def test_a_statement_under_way_ends_when_java_does(dbt_project: Callable[[str], 
     read_until(run, "2 of 3 START")
     time.sleep(5)
     java_of(run).send_signal(signal.SIGTERM)
-    begun = time.monotonic()
+    started = time.monotonic()
     output = run.communicate(timeout=100)[0]
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - started < 60
     assert run.returncode == 1
     assert_told_plainly(output, f"{REASON}was ended from outside (signal 15, SIGTERM)", errors=3)
 

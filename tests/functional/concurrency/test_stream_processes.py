@@ -34,8 +34,8 @@ def batch(process: subprocess.Popen[str]) -> dict[str, Any]:
     assert process.stderr is not None
     line = next_line(process)
     assert line.startswith("{"), line or process.stderr.read()
-    told: dict[str, Any] = json.loads(line)
-    return told
+    reported: dict[str, Any] = json.loads(line)
+    return reported
 
 
 @pytest.mark.slow
@@ -46,9 +46,9 @@ def test_each_record_once_through_kills_a_lost_target_folder_and_stops(
     events = LandedEvents(project, "max_files=1, trigger='processing_time', trigger_interval='1 second'")
     events.land(1)
     with streaming(project) as process:
-        told = batch(process)
-        assert (told["version"], told["inserted"], told["quarantined"]) == (1, 4, 2)
-        assert told["behind"] == {"files": 0, "bytes": 0}
+        reported = batch(process)
+        assert (reported["version"], reported["inserted"], reported["quarantined"]) == (1, 4, 2)
+        assert reported["behind"] == {"files": 0, "bytes": 0}
         # visible while the process goes on; it is killed when it has nothing to do
         assert events.dumped() == events.expected([1])
         events.land(2)
@@ -61,14 +61,14 @@ def test_each_record_once_through_kills_a_lost_target_folder_and_stops(
             errors = process.communicate(timeout=120)[1]
             assert process.returncode == -signal.SIGKILL, f"did not die at {step}:\n{errors}"
     with streaming(project) as process:
-        told = batch(process)
-        assert 0 < told["behind"]["files"] < 6
+        reported = batch(process)
+        assert 0 < reported["behind"]["files"] < 6
         process.send_signal(signal.SIGTERM)
         output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
         assert "Stopped after" in errors
         assert "Traceback" not in errors
-        stopped_at = [json.loads(line)["version"] for line in output.splitlines()] or [told["version"]]
+        stopped_at = [json.loads(line)["version"] for line in output.splitlines()] or [reported["version"]]
     rows, quarantine = events.dumped()
     assert (len(rows), len(quarantine)) == (4 * stopped_at[-1], 2 * stopped_at[-1])
     with streaming(project) as process:

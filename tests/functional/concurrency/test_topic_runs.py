@@ -210,9 +210,9 @@ def test_each_record_once_through_kills_two_runs_at_once_and_a_stream(
     process = runs.project.start_stream("--select", "events", "--log-format", "json", *options)
     try:
         send()
-        told = json.loads(next_line(process))
-        assert told["read"]["offsets"] > 0
-        assert told["behind"] == {"offsets": 0}
+        reported = json.loads(next_line(process))
+        assert reported["read"]["offsets"] > 0
+        assert reported["behind"] == {"offsets": 0}
         process.send_signal(signal.SIGTERM)
         errors = process.communicate(timeout=120)[1]
         assert process.returncode == 0, errors

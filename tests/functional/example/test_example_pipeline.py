@@ -172,10 +172,10 @@ def test_current_rows_of_the_snapshot_are_the_master(runs: list[dict[str, Any]])
     tables = runs[0]["tables"]
     current = [attributes(row) for row in tables["customer_snapshot"] if row["dbt_valid_to"] is None]
     assert sorted(current) == sorted(attributes(row) for row in tables["customer_master"])
-    told = [
+    reported = [
         row["city"] for row in tables["customer_snapshot"] if number(row["customer_id"]) == customers.STORY_ID
     ]
-    assert sorted(told) == ["Graz", "Vienna"], "the customer as of each snapshot, and never Linz"
+    assert sorted(reported) == ["Graz", "Vienna"], "the customer as of each snapshot, and never Linz"
 
 
 def test_each_order_has_the_segment_of_its_time(runs: list[dict[str, Any]]) -> None:

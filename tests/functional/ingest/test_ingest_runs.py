@@ -235,7 +235,7 @@ class TestBadRecords:
 
 class TestConfig:
     @pytest.mark.parametrize(
-        ("config", "told"),
+        ("config", "reported"),
         [
             ({"landing": []}, "landing must name"),
             ({"format": "xml"}, "format must be one of"),
@@ -249,6 +249,6 @@ class TestConfig:
             ({"unique_key": "id"}, "unique_key"),
         ],
     )
-    def test_wrong_options_are_named(self, ingester: Any, config: dict[str, Any], told: str) -> None:
-        with pytest.raises(CompilationError, match=told):
+    def test_wrong_options_are_named(self, ingester: Any, config: dict[str, Any], reported: str) -> None:
+        with pytest.raises(CompilationError, match=reported):
             ingester(config, COLUMNS).run()

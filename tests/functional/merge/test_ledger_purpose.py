@@ -66,12 +66,12 @@ class TestAnotherKeyOrSequence:
         table.model["config"]["unique_key"] = "sku"
         with pytest.raises(DbtRuntimeError) as raised:
             table.merge([change(2, "b", 20, sku=7)])
-        told = str(raised.value)
-        assert "LedgerMismatch: Expected the ledger of" in told
-        assert "to be for unique_key sku (bigint) and sequence_by ts (bigint)" in told
-        assert "found one for unique_key id (bigint) and sequence_by ts (bigint)." in told
-        assert "Set the options back, or run with --full-refresh" in told
-        assert "keep: true}'" in told
+        reported = str(raised.value)
+        assert "LedgerMismatch: Expected the ledger of" in reported
+        assert "to be for unique_key sku (bigint) and sequence_by ts (bigint)" in reported
+        assert "found one for unique_key id (bigint) and sequence_by ts (bigint)." in reported
+        assert "Set the options back, or run with --full-refresh" in reported
+        assert "keep: true}'" in reported
         assert (names(table), table.history()) == (["a"], before)
 
         assert table.merge([change(2, "b", 20, sku=7)], rebuild=True).inserted == 1
@@ -80,13 +80,13 @@ class TestAnotherKeyOrSequence:
     def test_nor_those_of_another_sequence(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, "a", 10), delete(7, 50)])
-        for sequence, hidden, told in (
+        for sequence, hidden, reported in (
             ("at", ["op"], r"sequence_by at \(timestamp\); found .* sequence_by ts \(bigint\)\. "),
             (["ts", "sku"], ["op", "at"], r"sequence_by ts \(bigint\), sku \(bigint\); found"),
             ("ts + 1", ["op", "at"], r"sequence_by ts \+ 1 \(bigint\); found"),
         ):
             table.model["config"].update(sequence_by=sequence, except_column_list=hidden)
-            with pytest.raises(DbtRuntimeError, match=f"LedgerMismatch.*{told}") as raised:
+            with pytest.raises(DbtRuntimeError, match=f"LedgerMismatch.*{reported}") as raised:
                 table.merge([change(7, "b", 20)])
             assert ("keep: true" in str(raised.value)) == (sequence == "ts + 1")
         assert reset(table) == 2
@@ -125,8 +125,8 @@ class TestAnotherKeyOrSequence:
     def test_an_earlier_versions_ledger_is_taken_for_the_models(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        told: list[str] = []
-        monkeypatch.setattr(ledger.logger, "info", told.append)
+        reported: list[str] = []
+        monkeypatch.setattr(ledger.logger, "info", reported.append)
         table, history = merger(FEED, SCHEMA), merger(HISTORY, SCHEMA)
         with monkeypatch.context() as earlier:
             earlier.setattr(Transaction, "describe_side_data", lambda *_: None)
@@ -138,11 +138,13 @@ class TestAnotherKeyOrSequence:
             table.merge([change(2, "b", 20)])
         table.model["config"]["unique_key"] = "id"
         table.merge([change(2, "b", 20), change(7, "late", 40)])
-        assert told.pop().endswith("is taken to be for unique_key id (bigint) and sequence_by ts (bigint).")
+        assert reported.pop().endswith(
+            "is taken to be for unique_key id (bigint) and sequence_by ts (bigint)."
+        )
         table.model["config"]["unique_key"] = "sku"
         with pytest.raises(DbtRuntimeError, match="LedgerMismatch"):
             table.merge([change(3, "c", 30)])
-        assert (names(table), told) == (["a", "b"], [])
+        assert (names(table), reported) == (["a", "b"], [])
         history.model["config"]["stored_as_scd_type"] = 1
         with pytest.raises(DbtRuntimeError, match="InvalidConfig"):
             history.merge([change(2, "b", 20)])

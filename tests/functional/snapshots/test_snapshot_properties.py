@@ -63,7 +63,7 @@ class Snapshotter(NodeTable):
         return self.sql("select * from {table}")
 
 
-def told(expected: dict[int, list[Version]]) -> list[tuple[Any, ...]]:
+def reported(expected: dict[int, list[Version]]) -> list[tuple[Any, ...]]:
     return [
         (key, v.name, ("time", v.begins), ("time", v.ends), v.deleted)
         for key, all_of in expected.items()
@@ -127,7 +127,7 @@ class TestHistories:
             ids = [row.dbt_scd_id for row in table.rows()]
             assert len(ids) == len(set(ids)), "an id is used twice"
             assert all((row.dbt_valid_to is None) == (row["dbt_closed_in"] == 0) for row in table.rows())
-            assert ranked(found) == ranked(told(histories(states, strategy, hard_deletes)))
+            assert ranked(found) == ranked(reported(histories(states, strategy, hard_deletes)))
             table.drop()
 
         check()

@@ -159,16 +159,16 @@ class TestChanges:
             "id",
         )
         assert len(current) == 5
-        begun = dict(
+        started = dict(
             snapshot.sql(
                 f"select id, dbt_valid_from from {snapshot.schema}.history where dbt_valid_to is null"
             )
         )
-        assert begun[1] == datetime.datetime(2024, 1, 1)
-        assert begun[2] > datetime.datetime(2025, 1, 1), (
+        assert started[1] == datetime.datetime(2024, 1, 1)
+        assert started[2] > datetime.datetime(2025, 1, 1), (
             "its old time lies in its first version: it is back since this run"
         )
-        assert begun[3] == datetime.datetime(2200, 1, 1)
+        assert started[3] == datetime.datetime(2200, 1, 1)
         snapshot.source(COLUMNS, everything[:2])
         snapshot.run()
         snapshot.assert_sound()

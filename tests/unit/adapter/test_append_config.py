@@ -91,12 +91,12 @@ def test_paths_as_spark_shows_them(path: str, uri: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "reported"),
     [("ingest", "Let an incremental model consume its table."), ("table", "Change `materialized`.")],
 )
-def test_consume_is_refused_where_nothing_would_take_what_it_asks_for(kind: str, told: str) -> None:
+def test_consume_is_refused_where_nothing_would_take_what_it_asks_for(kind: str, reported: str) -> None:
     model = {"resource_type": "model", "unique_id": "model.shop.raw", "config": {"materialized": kind}}
     adapter: Any = None
     with pytest.raises(CompilationError) as raised:
         ConsumingMethods.consume(adapter, adapter, model, {}, "run")
-    assert str(raised.value).endswith(f"found {kind} model.shop.raw. {told}")
+    assert str(raised.value).endswith(f"found {kind} model.shop.raw. {reported}")

@@ -73,18 +73,18 @@ def test_each_commit_has_a_turn_and_the_result_line_has_them_all() -> None:
         first.append(turn.is_first)
         turn.end(response(number, 10))
     assert (first, handle.opened, handle.releases) == ([True, False], ["new", "suspects"], 2)
-    told = turns.response
-    assert told._message == "APPEND (10 inserted, version 1; 10 inserted, version 2)"
-    assert (told.rows_affected, told.inserted, told.version, told.left) == (20, 20, 2, 0)
+    reported = turns.response
+    assert reported._message == "APPEND (10 inserted, version 1; 10 inserted, version 2)"
+    assert (reported.rows_affected, reported.inserted, reported.version, reported.left) == (20, 20, 2, 0)
 
 
 def test_the_result_line_says_what_is_left_and_why() -> None:
     turns = turns_of(FakeHandle(), ["new"], [Left(waiting=31, suspects=4), Left(discarded=1)])
     for turn in turns:
         turn.end(response(0, 0))
-    told = turns.response
-    assert told._message == (
+    reported = turns.response
+    assert reported._message == (
         "APPEND (0 inserted, nothing to write; left of shop.orders: 31 for the next run, 4 to be tried again apart; "
         "left of shop.returns: 1 discarded)"
     )
-    assert told.left == 36
+    assert reported.left == 36

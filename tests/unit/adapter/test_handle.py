@@ -187,9 +187,9 @@ def test_cancelling_runs_no_callback_in_another_thread(handle: SessionHandle) ->
     assert calls == ["released"]
 
 
-@pytest.mark.parametrize(("is_dead", "told"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize(("is_dead", "reported"), [(True, 0), (False, 1)])
 def test_what_a_dead_java_took_with_it_is_not_told_of_again(
-    spark: FakeSpark, handle: SessionHandle, monkeypatch: pytest.MonkeyPatch, is_dead: bool, told: int
+    spark: FakeSpark, handle: SessionHandle, monkeypatch: pytest.MonkeyPatch, is_dead: bool, reported: int
 ) -> None:
     warnings: list[str] = []
     calls: list[str] = []
@@ -204,7 +204,7 @@ def test_what_a_dead_java_took_with_it_is_not_told_of_again(
     handle.cancel()
     handle.close()
     assert calls == ["of this process"]
-    assert len(warnings) == told
+    assert len(warnings) == reported
     assert bool(spark.cancelled) is not is_dead
 
 

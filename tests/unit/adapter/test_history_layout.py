@@ -127,8 +127,8 @@ def test_open_and_closed_partitions() -> None:
     assert found.closed_partitions == ["r=0/dbt_closed_in=3"]
     assert found.open_filter == "`dbt_closed_in` = 0"
     assert found.closes_into("r=a%2Fb/dbt_closed_in=0") == "r=a%2Fb/dbt_closed_in=8"
-    assert found.closed_beside(["r=0/dbt_closed_in=0", "r=2/dbt_closed_in=0"]) == ["r=0/dbt_closed_in=3"]
-    assert found.closed_beside(["r=a%2Fb/dbt_closed_in=0"]) == []
+    assert found.closed_siblings(["r=0/dbt_closed_in=0", "r=2/dbt_closed_in=0"]) == ["r=0/dbt_closed_in=3"]
+    assert found.closed_siblings(["r=a%2Fb/dbt_closed_in=0"]) == []
 
 
 def test_in_a_plain_table_every_partition_is_open() -> None:

@@ -81,13 +81,13 @@ def test_a_run_reads_all_that_had_landed_when_it_began(trigger: str) -> None:
 
 @pytest.mark.parametrize("trigger", ["once", "processing_time"])
 def test_a_continuous_run_goes_on_until_it_is_stopped(trigger: str) -> None:
-    told: list[BatchReport] = []
-    continuous = Continuous(told.append)
+    reported: list[BatchReport] = []
+    continuous = Continuous(reported.append)
     done = read(batches_of(trigger, continuous), [3, 0, 0, 2], stop=continuous.stop)
     assert [batch.until for batch in done] == [None] * 4
-    assert [report.behind["bytes"] for report in told] == [30, 0, 0, 20]
-    assert told[0].version == 1
-    assert told[0].read == {"files": 1, "bytes": 10}
+    assert [report.behind["bytes"] for report in reported] == [30, 0, 0, 20]
+    assert reported[0].version == 1
+    assert reported[0].read == {"files": 1, "bytes": 10}
 
 
 def test_a_continuous_run_of_what_is_available_ends_by_itself() -> None:

@@ -67,8 +67,8 @@ def test_delimiters_are_split_by_as_they_are() -> None:
 def test_all_that_is_wrong_is_named_at_once() -> None:
     with pytest.raises(InvalidConfig) as raised:
         IngestOptions.of({"format": "xml", "max_bad_fraction": 2, "settle_seconds": -1, "header": "yes"})
-    for told in ("landing", "format", "max_bad_fraction", "settle_seconds", "header"):
-        assert told in raised.value.found
+    for reported in ("landing", "format", "max_bad_fraction", "settle_seconds", "header"):
+        assert reported in raised.value.found
 
 
 def test_limits() -> None:

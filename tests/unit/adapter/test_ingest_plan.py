@@ -39,8 +39,8 @@ def test_of_names_that_differ_by_case_alone_the_second_is_looked_for_in_the_map(
 
 def test_the_sql_of_thousands_of_fields_takes_no_minutes() -> None:
     group = json_group([f"f{number}" for number in range(3000)])
-    begun = time.process_time()
+    started = time.process_time()
     for column in group.columns:
         group.part_sql(column)
         group.number_sql(column)
-    assert time.process_time() - begun < 5
+    assert time.process_time() - started < 5

@@ -36,20 +36,20 @@ class FakeTransaction:
 
 
 @pytest.fixture
-def begun() -> list[FakeTransaction]:
+def started() -> list[FakeTransaction]:
     return []
 
 
 @pytest.fixture
-def publish(begun: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch) -> Any:
+def publish(started: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(module, "_LONGEST_WAIT", 0.0)
     config = WriteConfig(max_attempts=3)
     name, guard = TableName("shop", "airports"), lambda _: nullcontext()
     publisher = Publisher(Mock(), Mock(), name, config, guard=guard, constraints={})
 
     def begin() -> Any:
-        begun.append(FakeTransaction())
-        return begun[-1]
+        started.append(FakeTransaction())
+        return started[-1]
 
     return lambda attempt: publisher.publish("merge", begin, attempt)
 
@@ -66,34 +66,34 @@ def overtaken(times: int) -> Any:
 
 
 def test_an_attempt_that_is_overtaken_is_given_up_and_made_again(
-    publish: Any, begun: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch
+    publish: Any, started: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(module.logger, "info", told.append)
+    reported: list[str] = []
+    monkeypatch.setattr(module.logger, "info", reported.append)
     txn, done = publish(overtaken(2))
     assert (txn.version, done) == (3, "done")
-    assert [one.aborted for one in begun] == [True, True, False]
-    assert told == 2 * [
+    assert [one.aborted for one in started] == [True, True, False]
+    assert reported == 2 * [
         "shop.airports: another writer made the table meanwhile, so the work is redone on the newer version."
     ]
 
 
 def test_attempts_that_were_all_overtaken_end_in_a_sentence(
-    publish: Any, begun: list[FakeTransaction]
+    publish: Any, started: list[FakeTransaction]
 ) -> None:
     message = r"within 3 attempts; found that another writer made the table meanwhile\. Run again"
     with pytest.raises(CommitsExhausted, match=message):
         publish(overtaken(3))
-    assert len(begun) == 3
+    assert len(started) == 3
 
 
-def test_other_errors_end_the_work(publish: Any, begun: list[FakeTransaction]) -> None:
+def test_other_errors_end_the_work(publish: Any, started: list[FakeTransaction]) -> None:
     def fails(txn: Any) -> None:
         raise ValueError("a broken query")
 
     with pytest.raises(ValueError, match="a broken query"):
         publish(fails)
-    assert len(begun) == 1
+    assert len(started) == 1
 
 
 def test_an_attempt_must_come_to_an_end(publish: Any) -> None:

@@ -31,9 +31,9 @@ class Transaction:
 
 
 def plan(transaction: Transaction, valid_to_current: str | None = None, **strategy: Any) -> SnapshotPlan:
-    told = {**STRATEGY, "column_names": NAMES, "valid_to_current": valid_to_current, **strategy}
+    reported = {**STRATEGY, "column_names": NAMES, "valid_to_current": valid_to_current, **strategy}
     layout = HistoryLayout()
-    return SnapshotPlan.make(transaction, told, "current_timestamp()", layout)  # type: ignore[arg-type]
+    return SnapshotPlan.make(transaction, reported, "current_timestamp()", layout)  # type: ignore[arg-type]
 
 
 def test_current_rows_are_those_of_every_configuration_so_far() -> None:
@@ -72,7 +72,7 @@ def test_keys_have_the_names_that_dbt_gives_them(unique_key: Any, keys: tuple[st
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("reported", "expected"),
     [
         ({"hard_deletes": "new_record"}, "new_record"),
         ({"hard_deletes": None, "invalidate_hard_deletes": True}, "invalidate"),
@@ -80,8 +80,10 @@ def test_keys_have_the_names_that_dbt_gives_them(unique_key: Any, keys: tuple[st
         ({"hard_deletes": None}, "ignore"),
     ],
 )
-def test_older_strategies_say_by_a_flag_what_becomes_of_deletes(told: dict[str, Any], expected: str) -> None:
-    assert plan(Transaction(), **told).hard_deletes == expected
+def test_older_strategies_say_by_a_flag_what_becomes_of_deletes(
+    reported: dict[str, Any], expected: str
+) -> None:
+    assert plan(Transaction(), **reported).hard_deletes == expected
 
 
 def test_what_a_strategy_says_of_deletes_is_checked() -> None:

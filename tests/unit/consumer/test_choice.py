@@ -13,8 +13,8 @@ from lakemerge.consumer.items import Item
 from lakemerge.consumer.working_set import DISCARDED, Row
 
 
-def candidate(number: int, suspicion: int = 0, together: int = 0, size: int = 10) -> Candidate:
-    return Candidate(Item(f"p={number}", "m", "file:/x", size, number), suspicion, together)
+def candidate(number: int, suspicion: int = 0, group_size: int = 0, size: int = 10) -> Candidate:
+    return Candidate(Item(f"p={number}", "m", "file:/x", size, number), suspicion, group_size)
 
 
 def chosen(*candidates: Candidate, limit: int | None = None, max_bytes: int | None = None) -> list[int]:

@@ -30,11 +30,11 @@ def test_a_position_stays_before_what_is_pending() -> None:
 
 
 def test_the_beginning_lasts_until_its_own_partitions_are_processed() -> None:
-    begun = snapshot(3, 4, 5, initial=True)
-    assert begun.position_before([item(1)]) == Position(3, "t3", initial=True)
-    assert begun.position_before([item(3)]) == Position(3, "t3", initial=True)
-    assert begun.position_before([item(5)]) == Position(4, "t4")
-    assert begun.position_before([item(4)]) == Position(3, "t3")
+    started = snapshot(3, 4, 5, initial=True)
+    assert started.position_before([item(1)]) == Position(3, "t3", initial=True)
+    assert started.position_before([item(3)]) == Position(3, "t3", initial=True)
+    assert started.position_before([item(5)]) == Position(4, "t4")
+    assert started.position_before([item(4)]) == Position(3, "t3")
 
 
 def test_a_later_generation_takes_the_place_of_an_earlier_one() -> None:

@@ -112,11 +112,13 @@ class TestWhatSparkHasNoFunctionsFor:
 
     def test_the_messages_say_what_to_use(self, project: Any) -> None:
         results = run_dbt(["build"], expect_pass=False).results
-        told = {result.node.name: " ".join(result.message.split()) for result in results}
-        assert "Let it take an array" in told["summed"]
-        assert "call it as summed(collect_list(value))" in told["summed"]
-        assert "found in_python in python, which Spark does not keep in the metastore" in told["in_python"]
-        assert "Spark cannot grant rights" in told["granted"]
+        reported = {result.node.name: " ".join(result.message.split()) for result in results}
+        assert "Let it take an array" in reported["summed"]
+        assert "call it as summed(collect_list(value))" in reported["summed"]
+        assert (
+            "found in_python in python, which Spark does not keep in the metastore" in reported["in_python"]
+        )
+        assert "Spark cannot grant rights" in reported["granted"]
         inline = "select {{ function('sum_squared') }}(collect_list(value)) from {{ ref('values') }}"
         shown = run_dbt(["show", "--inline", inline])
         assert shown.results[0].agate_table.rows[0].values()[0] == 36.0

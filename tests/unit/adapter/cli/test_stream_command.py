@@ -89,8 +89,12 @@ def test_each_batch_is_told_in_a_line(streamed: Callable[..., Result], tmp_path:
 
 def test_batches_as_json(streamed: Callable[..., Result]) -> None:
     result = streamed(lambda continuous: continuous.report(REPORT), "--log-format", "json")
-    told = json.loads(result.stdout)
-    assert (told["quarantined"], told["behind"], told["rate"]) == (2, {"files": 1, "bytes": 1500}, 600.0)
+    reported = json.loads(result.stdout)
+    assert (reported["quarantined"], reported["behind"], reported["rate"]) == (
+        2,
+        {"files": 1, "bytes": 1500},
+        600.0,
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

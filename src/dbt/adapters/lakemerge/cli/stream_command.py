@@ -95,7 +95,7 @@ def _run(project: Project, selectors: Sequence[str], threads: int, continuous: C
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(
-            lambda error: isinstance(error, DbtFailed) and _may_pass(continuous.failures)
+            lambda error: isinstance(error, DbtFailed) and _may_be_temporary(continuous.failures)
         ),
         stop=_Patience(continuous),
         wait=tenacity.wait_random_exponential(multiplier=1, max=_LONGEST_WAIT),
@@ -125,7 +125,7 @@ def _log_retry(state: tenacity.RetryCallState) -> None:
     click.echo(f"{error} Retrying in {state.upcoming_sleep:.0f} s.", err=True)
 
 
-def _may_pass(failures: Sequence[BaseException]) -> bool:
+def _may_be_temporary(failures: Sequence[BaseException]) -> bool:
     """Whether the first failure may be temporary; later ones are a consequence of it."""
     if not failures:
         return False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Lakemerge")
 
 # Errors that are not the partitions' fault.
-_NOT_THEIRS = (
+_NOT_THE_PARTITIONS_FAULT = (
     errors.MetastoreError,
     errors.StorageError,
     errors.CommitConflict,
@@ -140,4 +140,4 @@ class Consumption:
         cause: Any = error.__cause__ if error is not None and error.__cause__ is not None else error
         reason = str(error) if error is not None else "the run ended before its commit; see dbt's log"
         for batch in self._batches:
-            batch.fail(reason[:1000], blame=not isinstance(cause, _NOT_THEIRS))
+            batch.fail(reason[:1000], blame=not isinstance(cause, _NOT_THE_PARTITIONS_FAULT))

@@ -134,7 +134,7 @@ class HistoryLayout:
         """The names of the stored partitions that hold only closed rows."""
         return [name for name in self.stored if self._is_closed(name)]
 
-    def closed_beside(self, open_partitions: Iterable[str]) -> list[str]:
+    def closed_siblings(self, open_partitions: Iterable[str]) -> list[str]:
         """The closed partitions of the same user partitions as these."""
         users = {self._user_part(name) for name in open_partitions}
         return [name for name in self.closed_partitions if self._user_part(name) in users]

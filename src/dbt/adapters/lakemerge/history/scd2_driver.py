@@ -40,7 +40,7 @@ class Scan:
                 layout.open_partitions, layout.closed_partitions, layout.open_filter, layout.closed_filter
             )
         opened = txn.names_of(feed["open_partitions"])
-        closed = layout.closed_beside(opened)
+        closed = layout.closed_siblings(opened)
         return cls(
             opened,
             closed,
@@ -176,7 +176,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         )
         if not versions["remembered"] and not new_truncates:
             return False
-        anew = has_ledger and txn.has_many_folders(LEDGER)
-        sql = self.macros.lakemerge_scd2_ledger_sql(plan, has_ledger, anew)
-        txn.stage_side_data(LEDGER, sql, replace=anew)
+        rewrite = has_ledger and txn.has_many_folders(LEDGER)
+        sql = self.macros.lakemerge_scd2_ledger_sql(plan, has_ledger, rewrite)
+        txn.stage_side_data(LEDGER, sql, replace=rewrite)
         return True

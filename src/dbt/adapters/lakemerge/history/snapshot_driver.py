@@ -88,8 +88,8 @@ class Snapshot(Driver[SnapshotConfig]):
         changed: int,
     ) -> None:
         """Rewrite the partitions of rows that end or begin, and merge small partitions of closed rows."""
-        begun = self._compute_versions(txn, snapshot, strategy, changes)
-        names = txn.names_of([*changes["partitions"], *begun])
+        opened = self._compute_versions(txn, snapshot, strategy, changes)
+        names = txn.names_of([*changes["partitions"], *opened])
         touched = names + snapshot.layout.to_merge(names)
         if txn.rewrites_all:
             touched += txn.base_partitions

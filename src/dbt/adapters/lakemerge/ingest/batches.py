@@ -83,7 +83,7 @@ class IngestBatches:
             self._add(batch)
             if batch.version is not None and self._continuous is not None:
                 self._continuous.report(self._report(batch, time.monotonic() - started))
-            if not self._goes_on(batch, started):
+            if not self._continues(batch, started):
                 break
 
     def __enter__(self) -> IngestBatches:
@@ -95,7 +95,7 @@ class IngestBatches:
         if error is not None and reported is not None and self._continuous is not None:
             self._continuous.fail(reported)
 
-    def _goes_on(self, batch: IngestBatch, started: float) -> bool:
+    def _continues(self, batch: IngestBatch, started: float) -> bool:
         """Whether another batch follows; waits until it is due."""
         continuous = self._continuous
         if continuous is not None and continuous.is_stopped:

@@ -179,7 +179,7 @@ class Intake:
 
     def _record_files(self, txn: NodeTransaction) -> None:
         plan = self._plan
-        now = {entry.path: entry for entry in _with_retries(lambda: _look_again(self._files, plan.files))}
+        now = {entry.path: entry for entry in _with_retries(lambda: _list_again(self._files, plan.files))}
         moved = [entry for entry in plan.files if now.get(entry.path) != entry]
         if moved:
             raise txn.overtaken(f"that {_some(moved)} was changed while it was read")
@@ -208,7 +208,7 @@ def _with_retries(action: Any) -> Any:
     return retrying(action)
 
 
-def _look_again(files: FileSystem, entries: Any) -> list[FileEntry]:
+def _list_again(files: FileSystem, entries: Any) -> list[FileEntry]:
     """The same files as they are now, folder by folder."""
     folders = {entry.path.rpartition("/")[0] for entry in entries}
     return [found for folder in sorted(folders) for found in files.list(folder)]

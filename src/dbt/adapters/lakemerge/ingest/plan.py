@@ -84,10 +84,10 @@ class RecordGroup:
         if self.is_typed or column.field not in self._places:
             return None
         part = f"get(__tokens, {self._places[column.field]})"
-        said_null = f"nullif({part}, {literal(self.options.null_literal)})"
+        part_or_null = f"nullif({part}, {literal(self.options.null_literal)})"
         if self.format == "delimited" and (self.options.quote or self.options.escape):
-            return f"if(__plain, {said_null}, {part})"
-        return said_null
+            return f"if(__plain, {part_or_null}, {part})"
+        return part_or_null
 
     def field_sql(self, column: RecordColumn) -> str | None:
         """SQL of a column's field where the fields stand beside each other; see :meth:`part_sql`."""

@@ -29,7 +29,7 @@ OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 # The virtual machine's own exit code after an OutOfMemoryError, and the one of Spark's threads that run tasks.
 _OUT_OF_MEMORY = (3, 52)
 # Signals on which Java shuts down in good order, with the signal's number plus 128 as its exit code.
-_ASKED_TO_END = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_SHUTDOWN_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
@@ -199,7 +199,7 @@ def _signal_of(code: int) -> int:
     """The number of the signal that ended a process with this exit code; 0 where none did."""
     if code < 0:
         return -code
-    return code - 128 if code - 128 in _ASKED_TO_END else 0
+    return code - 128 if code - 128 in _SHUTDOWN_SIGNALS else 0
 
 
 def _ending(code: int) -> str:
