@@ -450,5 +450,5 @@ def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:
     raise ConsumerExpired(
         expected=f"version {version} of {source}",
         found="no such version, or one that is gone",
-        action="lakemerge_history lists the versions that it has.",
+        action="See the versions that lakemerge_history lists.",
     )
