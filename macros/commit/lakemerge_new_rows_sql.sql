@@ -2,7 +2,7 @@
     The feed's rows in the table's columns and types, in few files for each partition.
 
     Args:
-        kept: SQL of stored rows (of the table's columns) to go with them; none for none.
+        kept: SQL of stored rows (of the table's columns) to write with them, or none.
         feed: the view to read the new rows from, with the columns of `lakemerge_typed_feed`.
 #}
 {%- macro lakemerge_new_rows_sql(txn, kept=none, feed='lakemerge_typed_feed') -%}

@@ -1,5 +1,5 @@
 {#
-    Let a consumer begin anew. Runs under way cannot commit any more; what the output holds stays.
+    Let a consumer start again. Runs in progress can no longer commit; the output keeps its rows.
 
         dbt run-operation lakemerge_reset_consumer --args '{table: clean_records, source: raw_records, consumer: clean_records, version: 12}'
 

@@ -4,7 +4,7 @@
     Args:
         txn: the transaction of this attempt.
         plan: how records become rows: an IngestPlan.
-        kept: SQL of stored rows to go with them; none for none.
+        kept: SQL of stored rows to write with them, or none.
 #}
 {%- macro lakemerge_accepted_rows_sql(txn, plan, kept=none) -%}
 {%- set keys = txn.plan.columns | selectattr('is_partition') | rejectattr('name', 'equalto', txn.commit_column) | list -%}

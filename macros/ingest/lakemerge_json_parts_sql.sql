@@ -22,7 +22,7 @@ from (
 )
 {%- endmacro -%}
 
-{# An array of the JSON values in a text: an array is put around it, for a parser stops after the first value. #}
+{# An array of the JSON values in a text: it is wrapped in an array, because a parser stops after the first value. #}
 {%- macro _lakemerge_parsed_sql(text, type) -%}
     from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
 {%- endmacro -%}

@@ -27,7 +27,7 @@ select * from {{ group.view }}
 
 {#
     The texts of a pattern's groups. Matched once for all of them: each is written with a NUL between it and the next,
-    and the whole is split. Only a record that has a NUL of its own is matched anew for each group.
+    and the whole is split. Only a record that contains a NUL is matched again for each group.
 #}
 {%- macro _lakemerge_groups_sql(pattern, size, text) -%}
     {%- set groups = [] -%}

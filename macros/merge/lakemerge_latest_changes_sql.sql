@@ -5,7 +5,7 @@
     __null_sequences, __is_tie; of partial updates also __steps (all changes of the key).
 
     Ties are found by hashes: the row with the highest hash at the highest sequence, against the one with the lowest.
-    One aggregate carries the whole row, for each that does costs a copy of every row.
+    Only one aggregate carries the whole row, because each that does costs a copy of every row.
 #}
 {%- macro lakemerge_latest_changes_sql(merge) -%}
 with changes as (

@@ -5,7 +5,7 @@
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
         truncating: whether the feed holds a truncate, so that stored rows are ended by their sequence.
-        rebalance: whether to shuffle the rows of each partition together, for few files; else each task writes what
+        rebalance: whether to shuffle the rows of each partition together, for few files; otherwise each task writes what
             it has read, and the changes make `change_files` small files more in each partition.
 #}
 {%- macro lakemerge_merged_rows_sql(merge, filter, broadcast, has_ledger, truncating, rebalance, change_files) -%}

@@ -5,7 +5,7 @@
     Args:
         filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
         merged: names of closed partitions to merge.
-        rebalance: whether to shuffle the rows of each partition together, for few files; else each task writes what
+        rebalance: whether to shuffle the rows of each partition together, for few files; otherwise each task writes what
             it has read, and the changes make `change_files` small files more in each partition.
 #}
 {%- macro lakemerge_scd2_rows_sql(txn, scd2, filter, merged, broadcast, rebalance, change_files) -%}

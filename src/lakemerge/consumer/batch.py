@@ -123,7 +123,7 @@ class Batch:
         return found
 
     def _take_in(self, item: Item) -> None:
-        """Make what another program wrote into a source of lakemerge's a version, for the next run to take."""
+        """Commit another program's writes to a lakemerge source as a version that the next run takes."""
         self.consumer.kernel.commit_external_changes(self.consumer.source, [item.partition])
 
     def _changed(self, item: Item) -> SourceChanged:

@@ -418,7 +418,7 @@ class Consumer:
         return f"{self.key[1]} of {self.output}"
 
     def pin(self, progress: Progress) -> None:
-        """Keep the source's versions since this progress from vacuum, for a time."""
+        """Protect the source's versions since this progress from vacuum for a time."""
         if progress.position is None:
             return
         state = self.kernel.current_state(self.source)

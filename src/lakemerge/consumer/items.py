@@ -20,7 +20,7 @@ class Item:
         order: items are consumed in this order: the version that wrote it, or the time of its newest file.
         version: that version; ``None`` where the source has none.
         rewrites: whether the consumer has seen the partition with other content before.
-        files: ``path|size|time`` of each file, where the source has no versions; else empty: all of the directory.
+        files: ``path|size|time`` of each file, if the source has no versions; otherwise empty, for the whole directory.
     """
 
     partition: str

@@ -24,7 +24,7 @@ class Run:
         """
         Args:
             consumers: which write to one output, by the same commits.
-            rebuild: the output is made anew, by one commit of everything.
+            rebuild: the output is rebuilt, by one commit of everything.
             once: make one commit only, whatever is left.
         """
         self._consumers = consumers

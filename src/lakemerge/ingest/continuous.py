@@ -61,7 +61,7 @@ class Continuous:
         self.failures: list[BaseException] = []
 
     def stop(self) -> None:
-        """End the run when the batches under way are finished. Callable from any thread and from signal handlers."""
+        """End the run when the current batches are finished. Callable from any thread and from signal handlers."""
         self._stopped.set()
 
     @property

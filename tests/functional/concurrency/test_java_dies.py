@@ -49,7 +49,7 @@ def assert_told_plainly(output: str, reason: str, errors: int) -> None:
     }
     # not `in output` by itself: pytest takes minutes to show where a long text differs
     assert all(found.values()), (found, output)
-    assert "What was committed stands." in output
+    assert "Committed work stays." in output
     assert "Run again" in output
     reasons = set(re.findall(r"(?:Runtime|Database) Error.*\n +(.*)", output))
     assert len(reasons) == 1, reasons

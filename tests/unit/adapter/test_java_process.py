@@ -66,7 +66,7 @@ def test_every_end_says_what_stands_and_what_to_do(tmp_path: Path) -> None:
     for script in ("exit 0", "exit 1", "exit 3", "kill -9 $$", "kill -1 $$"):
         text = ended(tmp_path, script)
         assert text.startswith("Expected the Java process that runs Spark to stay alive; found that it ")
-        assert "What was committed stands. Run again" in text
+        assert "Committed work stays. Run again" in text
         assert "its rows would be there twice" in text, (
             "an append that had been claimed is not the same twice"
         )

@@ -149,7 +149,7 @@ class LakemergeAdapter(
 
     @available.parse_none
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:
-        """The table or view of this name; ``None`` where only a function has it, for a model may take it as well."""
+        """The table or view of this name; ``None`` if only a function has it, since a model may have it too."""
         found: BaseRelation | None = super().get_relation(database, schema, identifier)
         return None if found is not None and found.type == RelationType.Function else found
 

@@ -111,7 +111,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
     def _compute_versions(
         self, plan: Scd2Plan, feed: Mapping[str, Any], scan: Scan, late: bool, has_ledger: bool
     ) -> dict[str, Any]:
-        """Compute ``lakemerge_versions`` once: what becomes of the stored versions; returns counts and partitions."""
+        """Compute ``lakemerge_versions``, the actions on stored versions, once; returns counts and partitions."""
         macros, broadcast, truncates = self.macros, may_broadcast(feed["keys"]), feed["truncates"] > 0
         matched = remembered = None
         if plan.exists:

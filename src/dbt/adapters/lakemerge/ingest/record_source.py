@@ -161,7 +161,7 @@ class RecordSource:
 
     @property
     def _raw_sql(self) -> str:
-        """A line without the carriage return that comes before a line feed; byte by byte, for it may be no text."""
+        """A line without the carriage return before its line feed; byte by byte, because it may not be text."""
         if self._options.line_delimiter != "\n":
             return "value"
         shorter = "cast(substr(cast(value as binary), 1, octet_length(value) - 1) as string)"

@@ -70,7 +70,7 @@ def check_columns(names: Iterable[str], quote_columns: bool | None) -> None:
         if not _PLAIN_NAME.fullmatch(name):
             raise InvalidSeedColumn(
                 f"Expected columns of plain names under `quote_columns: false`; found {name}. "
-                "If the file has another delimiter, set `delimiter`; else set `quote_columns: true`."
+                "If the file has another delimiter, set `delimiter`; otherwise set `quote_columns: true`."
             )
 
 

@@ -34,9 +34,9 @@ _LONGEST_WAIT_SECONDS = 10.0
 _DEFAULT_HEAP = "1g"
 
 _RUN_AGAIN = (
-    "What was committed stands. Run again: that finishes a commit which was under way, and does the rest anew. "
-    "Look at `lakemerge_history` before you run an `append` again that consumes nothing: if its commit was under way, "
-    "its rows would be there twice."
+    "Committed work stays. Run again to finish a commit that was in progress and to redo the rest. "
+    "Look at `lakemerge_history` before you run an `append` again that consumes nothing: if its commit was in "
+    "progress, its rows would be there twice."
 )
 
 

@@ -29,7 +29,7 @@ def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
         # Java does not compile longer methods; Spark then makes several of them
         "spark.sql.codegen.hugeMethodLimit": "8000",
         # what Spark derives from the condition of good records is useless, and takes minutes for thousands of
-        # columns, for each is tried in the conditions of all others
+        # columns, because it tries each one in the conditions of all others
         "spark.sql.constraintPropagation.enabled": "false",
     }
     if columns >= MANY_COLUMNS and spark.conf.get(_FACTORY, None) is None:
