@@ -135,6 +135,10 @@ structure: env  ## How the source is built, in figures; REF=<commit> shows those
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
 
+.PHONY: bench-on-read
+bench-on-read: env  ## CPU seconds of a merge on read, of reads by the number of deltas, and of compaction
+	@$(PY) benchmarks/merge_on_read.py
+
 .PHONY: bench-commit
 bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions
 	@$(PY) benchmarks/commit.py --java

@@ -1,0 +1,123 @@
+"""What a merge on read costs, its reads by the number of deltas, and its compaction; in one run.
+
+The table and the feeds are those of ``merge.py``: 2,000,000 rows of 12 columns in 20 partitions, 3 % of the keys
+changed in each round, scattered over all partitions, each change newer than those before.
+
+    floor = read the feed, keep the latest change of each key, and write that
+    copy  = read the table and write it as it is
+    plain = read all columns of a table that holds the same rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+from measure import Measured, Ratio
+from merge import MODEL, PROJECT, ROWS, Bench, feed_sql
+from project import BenchProject
+
+# Rounds that are not counted: Java compiles meanwhile what both sides run.
+_WARM_UP = 10
+_DELTAS = (1, 5, 10)
+_READ = "select sum(xxhash64(*)), count(*) from bench.{table}"
+
+
+class OnRead(Bench):
+    """The same project, merged on read; compaction is left to the benchmark."""
+
+    def __init__(self, root: Path) -> None:
+        model = textwrap.dedent(MODEL).replace(
+            "partition_moves=", "write_mode='merge_on_read', compact_deltas=var('deltas'), partition_moves="
+        )
+        project = PROJECT.replace("vars: {", "vars: {deltas: 0, ")
+        BenchProject.__init__(self, root, project, {"models/master.sql": model})
+
+    def compact(self) -> None:
+        """Merge nothing, and move all deltas into the base."""
+        self.dbt("run", "--vars", "{feed: bench.none, deltas: 1}")
+
+    def read(self, measured: Measured, table: str) -> list[object]:
+        """Read all columns of all rows."""
+        with measured.run():
+            return list(self.spark.sql(_READ.format(table=table)).collect()[0])
+
+
+def compare_merges(bench: OnRead, rounds: int) -> Ratio:
+    """Measure merges and their floor in turn."""
+    append, merge = Measured(), Measured()
+    for number in range(1, _WARM_UP + rounds + 1):
+        if number == _WARM_UP + 1:
+            append, merge = Measured(), Measured()
+        bench.write_table("feed", feed_sql(number, scattered=True), files=2)
+        bench.append(append, "feed")
+        bench.seconds = merge
+        response = bench.merge("bench.feed")
+        print(response["_message"], file=sys.stderr)
+    print(f"floor  {append}\nmerge  {merge}", flush=True)
+    return Ratio.of(merge, [append])
+
+
+def compare_reads(bench: OnRead, rounds: int, first: int) -> dict[int, Ratio]:
+    """Measure reads through the view and of a plain table of the same rows, by the number of deltas."""
+    ratios = {}
+    number = first
+    for deltas in _DELTAS:
+        bench.compact()
+        for _ in range(deltas):
+            bench.write_table("feed", feed_sql(number, scattered=True), files=2)
+            bench.merge("bench.feed")
+            number += 1
+        bench.spark.sql("drop table if exists bench.plain")
+        rows = bench.spark.table("bench.master").repartition(20, "region")
+        rows.write.format("orc").partitionBy("region").saveAsTable("bench.plain")
+        plain, view = Measured(), Measured()
+        for turn in range(2 * rounds):
+            if turn == rounds:
+                plain, view = Measured(), Measured()
+            assert bench.read(plain, "plain") == bench.read(view, "master"), "the same rows"
+        ratios[deltas] = Ratio.of(view, [plain])
+        print(f"{deltas:2} deltas: plain {plain}\n{deltas:2} deltas: view  {view}", flush=True)
+    return ratios
+
+
+def compare_compaction(bench: OnRead, rounds: int, first: int) -> Ratio:
+    """Measure the compaction of ten deltas, which touch all partitions, and the copy of the table in turn."""
+    copy, compaction = Measured(), Measured()
+    for turn in range(rounds):
+        for number in range(first + 10 * turn, first + 10 * (turn + 1)):
+            bench.write_table("feed", feed_sql(number, scattered=True), files=2)
+            bench.merge("bench.feed")
+        bench.copy(copy, "true")
+        bench.seconds = compaction
+        bench.compact()
+    print(f"copy       {copy}\ncompaction {compaction}", flush=True)
+    return Ratio.of(compaction, [copy])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="runs to measure of each kind (3)")
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
+        bench = OnRead(Path(folder))
+        print(f"Making the table of {ROWS:,} rows", file=sys.stderr)
+        bench.prepare()
+        bench.spark.sql("create table bench.none as select * from bench.base where false")
+        merges = compare_merges(bench, rounds)
+        first = _WARM_UP + rounds + 1
+        reads = compare_reads(bench, rounds, first)
+        compaction = compare_compaction(bench, rounds, first + sum(_DELTAS))
+        print(f"merge on read / floor: {merges}")
+        for deltas, ratio in reads.items():
+            print(f"read through the view / plain read, {deltas} deltas: {ratio}")
+        print(f"compaction of ten deltas / copy: {compaction}")
+
+
+if __name__ == "__main__":
+    main()
