@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -32,6 +33,7 @@ from lakemerge.errors import (
     UnsupportedTable,
 )
 from lakemerge.kernel import Kernel, TableName, drop, find_row, history, vacuum
+from lakemerge.kernel.ports.metastore import HiveTable, Refused
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.testing import World
 
@@ -251,3 +253,22 @@ def test_other_partition_columns_need_a_table(shape: str, kernel: Kernel) -> Non
         with pytest.raises(InvalidTransactionState):
             txn.commit()
     assert_whole(kernel, NAME)
+
+
+def test_a_view_that_the_metastore_refuses_leaves_the_table_as_it_is(world: World, kernel: Kernel) -> None:
+    """Its text may be too long, or whoever makes it may have no right to."""
+    create(kernel, NAME, SHAPES["whole"])
+    ports = world.process()
+
+    class Refusing:
+        def __getattr__(self, name: str) -> object:
+            return getattr(ports.metastore, name)
+
+        def create_table(self, table: HiveTable) -> None:
+            raise Refused("createTable", "MetaException", "A truncation error was encountered")
+
+    writer = Kernel(dataclasses.replace(ports, metastore=Refusing()))  # type: ignore[arg-type]
+    with writer.begin(NAME, "write_mode") as txn, pytest.raises(UnsupportedTable, match="truncation"):
+        txn.lay_over("select " + "x" * 40_000, ["line"])
+    assert rows_of(kernel, NAME) == SHAPES["whole"]
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]

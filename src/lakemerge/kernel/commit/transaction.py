@@ -288,7 +288,7 @@ class Transaction:
             keys: the columns by which it merges.
 
         Raises:
-            UnsupportedTable: another table has one of these names.
+            UnsupportedTable: another table has one of these names, or the metastore does not take the view.
         """
         self._require_open()
         base = base_name(self.name)
@@ -298,10 +298,12 @@ class Transaction:
                 found="a table of that name",
                 action="Rename it or drop it; or give the model another alias.",
             )
-        self._tables.roll_forward.side_tables.check(self.name, DELTAS)
-        self._commit.updates.append(
-            SetOverlay(Overlay(self.name.name, base.name, text, tuple(keys), self.txn))
-        )
+        rolling = self._tables.roll_forward
+        rolling.side_tables.check(self.name, DELTAS)
+        overlay = Overlay(self.name.name, base.name, text, tuple(keys), self.txn)
+        schema = self._commit.schema
+        rolling.overlays.probe(self.name, overlay, (*schema.columns, *schema.partition_columns))
+        self._commit.updates.append(SetOverlay(overlay))
 
     def mark_folded(self, folders: Sequence[str]) -> None:
         """Record that the base holds what these folders of deltas hold, by this commit.

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
-from lakemerge.errors import MetastoreError
+from lakemerge.errors import MetastoreError, UnsupportedTable
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.protocol.versions import Versions
-from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, moved
+from lakemerge.kernel.protocol.versions import ASIDE, Versions
+from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, moved, with_parameters
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.overlay import (
@@ -103,6 +104,28 @@ class Overlays:
                     self._settle(base, layout, manifest, as_table)
         else:
             raise _in_the_way(name)
+
+    def probe(self, name: TableName, overlay: Overlay, columns: tuple[HiveColumn, ...]) -> None:
+        """Make a view like the one to be and drop it again, before the table gives its name away for it.
+
+        Raises:
+            UnsupportedTable: the metastore refuses it, for its length, for instance, or for want of a right.
+        """
+        self._versions.drop_aside(_aside(name))
+        row = view_row(replace(overlay, view=_aside(name).name), name.schema, columns, "")
+        row = with_parameters(row, {ASIDE: name.name})
+        try:
+            self._metastore.create_table(row)
+        except ReplyLost:
+            pass  # the real one is tried until an answer comes
+        except Refused as error:
+            raise UnsupportedTable(
+                expected=f"the metastore to take a view of {len(overlay.text)} characters in the place of {name}",
+                found=error.found,
+                action="Leave write_mode at copy_on_write; or mend what the message names. A metastore on Derby takes "
+                "32,700 characters.",
+            ) from error
+        self._versions.drop_aside(_aside(name))
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
         """Make the view of a settled version again, if another program has dropped it."""

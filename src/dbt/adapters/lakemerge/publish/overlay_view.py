@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from dbt.adapters.lakemerge.relations.table_schema import quote
 
 
 def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[str]) -> str:
     """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted.
 
+    Each column is named once, for a metastore on Derby keeps no more than 32,700 characters of a view.
+
     Args:
         columns: all of the table, the partition columns last.
         keys: the columns by which rows are the same; never null in a delta.
     """
-    base, deltas = f"`{schema}`.`{name}__base`", f"`{schema}`.`{name}__deltas`"
-    of_keys = ", ".join(f"`{key}`" for key in keys)
-    matches = " and ".join(f"b.`{key}` = k.`{key}`" for key in keys)
+    base, deltas = (f"{quote(schema)}.{quote(f'{name}__{part}')}" for part in ("base", "deltas"))
+    matches = " and ".join(f"b.{quote(key)} = k.{quote(key)}" for key in keys)
     return (
-        f"select {', '.join(f'b.`{column}` as `{column}`' for column in columns)} from {base} b "
-        f"left join (select {of_keys} from {deltas} group by {of_keys}) k on {matches} "
-        f"where k.`{keys[0]}` is null "
-        f"union all select {', '.join(f'd.`{column}` as `{column}`' for column in columns)} from ("
-        f"select {', '.join(f'`{column}`' for column in columns)}, `_lakemerge_deleted`, "
-        f"row_number() over (partition by {of_keys} order by `_lakemerge_order` desc) as `_lakemerge_newest` "
-        f"from {deltas}) d where d.`_lakemerge_newest` = 1 and not d.`_lakemerge_deleted`"
+        f"select b.* from {base} b "
+        f"left join (select {_listed(keys)} from {deltas} group by {_listed(keys)}) k on {matches} "
+        f"where k.{quote(keys[0])} is null "
+        f"union all select {_listed(columns)} from (select s.*, row_number() over "
+        f"(partition by {_listed(keys)} order by `_lakemerge_order` desc) as `_lakemerge_newest` from {deltas} s) d "
+        "where `_lakemerge_newest` = 1 and not `_lakemerge_deleted`"
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ",".join(map(quote, names))
