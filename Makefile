@@ -86,7 +86,7 @@ kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent 
 	@$(PYTEST) -m "not slow" tests/kernel
 
 .PHONY: simulate
-simulate: env  ## Run the kernel under simulated schedules: make simulate SEEDS=100000, or FIRST=7 SEEDS=1 SHOW=--show; CUT as printed
+simulate: env  ## Run the kernel under simulated schedules: make simulate SEEDS=100000, or FIRST=7 SEEDS=1 SHOW=--show; FIRST=40000000 for several tables; CUT as printed
 	@PYTHONHASHSEED=0 PYTHONPATH=tests $(PY) -m simulation --first $(FIRST) --seeds $(SEEDS) $(SHOW) $(if $(CUT),--show --cut '$(CUT)')
 
 .PHONY: mutants

@@ -287,6 +287,8 @@ def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
     manifest = assert_whole(kernel, name)
     state = settled(kernel, name)
     needed = {normal(state.layout.manifest_of(state.txn)), normal(state.layout.seen_of(state.txn))}
+    if manifest.group is not None:
+        needed.add(normal(state.layout.group_of(state.txn)))
     if manifest.delta is not None:
         needed.add(normal(state.layout.state_of(state.txn)))
     for entry in manifest.partitions.values():

@@ -15,6 +15,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway
 
 from kernel.commits import EVERY
 from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite, die, stop
+from kernel.groups import GROUPS
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
 
 
@@ -44,7 +45,8 @@ def main(job: dict[str, Any]) -> None:
         Settings(lease_seconds=lease) if lease else None,
         step=lambda step: (stop if lease else die)() if step == job["step"] else None,
     )
-    EVERY[job["kind"]].run(kernel, TableName("default", job["table"]))
+    kind = GROUPS[job["kind"]] if job["kind"] in GROUPS else EVERY[job["kind"]]
+    kind.run(kernel, TableName("default", job["table"]))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from typing import Any
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.ports.names import partition_name
-from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, VERSION
+from lakemerge.kernel.protocol.groups import Group, Member
+from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, is_overlay_view, model_name
 from lakemerge.testing import MemoryMetastore, Timeline
@@ -59,6 +60,7 @@ class Checker:
         staged: when the last file of a transaction was written.
         beyond: why the run says nothing; empty where it does.
         exact: whether processes see rows of the metastore as they are.
+        groups: the commits of several tables that were decided.
     """
 
     files: FileSystem
@@ -73,6 +75,7 @@ class Checker:
     staged: dict[str, float] = field(default_factory=dict)
     beyond: str = ""
     exact: bool = True
+    groups: set[str] = field(default_factory=set)
 
     @property
     def rows(self) -> frozenset[TableName]:
@@ -150,8 +153,12 @@ class Checker:
         name = model_name(after)
         old = before.parameters.get(VERSION) if before else None
         new = after.parameters.get(VERSION) if after else None
-        if new is None or new == old:
+        if new is None or new == old or new.endswith(UNDECIDED):
             return
+        if old is not None and old.endswith(UNDECIDED):
+            self._group_moves(after, old, new)
+            if int(new.partition(":")[0]) < int(old.partition(":")[0]):
+                return  # taken back
         claimed = ":" in new
         txn = new.split(":")[1] if claimed else after.parameters[TRANSACTION]
         if old == f"{new}:{txn}":
@@ -160,6 +167,32 @@ class Checker:
         if known is not None and known.manifest.txn == txn:
             return  # its row was made anew
         self._decided(name, after, int(new.partition(":")[0]), txn)
+
+    def _group_moves(self, table: HiveTable, old: str, new: str) -> None:
+        """Look at a group when one of its claims, which say that nothing is decided, becomes something else.
+
+        It stands by the first of them, when all are there. Then none of them is taken back, and only then are others
+        confirmed.
+        """
+        txn = old.partition(":")[2].removesuffix(UNDECIDED)
+        path = Layout(table.parameters[ROOT]).group_of(txn)
+        group = Group.from_json(self.files.read_text(path), path)
+        stands = new.endswith(f":{txn}")
+        if group.first.txn == txn and stands:
+            missing = [str(one.table) for one in group.members[1:] if not self._has_mark(one)]
+            if missing:
+                raise Violation(f"{table.name}: a group is decided without the claims of {missing}")
+            self.groups.add(txn)
+        elif (group.first.txn in self.groups) != stands:
+            raise Violation(f"{table.name}: a group's claim becomes {new}, decided is {sorted(self.groups)}")
+
+    def _has_mark(self, member: Member) -> bool:
+        """Whether a table has its claim; one that was dropped needs none."""
+        assert self.metastore is not None
+        row = self.metastore.get_table(member.table)
+        if row is None or row.parameters.get(TABLE_ID) != member.table_id:
+            return member.table_id in self.dropped
+        return row.parameters[VERSION].endswith(f":{member.txn}{UNDECIDED}")
 
     def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
         layout, table_id = Layout(table.parameters[ROOT]), table.parameters[TABLE_ID]

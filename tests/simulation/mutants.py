@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from simulation.seeds import GROUPS
 from simulation.themes import OVERLAID
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -153,7 +154,7 @@ MUTANTS = {
         "a claim is settled before its partitions are moved",
         "kernel.protocol.roll_forward",
         "        added = adds and self._add(table, layout, manifest)\n",
-        "        self._settle(name, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
+        "        self._settle(table, layout, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
     ),
     "base-manifest": Mutant(
         "a commit writes the state of the version that it began on, not of the newest",
@@ -221,6 +222,70 @@ MUTANTS = {
         "kernel.protocol.drops",
         "        for path in dict.fromkeys((*left.paths, *(since if self._is_gone(name) else ()))):\n",
         "        for path in (left.root,):\n",
+    ),
+    # of commits of several tables
+    "group-decided-early": Mutant(
+        "a group is decided before its last table is claimed",
+        "kernel.commit.group_claims",
+        "            for number, part in enumerate(prepared):\n",
+        "            for number, part in list(enumerate(prepared))[:-1]:\n",
+        first=GROUPS,
+    ),
+    "group-settled-early": Mutant(
+        "the first table of a group is settled before the others' claims are confirmed",
+        "kernel.protocol.roll_forward",
+        "        if self.groups.confirm_others(layout, manifest):\n",
+        "        if False:\n",
+        first=GROUPS,
+    ),
+    "group-decision-unasked": Mutant(
+        "a writer takes its group for decided without a look at what has become of it",
+        "kernel.commit.group_claims",
+        "        if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):\n",
+        "        if groups.confirm(members[0]) or True:\n",
+        first=GROUPS,
+    ),
+    "group-released-when-decided": Mutant(
+        "a claim is released although its group is decided",
+        "kernel.protocol.groups",
+        "        return standing is Standing.DECIDED\n",
+        "        return False\n",
+        first=GROUPS,
+    ),
+    "group-released-not-ended": Mutant(
+        "a claim of a dead writer is released, and its group may still be decided",
+        "kernel.tables",
+        "            self.releases.end(group)\n",
+        "            self.releases.give_up((own,))\n",
+        first=GROUPS,
+    ),
+    "group-read-early": Mutant(
+        "a pinned read of several tables takes claims for commits that are not decided",
+        "kernel.maintenance.instant",
+        "    if state.claim is not None and (not state.undecided or _is_decided(kernel, state, marks)):\n",
+        "    if state.claim is not None:\n",
+        first=GROUPS,
+    ),
+    "group-looked-at-once": Mutant(
+        "a pinned read of several tables looks at them one after the other, and not again",
+        "kernel.maintenance.instant",
+        "    for name in list(marks):\n",
+        "    for name in ():\n",
+        first=GROUPS,
+    ),
+    "group-in-any-order": Mutant(
+        "groups claim tables in the order in which they were given",
+        "kernel.commit.group_claims",
+        "    return sorted(tables, key=lambda table: (table.base is None, table.table))\n",
+        "    return list(tables)\n",
+        first=GROUPS,
+    ),
+    "group-forgotten": Mutant(
+        "who gives a group up deletes what others need to find out about its claims",
+        "kernel.commit.transaction",
+        "            if not self._commit.claim_sent:\n",
+        "            if True:\n",
+        first=GROUPS,
     ),
     # of ingests
     "ledger-of-files-unread": Mutant(

@@ -28,7 +28,7 @@ from simulation.operations import (
     Upkeep,
 )
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, TakeOff
-from simulation.themes import THEMES, theme_of
+from simulation.themes import THEMES, Theme, theme_of
 
 TABLE = TableName("s", "t")
 
@@ -95,9 +95,14 @@ class Plan:
     actors: tuple[Actor, ...] = field(default=())
 
     @property
+    def rules(self) -> Theme:
+        """What its theme says."""
+        return THEMES[self.theme]
+
+    @property
     def retention(self) -> datetime.timedelta:
         """How long vacuum leaves what nobody refers to."""
-        return datetime.timedelta(seconds=THEMES[self.theme].retention)
+        return datetime.timedelta(seconds=self.rules.retention)
 
     @property
     def strange(self) -> bool:

@@ -10,7 +10,7 @@ from unittest import mock
 
 from kernel.support import assert_nothing_orphaned, assert_whole, make_plain
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings
+from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table import manifests
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN
@@ -26,8 +26,8 @@ from simulation.operations import Batches, Model, Operation
 from simulation.plan import DEFINITIONS, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import Caller, ports_of_process
 from simulation.scheduler import Process, Scheduler
+from simulation.seeds import GROUPS
 from simulation.strangers import Meddling, Stranger
-from simulation.themes import THEMES
 
 LEASE = 30
 _WHOLE = Cut()
@@ -56,7 +56,10 @@ class Run:
     """See :func:`simulate`."""
 
     def __init__(self, seed: int, cut: Cut = _WHOLE) -> None:
-        self.plan = Planner(seed).plan().without(cut.without)
+        self._begin_world(seed, cut, Planner(seed).plan(), frozenset({TABLE, OUTPUT}))
+
+    def _begin_world(self, seed: int, cut: Cut, plan: Plan, tables: frozenset[TableName]) -> None:
+        self.plan = plan.without(cut.without)
         self.result = Result(seed, cut, self.plan)
         self.dice = random.Random(f"{seed} order {cut.reseed}")
         self.world = World(seed)
@@ -65,11 +68,11 @@ class Run:
         self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
         self.done = Meddling()
-        self.checker = self.metastore.checker = Checker(self.world.files, frozenset({TABLE, OUTPUT}))
+        self.checker = self.metastore.checker = Checker(self.world.files, tables)
         self.checker.overwritten, self.checker.emptied = self.done.overwritten, self.done.emptied
         self.checker.metastore, self.checker.exact = self.metastore, not self.plan.tears
         self.scheduler = Scheduler(self.dice, self.world.timeline)
-        self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, THEMES[self.plan.theme])
+        self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, self.plan.rules)
         self.processes: list[Process] = []
         self.streams: set[str] = set()  # the pids of processes with named streams
         self.earlier: Counter[str] = Counter()  # the rows of tables that were dropped
@@ -365,7 +368,7 @@ def simulate(seed: int, cut: Cut = _WHOLE) -> Result:
     Returns:
         What it did; ``error`` says which invariant did not hold, if one did not.
     """
-    run = Run(seed, cut)
+    run = _run_of(seed, cut)
     result = run.result
     # every other world keeps its few partitions as if they were many
     few, longest = (1, 3) if seed % 2 else (manifests.FEW_PARTITIONS, manifests.LONGEST_CHAIN)
@@ -379,3 +382,9 @@ def simulate(seed: int, cut: Cut = _WHOLE) -> Result:
         result.error = "" if result.beyond else f"{type(error).__name__}: {error}"
     result.faults, result.steps = run.faults.drawn, run.scheduler.steps
     return result
+
+
+def _run_of(seed: int, cut: Cut) -> Run:
+    from simulation.groups import GroupRun  # it builds on this module
+
+    return GroupRun(seed, cut) if seed >= GROUPS else Run(seed, cut)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from simulation.mutants import MUTANTS, SOURCES, seeds_needed
+from simulation.seeds import GROUPS
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -26,7 +27,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("first", "seeds"), [(0, 2000), pytest.param(2000, 30_000, marks=pytest.mark.slow)], ids=["few", "many"]
+    ("first", "seeds"),
+    [
+        (0, 2000),
+        pytest.param(2000, 30_000, marks=pytest.mark.slow),
+        (GROUPS, 300),
+        pytest.param(GROUPS + 300, 10_000, marks=pytest.mark.slow),
+    ],
+    ids=["few", "many", "few of groups", "many of groups"],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:
     done = run("--first", str(first), "--seeds", str(seeds))

@@ -11,6 +11,7 @@ from lakemerge.kernel.maintenance.compaction import Group, groups_to_merge
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.instant import as_of_group
 from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -91,6 +92,7 @@ __all__ = [
     "TableState",
     "Transaction",
     "ValueChanged",
+    "as_of_group",
     "check_supported",
     "drop",
     "escape",

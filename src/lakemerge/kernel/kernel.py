@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lakemerge.errors import UnknownReference
-from lakemerge.kernel.commit.transaction import Transaction
+from lakemerge.kernel.commit.transaction import Transaction, commit_together
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import TableDefinition
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.state import TableState
+from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.state import TableState, current_table
 from lakemerge.kernel.tables import Tables
 
 
@@ -33,6 +36,26 @@ class Kernel(Tables):
         self.drops.finish(definition.name)
         self.roll_forward.overlays.clear(definition.name)
         return Transaction(self, definition.name, operation, None, None, definition)
+
+    def commit_together(self, transactions: Iterable[Transaction]) -> dict[TableName, int]:
+        """Publish what transactions of several tables have staged: all of it becomes visible, or nothing.
+
+        Each table shows its part at once; :func:`lakemerge.kernel.as_of_group` reads several as they were at one
+        moment. The transactions are begun by :meth:`begin` or :meth:`create`, each of another table; whoever gives up
+        aborts each of them. What a transaction cannot do, such as dropping a table, cannot be part of it.
+
+        Returns:
+            The versions that were made.
+
+        Raises:
+            InvalidTransactionState: one is not open, or two are of one table.
+            CommitConflict: what one of them read has changed since; nothing was published.
+            ClaimHeld: another writer did not finish in time; nothing was published.
+            CommitUnfinished: the commit stands, but could not be finished everywhere; it must not be redone.
+            MetastoreError: the metastore went silent. The states are then ``in doubt`` if the decision had been sent.
+        """
+        chosen = list(transactions)
+        return dict(zip((one.name for one in chosen), commit_together(chosen), strict=True))
 
     def referenced(self, name: TableName, reference: str) -> Manifest:
         """The version of a table that a name stands for.
@@ -62,12 +85,12 @@ class Kernel(Tables):
         if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
         self.roll_forward.overlays.clear(name)
-        before = self.current_state(name)
-        if before is None:
+        before = current_table(self.metastore, self.files, name)
+        if before is None or before.state is None:
             return done
         state = self.open(name)
-        if before.claim:
-            done.append(f"finished version {state.version} (transaction {before.claim})")
+        if before.state.claim:
+            done.append(self._rescued(before.state, state))
         found = self.settings.on_foreign_write
         after, changed = self.commit_external_changes(name, None)
         if changed:
@@ -77,6 +100,13 @@ class Kernel(Tables):
             done.append(f"took in what another program wrote late into {len(late)} partitions")
         done.extend(self._forget_dead(after))
         return done
+
+    def _rescued(self, before: TableState, after: TableState) -> str:
+        """What has become of a claim that a dead writer had left."""
+        claim, commits = before.claim, lineage(self.files, after.layout, self.manifest(after))
+        if not before.undecided or any(commit.txn == claim for commit in commits):
+            return f"finished version {before.version + 1} (transaction {claim})"
+        return f"released the claim of version {before.version + 1} (transaction {claim}), whose group was not decided"
 
     def _forget_dead(self, state: TableState) -> list[str]:
         """Remove heartbeats of transactions that died before their claim."""

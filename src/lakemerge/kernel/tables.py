@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lakemerge.errors import ClaimHeld, TableNotFound
+from lakemerge.errors import ClaimHeld, LakemergeError, TableNotFound
 from lakemerge.kernel.external.changes import ExternalChanges
 from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Drops
+from lakemerge.kernel.protocol.groups import Group, Standing
 from lakemerge.kernel.protocol.lease import Heartbeats
+from lakemerge.kernel.protocol.releases import Releases
 from lakemerge.kernel.protocol.roll_forward import RollForward
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.retries import retried
@@ -23,7 +26,7 @@ from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
-from lakemerge.kernel.table.state import TableState, current_table
+from lakemerge.kernel.table.state import TableState, current_table, is_reserved
 
 T = TypeVar("T")
 
@@ -64,6 +67,8 @@ class Tables:
             self.heartbeats,
             self.settings.lease_seconds,
         )
+        self.groups = rolling.groups
+        self.releases = Releases(ports, self.versions, self.groups, self.drops, self.writer)
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -71,15 +76,15 @@ class Tables:
         """The metastore's row of a table, its base's where it is merged on read. Raises TableNotFound."""
         table = find_row(self.metastore, name)
         if table is None:
-            raise _no_table(name)
+            raise no_table(name)
         return table
 
     def current_state(self, name: TableName) -> TableState | None:
-        """The state of a table without changing anything; ``None`` if it was never adopted. Raises TableNotFound."""
+        """The state of a table without changing anything; ``None`` if it has no version. Raises TableNotFound."""
         current = current_table(self.metastore, self.files, name)
         if current is None:
-            raise _no_table(name)
-        return current.state
+            raise no_table(name)
+        return None if current.state is None or current.state.is_reserved else current.state
 
     def manifest(self, state: TableState, txn: str | None = None) -> Manifest:
         """The manifest of the settled version, or of a transaction."""
@@ -139,6 +144,8 @@ class Tables:
                 current.manifest.require_writer(str(name))
                 self.roll_forward.overlays.ensure(current.state.name, current.manifest)
                 return current.state, current.manifest
+            elif current.state.undecided:
+                self._end_group(current.state)
             else:
                 self._rescue(current.state)
 
@@ -153,11 +160,18 @@ class Tables:
     def _require_row(self, name: TableName) -> bool:
         """Whether the metastore has no row of a table only because a writer has died while it made it anew.
 
+        A row that only holds a name, for a group that is to make the table, is none.
+
         Raises:
             TableNotFound: there is no such table.
             ClaimHeld: the writer is alive.
         """
-        missing = find_row(self.metastore, name) is None
+        table = find_row(self.metastore, name)
+        if table is not None and is_reserved(table):
+            with contextlib.suppress(TableNotFound):  # its group was given up, and its name is free
+                self._settled(name)
+            table = find_row(self.metastore, name)
+        missing = table is None
         if missing:
             self._rebuild(name)
         return missing
@@ -166,7 +180,7 @@ class Tables:
         """Finish a writer that died between taking a table's row away and putting it back. Raises TableNotFound."""
         rebuild = self.roll_forward.rebuilds.find(name)
         if rebuild is None:
-            raise _no_table(name)
+            raise no_table(name)
         if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
             raise _held(name, rebuild.txn)
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
@@ -189,12 +203,54 @@ class Tables:
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
             raise _held(name, state.claim)
         now = self.current_state(name)
-        if now is None or now.claim != state.claim:
+        if now is None or now.version_value != state.version_value:
             return  # not dead, but done meanwhile
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
         self._look_after(name, state.layout, manifest)
+        if manifest.group is not None:
+            self._rescue_others(name, self.groups.read(state.layout, manifest.txn))
+
+    def _rescue_others(self, name: TableName, group: Group) -> None:
+        """Finish the other tables of a decided group, as far as that can be done; else who comes to them does."""
+        for member in group.members:
+            if member.table == name:
+                continue
+            try:
+                self._require_row(member.table)
+                state = self.current_state(member.table)
+                mine = state is not None and (state.table_id, state.claim) == (member.table_id, member.txn)
+                if state is not None and mine and not state.undecided:
+                    self._rescue(state)
+            except LakemergeError as error:
+                _LOG.info("%s: its part of a group is not finished yet: %s", member.table, error)
+
+    def _end_group(self, state: TableState) -> None:
+        """Find out about a claim of a group that is not decided, for all that the table tells, and see it ended.
+
+        Raises:
+            ClaimHeld: its writer is alive.
+        """
+        assert state.claim is not None
+        name, txn = state.name, state.claim
+        group = self.groups.read(state.layout, txn)
+        own = next(member for member in group.members if member.txn == txn)
+        standing = self.groups.standing(group)
+        # one that is over cannot come to stand any more, whether its writer lives or not
+        if standing is not Standing.OVER:
+            manifest = read_manifest(self.files, state.layout, txn)
+            manifest.require_writer(str(name))
+            if self.heartbeats.alive(state.layout, txn, manifest.lease_seconds):
+                raise _held(name, txn)
+        if self.groups.is_decided(group, standing):
+            _LOG.warning("%s: a commit of %d tables is finished: its writer died", name, len(group.members))
+            self.groups.confirm(own)
+            return
+        if standing is Standing.UNDECIDED:
+            _LOG.warning("%s: a commit of %d tables is given up: its writer died", name, len(group.members))
+            self.releases.end(group)
+        self.releases.release(own, group)
 
     def _look_after(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """See what other programs wrote while a commit was made that had to be finished for its writer."""
@@ -245,7 +301,8 @@ def _held(name: TableName, txn: str) -> ClaimHeld:
     )
 
 
-def _no_table(name: TableName) -> TableNotFound:
+def no_table(name: TableName) -> TableNotFound:
+    """The error that says that there is no table of a name."""
     return TableNotFound(
         expected=f"the table {name}",
         found="that the metastore has no such table",

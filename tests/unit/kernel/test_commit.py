@@ -10,13 +10,10 @@ from kernel import support
 from lakemerge.errors import (
     CommitConflict,
     CorruptTable,
-    InvalidTransactionState,
     StorageError,
     UnknownReference,
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.commit.commit import Commit
-from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
@@ -34,22 +31,6 @@ def stage(kernel: Kernel, txn: Transaction, *partitions: str) -> Transaction:
 def table(kernel: Kernel) -> TableName:
     stage(kernel, kernel.create(TableDefinition(NAME, COLUMNS, KEYS)), "p=1", "p=2").commit()
     return NAME
-
-
-def test_several_tables_in_one_commit_are_refused_before_anything_is_written(kernel: Kernel) -> None:
-    transactions = [
-        stage(kernel, kernel.create(TableDefinition(TableName("s", name), COLUMNS, KEYS)), "p=1")
-        for name in ("one", "two")
-    ]
-    both = Commit("both", [transaction._commit for transaction in transactions])
-    with pytest.raises(
-        InvalidTransactionState, match=r"a commit of one table; found one of 2: s\.one, s\.two"
-    ):
-        Committer(kernel).decide(both)
-    assert not both.in_doubt
-    for transaction in transactions:
-        assert not kernel.files.exists(transaction.layout.manifest_of(transaction.txn))
-        assert not kernel.exists(transaction.name)
 
 
 def test_the_same_updates_follow_on_whatever_version_is_the_newest(kernel: Kernel, table: TableName) -> None:

@@ -18,7 +18,6 @@ class Commit:
         in_doubt: whether a claim was sent whose outcome is not known.
     """
 
-    txn: str
     tables: list[TableCommit]
     manifests: list[Manifest] = field(default_factory=list)
     in_doubt: bool = False

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from lakemerge.errors import (
-    CommitUnfinished,
-    InvalidTransactionState,
-    LakemergeError,
-    MetastoreError,
-    StorageError,
-)
+from lakemerge.errors import CommitUnfinished, LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.commit.commit import Commit
+from lakemerge.kernel.commit.group_claims import GroupClaims, in_claim_order
+from lakemerge.kernel.commit.prepared import Prepared
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.commit.updates import WritePartitions
 from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
-from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import timestamp
-from lakemerge.kernel.protocol.roll_forward import makes_row_anew
+from lakemerge.kernel.protocol.claims import claimed_row
+from lakemerge.kernel.protocol.rebuild import makes_row_anew
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
 from lakemerge.kernel.table.definition import (
     ROOT,
@@ -26,34 +20,11 @@ from lakemerge.kernel.table.definition import (
     VERSION,
     moved,
     new_table,
-    stored_as,
-    with_parameters,
-    with_statistics,
-    without_spark_schema,
 )
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, write_manifest
 from lakemerge.kernel.table.state import TableState, current_table
 from lakemerge.kernel.tables import Tables
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A table's part of one attempt.
-
-    Attributes:
-        row: the name of the row that is claimed.
-        expected: the version parameter's value that the claim hangs on; empty when it makes the table.
-        parent: of the version that it follows; ``None`` when it makes the table.
-        manifest: of the version that it makes, which is written.
-    """
-
-    table: TableCommit
-    row: TableName
-    expected: str
-    parent: Manifest | None
-    manifest: Manifest
-
 
 # So long a look at the files that were read is good for the next try of a claim: they have not changed by the commits
 # that it lost to, and a look lasts as long on many systems.
@@ -76,7 +47,11 @@ class Committer:
             ClaimHeld: other writers did not finish in time, or were first each time; nothing was published.
             MetastoreError: the metastore went silent; whether it stands may then be in doubt.
         """
-        _require_one_table(commit)
+        if len(commit.tables) > 1:
+            claims = GroupClaims(self._tables, self._prepare, self._look_again, self._in_history)
+            commit.tables = in_claim_order(commit.tables)
+            commit.manifests = [part.manifest for part in claims.decide(commit)]
+            return
         commit.manifests = self._tables.retried(
             lambda: self._attempt(commit), LostRace, first=0.01, longest=0.5
         )
@@ -87,6 +62,7 @@ class Committer:
         Raises:
             CommitUnfinished: the commit stands, but could not be finished.
         """
+        unfinished: CommitUnfinished | None = None
         for table, manifest in zip(commit.tables, commit.manifests, strict=True):
             try:
                 self._tables.retried(
@@ -100,11 +76,14 @@ class Committer:
                     attempts=4,
                 )
             except LakemergeError as error:
-                raise CommitUnfinished(
+                unfinished = unfinished or CommitUnfinished(
                     expected=f"to finish version {manifest.version} of {table.table}, which is claimed and stands",
                     found=error.found,
                     action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
-                ) from error
+                )
+                unfinished.__cause__ = unfinished.__cause__ or error
+        if unfinished is not None:
+            raise unfinished
 
     def _attempt(self, commit: Commit) -> list[Manifest]:
         """Try once, which another writer may win (:class:`LostRace`)."""
@@ -126,8 +105,12 @@ class Committer:
             self._check_files(commit, state, parent)
         for check in commit.requirements:
             check(parent)
-        row, expected = (state.table.name, state.version_value) if state else (commit.table, "")
-        return Prepared(commit, row, expected, parent, self._write_manifest(commit, state, parent))
+        return Prepared(commit, state, parent, self._write_manifest(commit, state, parent))
+
+    def _look_again(self, part: Prepared) -> None:
+        """Look once more at what was read, when others had to be waited for since."""
+        if part.state is not None and part.parent is not None:
+            self._check_files(part.table, part.state, part.parent)
 
     def _check_files(self, commit: TableCommit, state: TableState, parent: Manifest) -> None:
         """Make sure that no other program has changed what was read. Who loses races does not look each time."""
@@ -167,19 +150,15 @@ class Committer:
         rebuilt = makes_row_anew(parent, manifest)
         # what readers see is then in one row; else the claim comes first
         whole = not (table.keys or rebuilt or parent.overlay or manifest.overlay)
-        value = str(manifest.version) if whole else f"{manifest.version}:{commit.txn}"
+        value = str(manifest.version) if whole else f"{manifest.version}:{table.txn}"
         # the settled transaction's id moves with the version, so a claim leaves it alone
-        parameters = {VERSION: value, **({TRANSACTION: commit.txn} if whole else {})}
+        parameters = {VERSION: value, **({TRANSACTION: table.txn} if whole else {})}
 
         def change(row: HiveTable) -> HiveTable:
-            row = with_parameters(row, table.parameters)
-            if rebuilt:
-                return row
-            if manifest.columns != parent.columns or manifest.file_format != parent.file_format:
-                row = without_spark_schema(stored_as(row, manifest.columns, manifest.file_format))
-            if whole:
-                row = moved(row, table.layout.absolute(manifest.partitions[WHOLE_TABLE].location))
-            return _with_statistics(row, manifest)
+            row = claimed_row(row, manifest, parent, table.parameters)
+            return (
+                moved(row, table.layout.absolute(manifest.partitions[WHOLE_TABLE].location)) if whole else row
+            )
 
         if whole:
             self._metastore.delete_table_column_statistics(part.row)
@@ -200,13 +179,13 @@ class Committer:
         else:
             self._files.make_directory(location)
         own = {
-            VERSION: f"1:{commit.txn}" if table.keys else "1",
-            TRANSACTION: commit.txn,
+            VERSION: f"1:{table.txn}" if table.keys else "1",
+            TRANSACTION: table.txn,
             TABLE_ID: manifest.table_id,
             ROOT: table.layout.root,
         }
         row = new_table(table.definition, table.layout.root, location)
-        row = _with_statistics(with_parameters(row, {**table.parameters, **own}), manifest)
+        row = claimed_row(row, manifest, None, {**table.parameters, **own})
         commit.in_doubt = True
         try:
             self._metastore.create_table(row)
@@ -229,30 +208,12 @@ class Committer:
         """Whether a version is there although its claim seemed lost: a rescuer may have settled it."""
         current = current_table(self._metastore, self._files, table.table)
         state = current.state if current else None
-        if state is None or table.base is None or state.table_id != table.base.table_id:
+        table_id, base = (table.base.table_id, table.base.txn) if table.base else (table.table_id, None)
+        if state is None or state.table_id != table_id or state.is_reserved:
             return False
-        txn: str | None = state.claim or state.txn
-        while txn and txn != table.base.txn:
+        txn: str | None = state.txn if state.undecided else state.claim or state.txn
+        while txn and txn != base:
             if txn == table.txn:
                 return True
             txn = read_commit(self._files, state.layout, txn).parent
         return False
-
-
-def _with_statistics(row: HiveTable, manifest: Manifest) -> HiveTable:
-    return with_statistics(
-        row,
-        files=manifest.total_files,
-        size=manifest.total_bytes,
-        rows=manifest.properties.get("rows"),
-        with_spark=True,
-    )
-
-
-def _require_one_table(commit: Commit) -> None:
-    if len(commit.tables) != 1:
-        raise InvalidTransactionState(
-            expected="a commit of one table",
-            found=f"one of {len(commit.tables)}: {', '.join(str(table.table) for table in commit.tables)}",
-            action="Commit each table by itself.",
-        )

@@ -24,7 +24,7 @@ from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import COMMIT_COLUMN, TableDefinition
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest, PartitionState
+from lakemerge.kernel.table.manifest import GROUPS, WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MERGE_ON_READ
 from lakemerge.kernel.table.state import TableState
@@ -38,7 +38,7 @@ class TableCommit:
     """A commit of one table, before it is decided: what it read, what must still hold, and what it changes.
 
     Attributes:
-        txn: of the commit, which may have other tables.
+        txn: its transaction.
         table_id: of the table that it makes, if it makes one.
         base: the manifest of the version that the work was done on; ``None`` when it makes the table.
         definition: of the table that it makes.
@@ -48,6 +48,8 @@ class TableCommit:
         updates: what it changes.
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
+        group: of a commit of several tables, its id.
+        claim_sent: whether a claim was sent that says that nothing is decided: who finds it needs the manifest.
         looked_at: when the files that were read were found as they should be, by the process's own clock.
     """
 
@@ -64,6 +66,8 @@ class TableCommit:
     updates: list[Update] = field(default_factory=list)
     metrics: dict[str, int] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
+    group: str | None = None
+    claim_sent: bool = False
     looked_at: float = -math.inf
 
     # -- what the updates make of it -----------------------------------------------------------
@@ -229,10 +233,11 @@ class TableCommit:
             side_data_for=draft.side_data_for,
             writer=writer,
             lease_seconds=lease_seconds,
+            group=self.group,
             unread=self.reads.lacks(draft.written | draft.removed),
             overlay=draft.overlay,
             reader_features=(MERGE_ON_READ,) if draft.overlay else (),
-            writer_features=(MERGE_ON_READ,) if draft.overlay else (),
+            writer_features=((MERGE_ON_READ,) if draft.overlay else ()) + ((GROUPS,) if self.group else ()),
         )
 
     def _check_overlay(self, kept: Manifest | None, draft: Draft, schema: SetSchema) -> None:

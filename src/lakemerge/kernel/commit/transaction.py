@@ -381,27 +381,8 @@ class Transaction:
             CommitUnfinished: the commit stands, but could not be finished; it must not be redone.
             MetastoreError: the metastore went silent. The state is then ``in doubt`` if the claim had been sent.
         """
-        self._require_open()
-        self._beat()
-        self._tables.step("staged")
-        committer = Committer(self._tables)
-        commit = Commit(self.txn, [self._commit])
-        try:
-            committer.decide(commit)
-        except BaseException:
-            if commit.in_doubt:
-                self.state = "in doubt"
-                self._close()
-            raise
-        self.state = "committed"
-        self._tables.step("claimed")
-        try:
-            committer.settle(commit)
-        finally:
-            self._close()
-        if self.base is not None:
-            self._tables.late.after(self.name, self.base, commit.manifests[0])
-        return commit.manifests[0].version
+        (version,) = commit_together([self])
+        return version
 
     def abort(self) -> None:
         """Give up, and remove what was staged. Does nothing after the end of the transaction.
@@ -413,7 +394,10 @@ class Transaction:
         self.state = "aborted"
         sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
         try:
-            for path in (self.layout.data_of(self.txn), *sidecars, self.layout.manifest_of(self.txn)):
+            paths = [self.layout.data_of(self.txn), *sidecars]
+            if not self._commit.claim_sent:
+                paths += [self.layout.manifest_of(self.txn), *self._group_record()]
+            for path in paths:
                 self._tables.files.delete(path)
         except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
             _LOG.log(loudness(error), "Files of an aborted transaction could not be removed: %s", error)
@@ -432,6 +416,9 @@ class Transaction:
             self._tables.heartbeats.stop(self.layout, self.txn)
             self._beating = False
 
+    def _group_record(self) -> list[str]:
+        return [self.layout.group_of(self.txn)] if self._commit.group else []
+
     def _require_open(self) -> None:
         if self.state != "open":
             raise InvalidTransactionState(
@@ -439,6 +426,64 @@ class Transaction:
                 found=f"one that is {self.state}",
                 action="Begin another one.",
             )
+
+
+def commit_together(transactions: Sequence[Transaction]) -> list[int]:
+    """Publish what transactions of several tables have staged, all of it or nothing.
+
+    One alone is committed as it would be without the others.
+
+    Returns:
+        The versions that they made.
+
+    Raises:
+        InvalidTransactionState: one is not open, two are of one table, or they are of several kernels.
+        CommitConflict, ClaimHeld, CommitUnfinished, MetastoreError: as :meth:`Transaction.commit`, of all of them.
+    """
+    for transaction in transactions:
+        transaction._require_open()
+    if not transactions:
+        return []
+    tables = _tables_of(transactions)
+    for transaction in transactions:
+        transaction._beat()
+    tables.step("staged")
+    committer, commit = Committer(tables), Commit([transaction._commit for transaction in transactions])
+    try:
+        committer.decide(commit)
+    except BaseException:
+        if commit.in_doubt:
+            _end(transactions, "in doubt")
+        raise
+    for transaction in transactions:
+        transaction.state = "committed"
+    tables.step("claimed")
+    try:
+        committer.settle(commit)
+    finally:
+        _end(transactions, "committed")
+    made = {manifest.txn: manifest for manifest in commit.manifests}
+    for transaction in transactions:
+        if transaction.base is not None:
+            tables.late.after(transaction.name, transaction.base, made[transaction.txn])
+    return [made[transaction.txn].version for transaction in transactions]
+
+
+def _tables_of(transactions: Sequence[Transaction]) -> Tables:
+    tables = transactions[0]._tables
+    if any(transaction._tables is not tables for transaction in transactions):
+        raise InvalidTransactionState(
+            expected="transactions of one kernel, to commit them together",
+            found="some of another one",
+            action="Begin all of them with the same kernel.",
+        )
+    return tables
+
+
+def _end(transactions: Iterable[Transaction], state: str) -> None:
+    for transaction in transactions:
+        transaction.state = state
+        transaction._close()
 
 
 def _commit_column(state: TableState | None, definition: TableDefinition | None) -> str:

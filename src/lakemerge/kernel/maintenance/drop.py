@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import state_of
 
@@ -35,6 +39,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
             left = kernel.drops.prepare(table)
             if left is None:
                 continue
+        _let_others_know(kernel, table)
         kernel.metastore.drop_table(table.name)
         dropped = table_id
     kernel.roll_forward.overlays.clear(name)
@@ -42,6 +47,14 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         kernel.drops.complete(name, left)
     elif dropped:
         kernel.roll_forward.side_tables.drop(name, dropped)
+
+
+def _let_others_know(kernel: Kernel, table: HiveTable) -> None:
+    """Confirm the claims of a group that stands by this table, for without it nobody would know that it does."""
+    with contextlib.suppress(CorruptTable, TableTooNew):  # what is damaged may be dropped as well
+        state = state_of(table)
+        if state is not None and state.claim is not None and not state.undecided:
+            kernel.groups.confirm_others(state.layout, read_manifest(kernel.files, state.layout, state.claim))
 
 
 def _has_own_files(table: HiveTable) -> bool:

@@ -15,6 +15,7 @@ from lakemerge.kernel.table.manifest import (
     FENCE,
     FOREIGN,
     LEDGER_RESET,
+    RELEASE,
     WRITE_MODE,
     Manifest,
 )
@@ -45,7 +46,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
             found=f"a {table.kind.lower().replace('_', ' ')} without files",
             action="Tell by its rows instead: give the source a loaded_at_field or a loaded_at_query.",
         )
-    if current is None or current.state is None or current.manifest is None:
+    if current is None or current.state is None or current.manifest is None or current.state.is_reserved:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
     commits = lineage(kernel.files, current.state.layout, current.manifest)
     commit = next(
@@ -61,7 +62,8 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
 
 def _keeps_rows(manifest: Manifest) -> bool:
     """Whether a commit brings no row, takes none away and changes none but by its columns."""
-    return manifest.only_moves_rows or manifest.operation in (ALTERATION, FENCE, LEDGER_RESET, WRITE_MODE)
+    quiet = (ALTERATION, FENCE, LEDGER_RESET, RELEASE, WRITE_MODE)
+    return manifest.only_moves_rows or manifest.operation in quiet
 
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:

@@ -8,7 +8,7 @@ files are in no such list.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 
 from lakemerge.kernel.ports import Ports
@@ -34,6 +34,7 @@ class Leftovers:
         whole: whether all of that goes; else what lakemerge has made of it.
         paths: what is to be deleted in it.
         created: when the metastore made the table; tells one that was never adopted from the next of its name.
+        aside: the name that its row has by then, if it has another.
     """
 
     table_id: str
@@ -41,6 +42,7 @@ class Leftovers:
     whole: bool
     paths: tuple[str, ...] = ()
     created: int = 0
+    aside: str = ""
 
     def are_of(self, table: HiveTable) -> bool:
         """Whether this is the table that was to be dropped; also where that cannot be told."""
@@ -88,6 +90,20 @@ class Drops:
         self._files.delete(self._path(name))
         return None
 
+    def withdraw(self, name: TableName, left: Leftovers, move_aside: Callable[[], None]) -> None:
+        """Remove a table that never stood, if it is still the one that is meant.
+
+        Args:
+            move_aside: gives its row the name ``left.aside``, if it may go.
+        """
+        self._files.write_text(self._path(name), json.dumps(asdict(left)))
+        move_aside()
+        found = self._metastore.get_table(name)
+        if found is not None and found.parameters.get(TABLE_ID) == left.table_id:
+            self._files.delete(self._path(name))  # it stands by now
+        else:
+            self.complete(name, left)
+
     def _left(self, left: Leftovers) -> Iterator[str]:
         layout = Layout(left.root)
         if left.whole:
@@ -113,6 +129,8 @@ class Drops:
     def complete(self, name: TableName, left: Leftovers) -> None:
         """Delete what a table has left whose row is gone."""
         self._overlays.clear(name)
+        if left.aside:
+            self._metastore.drop_table(TableName(name.schema, left.aside))
         self._side_tables.drop(name, left.table_id)
         # what commits have made between the list and the end, as long as no other table has the name
         since = tuple(self._left(left)) if left.table_id else ()
@@ -157,4 +175,6 @@ def _parsed(text: str) -> Leftovers:
         return Leftovers("", text, whole=True, paths=(text,))
     body = json.loads(text)
     paths = tuple(body["paths"])
-    return Leftovers(body["table_id"], body["root"], body["whole"], paths, body.get("created", 0))
+    return Leftovers(
+        body["table_id"], body["root"], body["whole"], paths, body.get("created", 0), body.get("aside", "")
+    )

@@ -25,8 +25,10 @@ from lakemerge.kernel.table.definition import (
     VERSION,
     TableDefinition,
     moved,
+    needs_new_row,
     new_partition,
     new_table,
+    same_keys,
     with_parameters,
     with_statistics,
 )
@@ -47,6 +49,12 @@ class Rebuild:
 
     txn: str
     root: str
+
+
+def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
+    """Whether a commit changes what the metastore refuses to change in a table's row."""
+    same = same_keys(parent.partition_columns, manifest.partition_columns)
+    return not same or needs_new_row(parent.columns, manifest.columns)
 
 
 class Rebuilds:

@@ -16,8 +16,9 @@ from lakemerge.errors import TableNotFound
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
+from lakemerge.kernel.protocol.groups import Groups
 from lakemerge.kernel.protocol.overlays import Overlays
-from lakemerge.kernel.protocol.rebuild import Rebuilds
+from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
 from lakemerge.kernel.protocol.staging import only_adds
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
@@ -26,7 +27,6 @@ from lakemerge.kernel.table.definition import (
     TRANSACTION,
     VERSION,
     moved,
-    needs_new_row,
     new_partition,
     same_keys,
     storage_of,
@@ -48,7 +48,7 @@ _SENDS = 4
 
 
 class RollForward:
-    """Finishes claimed commits of partitioned tables."""
+    """Finishes claimed commits."""
 
     def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
         self._metastore = ports.metastore
@@ -58,6 +58,7 @@ class RollForward:
         self._step = step
         self.rebuilds = Rebuilds(ports, versions, step)
         self.overlays = Overlays(ports, versions, step)
+        self.groups = Groups(ports, versions)
         self.side_tables = SideTables(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
@@ -75,6 +76,8 @@ class RollForward:
             )
         if table is not None and not self._holds_claim(table, manifest):
             return
+        if self.groups.confirm_others(layout, manifest):
+            self._step("confirmed")
         parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
         self._publish_sidecars(name, layout, manifest, parent)
         if table is None or makes_row_anew(parent, manifest):
@@ -225,6 +228,8 @@ class RollForward:
         expected = f"{manifest.version}:{manifest.txn}"
         settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
         whole = manifest.partitions.get(WHOLE_TABLE)
+        if whole:
+            self._metastore.delete_table_column_statistics(table.name)
 
         def change(row: HiveTable) -> HiveTable:
             return moved(row, layout.absolute(whole.location)) if whole else row
@@ -238,7 +243,7 @@ class RollForward:
         longer than the lease remains; the newest manifest says where each partition belongs.
         """
         while (state := self._moved_on(name, manifest)) is not None:
-            if state.claim is not None:
+            if state.claim is not None and not state.undecided:
                 # by another that sleeps or is dead: it may have swapped before this process did, and not look again
                 self.run(name, state.layout, read_manifest(self._files, state.layout, state.claim))
                 continue
@@ -357,12 +362,6 @@ class RollForward:
             with contextlib.suppress(ReplyLost):
                 return write()
         return write()
-
-
-def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
-    """Whether a commit changes what the metastore refuses to change in a table's row."""
-    same = same_keys(parent.partition_columns, manifest.partition_columns)
-    return not same or needs_new_row(parent.columns, manifest.columns)
 
 
 def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:

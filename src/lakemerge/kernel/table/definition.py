@@ -12,8 +12,11 @@ from lakemerge.kernel.ports.names import TableName
 
 Row = TypeVar("Row", HiveTable, HivePartition)
 
-#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed.
+#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed; ``13:<txn>.group`` while the claim is one of a group's
+#: that is not decided.
 VERSION = "lakemerge.version"
+#: What such a claim ends with.
+UNDECIDED = ".group"
 #: The transaction id of the version that is settled.
 TRANSACTION = "lakemerge.txn"
 #: The directory that holds ``_lakemerge``; an unpartitioned table's own location moves away from it.

@@ -4,6 +4,7 @@
 
     <root>/_lakemerge/commits/<txn>.json     manifests
     <root>/_lakemerge/commits/<txn>.state.json   the state of the oldest version left by vacuum
+    <root>/_lakemerge/commits/<txn>.group.json   the group of tables that a commit is part of
     <root>/_lakemerge/data/<txn>/d=1/…       the files that a commit wrote
     <root>/_lakemerge/ledger/<txn>/          sequences and tombstones that a merge wrote
     <root>/_lakemerge/deltas/<txn>/          the changes that a merge on read wrote
@@ -22,6 +23,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from lakemerge.kernel.table.definition import UNDECIDED
 
 CONTROL = "_lakemerge"
 #: The kinds of side data, each with a folder of its name.
@@ -92,6 +95,10 @@ class Layout:
     def state_of(self, txn: str) -> str:
         """The whole state of the oldest version that vacuum has left, where its manifest does not hold it."""
         return f"{self.commits}/{txn}.state.json"
+
+    def group_of(self, txn: str) -> str:
+        """The group that a transaction's commit is part of; where an older program looks for the claim's manifest."""
+        return f"{self.commits}/{txn}{UNDECIDED}.json"
 
     def seen_of(self, txn: str) -> str:
         return f"{self.seen}/{txn}"

@@ -16,9 +16,11 @@ from lakemerge.kernel.table.overlay import MERGE_ON_READ, Overlay, overlay_from
 FORMAT = 1
 #: The feature of a manifest that does not hold the whole state.
 PARTITION_DELTAS = "partition_deltas"
+#: The feature of a commit that is part of a group, which is finished as a whole.
+GROUPS = "groups"
 #: What this program knows of the features that a manifest may name; see docs/table-format.md.
 READER_FEATURES: frozenset[str] = frozenset({PARTITION_DELTAS, MERGE_ON_READ})
-WRITER_FEATURES: frozenset[str] = frozenset({MERGE_ON_READ})
+WRITER_FEATURES: frozenset[str] = frozenset({MERGE_ON_READ, GROUPS})
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
 
@@ -37,6 +39,8 @@ WRITE_MODE = "write_mode"
 LEDGER_RESET = "reset_ledger"
 #: Nothing changes; transactions that are taken for dead are named, by a vacuum that deletes their files.
 FENCE = "vacuum"
+#: Nothing changes; the writer of a group that was not decided is named, which was taken for dead.
+RELEASE = "release"
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Manifest:
         side_data_for: by kind of side data, what it was made for; see :meth:`Transaction.describe_side_data`.
         reader_features, writer_features: what a program must know to read this version, and to follow on it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
-        group: the id of a transaction over several tables.
+        group: of a commit that several tables have part in, its id: the transaction of the table that decides.
         delta: of a manifest whose file holds only the partitions that changed; ``None`` where it holds all.
         unread: the partitions that this commit changed without having read them; ``None`` for all.
         overlay: the view that readers see the table through; ``None`` where they read the table itself.
@@ -194,6 +198,7 @@ class Manifest:
             "side_data_touched": {},
             "fenced": (),
             "group": None,
+            "writer_features": tuple(name for name in self.writer_features if name != GROUPS),
             "delta": None,
             "unread": None,
         }

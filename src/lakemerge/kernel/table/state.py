@@ -8,7 +8,15 @@ from lakemerge.errors import CorruptTable
 from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import COMMIT_COLUMN, ROOT, TABLE_ID, TRANSACTION, VERSION, same_keys
+from lakemerge.kernel.table.definition import (
+    COMMIT_COLUMN,
+    ROOT,
+    TABLE_ID,
+    TRANSACTION,
+    UNDECIDED,
+    VERSION,
+    same_keys,
+)
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest
@@ -24,6 +32,7 @@ class TableState:
         version: the number of the last settled version.
         txn: its transaction.
         claim: the transaction that has claimed the next version, ``None`` when settled.
+        undecided: whether the claim is one of a group's that is not decided: the next version may never be.
     """
 
     table: HiveTable
@@ -32,6 +41,12 @@ class TableState:
     txn: str
     claim: str | None
     table_id: str
+    undecided: bool = False
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether there is only the name of a table, which a group that is not decided is to make."""
+        return is_reserved(self.table)
 
     @property
     def name(self) -> TableName:
@@ -55,7 +70,14 @@ class TableState:
     @property
     def version_value(self) -> str:
         """The version parameter as the metastore holds it, the value to compare with."""
-        return f"{self.version + 1}:{self.claim}" if self.claim else str(self.version)
+        if not self.claim:
+            return str(self.version)
+        return f"{self.version + 1}:{self.claim}{UNDECIDED if self.undecided else ''}"
+
+
+def is_reserved(table: HiveTable) -> bool:
+    """Whether a row only holds the name of a table for a group that is not decided."""
+    return table.parameters.get(TRANSACTION, "").endswith(UNDECIDED)
 
 
 def state_of(table: HiveTable) -> TableState | None:
@@ -74,9 +96,10 @@ def state_of(table: HiveTable) -> TableState | None:
             table=table,
             layout=Layout(table.parameters[ROOT]),
             version=version,
-            txn=table.parameters[TRANSACTION],
-            claim=claim or None,
+            txn=table.parameters[TRANSACTION].removesuffix(UNDECIDED),
+            claim=claim.removesuffix(UNDECIDED) or None,
             table_id=table.parameters[TABLE_ID],
+            undecided=claim.endswith(UNDECIDED),
         )
     except (KeyError, ValueError) as error:
         raise CorruptTable(

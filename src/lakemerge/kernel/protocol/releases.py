@@ -1,0 +1,129 @@
+"""Claims of groups that are not decided, taken back: by their writer that gives up, or by whoever finds it dead."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lakemerge.errors import LakemergeError
+from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.system import new_transaction_id, timestamp
+from lakemerge.kernel.protocol.drops import Drops, Leftovers
+from lakemerge.kernel.protocol.groups import Group, Groups, Member, Standing
+from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.table.definition import TRANSACTION, UNDECIDED, VERSION, moved
+from lakemerge.kernel.table.layout import SIDECARS
+from lakemerge.kernel.table.manifest import RELEASE, Manifest
+from lakemerge.kernel.table.manifests import read_manifest, write_manifest
+
+_LOG = logging.getLogger("lakemerge")
+
+
+class Releases:
+    """Ends groups that are not decided."""
+
+    def __init__(
+        self, ports: Ports, versions: Versions, groups: Groups, drops: Drops, writer: Mapping[str, str]
+    ) -> None:
+        """
+        Args:
+            writer: who takes claims back, for the manifests.
+        """
+        self._files = ports.files
+        self._clock = ports.clock
+        self._host = ports.host
+        self._versions = versions
+        self._groups = groups
+        self._drops = drops
+        self._writer = writer
+
+    def give_up(self, members: tuple[Member, ...]) -> None:
+        """Take back the claims of a group that its own writer ends: the first one, then those that hang on it."""
+        for member in members:
+            self._release(member)
+
+    def end(self, group: Group) -> None:
+        """End a group whose writer is taken for dead, unless it is decided by now; its claims may then be released.
+
+        The writer may be asleep, and decide when it wakes up. So the first table does not only go back to its version,
+        which the writer might claim once more by a call that is still on its way: it goes on, to a version that
+        changes nothing.
+        """
+        first = group.first
+        manifest = read_manifest(self._files, first.layout, first.txn)
+        if manifest.parent is None:
+            self._release(first)
+            return
+        before = read_manifest(self._files, first.layout, manifest.parent)
+        version = before.followed_by(
+            txn=new_transaction_id(self._clock, self._host),
+            operation=RELEASE,
+            committed_at=timestamp(self._clock),
+            fenced=(first.txn,),
+            writer=self._writer,
+        )
+        write_manifest(self._files, first.layout, version, before)
+        self._versions.compare_and_swap(
+            self._groups.row_of(first),
+            first.table_id,
+            _claim(manifest),
+            {VERSION: str(version.version), TRANSACTION: version.txn},
+        )
+
+    def release(self, own: Member, group: Group) -> None:
+        """Take back the claims of a group, unless it is or may be decided.
+
+        Args:
+            own: the table for which this is asked; those of others are taken back as far as that can be done.
+        """
+        standing = self._groups.standing(group)
+        if standing is Standing.UNDECIDED or self._groups.is_decided(group, standing):
+            return
+        self._release(own)
+        for other in group.members[1:]:
+            try:
+                self._release(other)
+            except LakemergeError as error:
+                _LOG.info("%s: its claim is not released yet: %s", other.table, error)
+
+    def _release(self, member: Member) -> None:
+        """Take a claim back that says that nothing is decided; does nothing where there is none such."""
+        if not self._groups.is_marked(member):
+            return
+        manifest = read_manifest(self._files, member.layout, member.txn)
+        if manifest.parent is None:
+            self._withdraw(member, manifest)
+            return
+        before = {VERSION: str(manifest.version - 1)}
+        row = self._groups.row_of(member)
+        self._versions.compare_and_swap(row, member.table_id, _claim(manifest), before)
+
+    def _withdraw(self, member: Member, manifest: Manifest) -> None:
+        """Remove a table that was only a name. Its row goes aside first, for a drop cannot compare."""
+        layout, txn = member.layout, member.txn
+        aside = TableName(member.table.schema, f"{member.table.name}__old_{txn[-12:]}")
+        paths = (
+            layout.data_of(txn),
+            *(layout.sidecar_of(kind, txn) for kind in SIDECARS),
+            layout.empty_of(txn),
+        )
+        left = Leftovers(member.table_id, layout.root, whole=False, paths=paths, aside=aside.name)
+        claim = _claim(manifest)
+
+        def move_aside() -> None:
+            self._versions.compare_and_swap(
+                member.table,
+                member.table_id,
+                claim,
+                {VERSION: f"{claim}:replaced"},
+                lambda row: moved(replace(row, name=aside), layout.empty_of(txn)),
+            )
+
+        self._drops.withdraw(member.table, left, move_aside)
+
+
+def _claim(manifest: Manifest) -> str:
+    """The value of the version parameter of a claim that says that nothing is decided."""
+    return f"{manifest.version}:{manifest.txn}{UNDECIDED}"

@@ -1,0 +1,355 @@
+"""Worlds of several tables, which some commits change together: who does what in them, and what must hold.
+
+They have seeds of their own, from :data:`simulation.seeds.GROUPS` on.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kernel.support import assert_nothing_orphaned, assert_whole
+from lakemerge.errors import LakemergeError
+from lakemerge.kernel import HiveTable, Kernel, TableDefinition, TableName
+from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.manifest import FENCE, FOREIGN, RELEASE
+from simulation import histories
+from simulation.checker import Checker, Violation
+from simulation.histories import Elements, Key, Observed
+from simulation.operations import COLUMNS, COMMIT_COLUMN, COMMIT_KEYS, KEYS, Operation, Upkeep
+from simulation.plan import Actor, Cut, Plan
+from simulation.run import LEASE, Run
+from simulation.scheduler import Process
+from simulation.strangers import Stranger
+from simulation.themes import Theme
+from simulation.transfers import LIST_KEYS, DropOne, History, Lists, Look, Transfer, lists_in
+
+_DECIDES = ("alter_table", "alter_table", "create_table")
+_MIXED = Theme(3, strangers=0.3, several=(1, 2, 3))
+GROUP_THEMES = {
+    "groups": _MIXED,
+    # writers that sleep in the midst of claims, decisions and confirmations, and are taken for dead
+    "sleeping groups": replace(
+        _MIXED, weight=3, strangers=0.0, faults={"stop": 3, "slow": 1}, calls=_DECIDES, most=(1, 2, 3, 4)
+    ),
+    # writers that die there, and calls whose outcome nobody was told
+    "dying groups": replace(
+        _MIXED,
+        weight=3,
+        strangers=0.0,
+        upkeep=0.7,
+        faults={"die before": 3, "die after": 3, "lose reply": 3, "refuse": 1},
+        calls=(*_DECIDES, "alter_partitions", "write_text", "get_table"),
+        most=(1, 2, 3, 4),
+    ),
+    # what they have staged is cleared up meanwhile
+    "cleared groups": replace(
+        _MIXED,
+        weight=1,
+        strangers=0.0,
+        upkeep=1.0,
+        retention=40.0,
+        faults={"stop": 4, "die before": 1},
+        calls=("write_text", "alter_table", "list", "get_table"),
+        most=(1, 2, 3),
+    ),
+    "dropped groups": replace(_MIXED, weight=2, strangers=0.0, most=(0, 1, 2, 3)),
+}
+
+
+@dataclass(frozen=True)
+class GroupPlan(Plan):
+    """A run to be, of several tables.
+
+    Attributes:
+        tables: as they are made, those that are there from the beginning first.
+        there: how many of them are.
+    """
+
+    tables: tuple[TableDefinition, ...] = ()
+    there: int = 0
+
+    @property
+    def rules(self) -> Theme:
+        return GROUP_THEMES[self.theme]
+
+
+class GroupPlanner:
+    """Draws a plan."""
+
+    def __init__(self, seed: int, history: History) -> None:
+        self._dice = random.Random(f"{seed} plan")
+        names = list(GROUP_THEMES)
+        self._name = self._dice.choices(names, [GROUP_THEMES[name].weight for name in names])[0]
+        self._theme = GROUP_THEMES[self._name]
+        self._history = history
+
+    def plan(self) -> GroupPlan:
+        dice, theme = self._dice, self._theme
+        tables = tuple(self._table(name) for name in "abcde"[: dice.choice((2, 2, 3, 4, 5))])
+        there = len(tables) if dice.random() < 0.5 else dice.randrange(len(tables))
+        order = dice.sample(tables, len(tables))
+        actors = list(self._actors(tables))
+        return GroupPlan(
+            theme=self._name,
+            kind="several",
+            tears=dice.random() < theme.tears,
+            batches=dice.random() < theme.batches,
+            compares=dice.random() < 0.9,
+            adopts=False,
+            actors=tuple(actors),
+            tables=tuple(order),
+            there=there,
+        )
+
+    def _table(self, name: str) -> TableDefinition:
+        keys, column = self._dice.choice(((KEYS, ""), (KEYS, ""), ((), ""), (COMMIT_KEYS, COMMIT_COLUMN)))
+        return TableDefinition(TableName("s", name), COLUMNS, keys, commit_column=column)
+
+    def _actors(self, tables: tuple[TableDefinition, ...]) -> Iterator[Actor]:
+        dice, theme = self._dice, self._theme
+        for number in range(dice.choice((2, 3, 3))):
+            work = [self._work(f"{number}.{one}", tables) for one in range(dice.choice(theme.several))]
+            yield self._actor(f"writer {number}", work)
+        if dice.random() < theme.upkeep:
+            tidy = [self._upkeep(f"upkeep {one}", tables) for one in range(dice.choice((1, 2, 3)))]
+            yield replace(
+                self._actor("upkeep", tidy), delay=dice.choice((0.0, 3.0, 40.0, theme.retention + 10.0))
+            )
+        if dice.random() < theme.strangers:
+            acts = tuple(("insert", f"s{one}") for one in range(dice.choice((1, 2))))
+            yield replace(self._actor("stranger", []), acts=acts)
+        for number in range(dice.choice((1, 2, 3))):
+            looks: list[Operation] = [
+                Look(
+                    tables[0].name, f"look {number}.{one}", names=self._some(tables, 2), history=self._history
+                )
+                for one in range(dice.choice((1, 2, 4)))
+            ]
+            yield replace(self._actor(f"look {number}", looks), delay=dice.choice((0.0, 0.5, 3.0, 30.0)))
+        for number in range(dice.choice((0, 1, 2))):
+            yield self._actor(f"reader {number}", [])
+
+    def _actor(self, name: str, work: list[Operation]) -> Actor:
+        dice = self._dice
+        machine, skew = dice.choice(("one", "one", "")), dice.choice((0, 0, 0, -9, 9))
+        return Actor(name, machine, skew, dice.choice((0.0, 0.0, 0.1, 3.0)), tuple(work))
+
+    def _some(self, tables: tuple[TableDefinition, ...], least: int) -> tuple[TableName, ...]:
+        count = self._dice.randrange(least, len(tables) + 1)
+        return tuple(table.name for table in self._dice.sample(tables, count))
+
+    def _work(self, label: str, tables: tuple[TableDefinition, ...]) -> Operation:
+        dice = self._dice
+        if self._name == "dropped groups" and dice.random() < 0.25:
+            return DropOne(dice.choice(tables).name, label)
+        names = self._some(tables, 2 if dice.random() < 0.75 else 1)
+        appends = {name: tuple(dice.sample(LIST_KEYS, dice.choice((1, 1, 2)))) for name in names}
+        definitions = {table.name: table for table in tables}
+        whole = frozenset(
+            name for name in names if not definitions[name].commit_column and dice.random() < 0.15
+        )
+        return Transfer(
+            names[0], label, appends=appends, whole=whole, definitions=definitions, history=self._history
+        )
+
+    def _upkeep(self, label: str, tables: tuple[TableDefinition, ...]) -> Operation:
+        retention = datetime.timedelta(seconds=self._theme.retention)
+        action = self._dice.choice(("vacuum", "recover", "recover"))
+        return Upkeep(self._dice.choice(tables).name, label, action=action, retention=retention)
+
+
+class _ListChecker(Checker):
+    """Records the lists of each version as well, by the commit's transaction."""
+
+    def start(self) -> None:
+        self.lists: dict[str, Lists] = {}
+
+    def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
+        super()._decided(name, table, version, txn)
+        commit = self.commits[-1]
+        self.lists[txn] = lists_in(self.files, Layout(table.parameters["lakemerge.root"]), commit.manifest)
+
+
+class GroupRun(Run):
+    """See :func:`simulation.run.simulate`."""
+
+    plan: GroupPlan
+
+    def __init__(self, seed: int, cut: Cut) -> None:
+        self.history = History()
+        plan = GroupPlanner(seed, self.history).plan()
+        self.names = [table.name for table in plan.tables]
+        self._begin_world(seed, cut, plan, frozenset(self.names))
+        self.lists = _ListChecker(self.world.files, frozenset(self.names))
+        self.lists.start()
+        self.lists.metastore, self.lists.exact = self.metastore, not self.plan.tears
+        self.checker = self.metastore.checker = self.lists
+
+    # -- who does what -------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        for table in self.plan.tables[: self.plan.there]:
+            first = Transfer(
+                table.name,
+                f"first {table.name}",
+                appends={table.name: ("k0",)},
+                definitions={table.name: table},
+                history=self.history,
+            )
+            self._begin(Actor(f"maker {table.name}", work=(first,)))
+
+    def _begin(self, actor: Actor) -> None:
+        process, kernel = self.process(actor)
+        self.result.operations += actor.work
+        self.result.acts += len(actor.acts)
+        table = next((one for one in self.plan.tables if not one.commit_column), self.plan.tables[0])
+        keyed = not table.commit_column
+        stranger = Stranger(process, self.world, table.name, self.dice, self.done, self.result.log, keyed)
+
+        def run() -> None:
+            for operation in actor.work:
+                operation.run(kernel)
+                process.go_on(self.dice.choice((0.0, 0.0, 5.0)))
+            for action, label in actor.acts:
+                process.go_on(self.dice.choice((0.0, 0.1, 1.0, 20.0)))
+                if keyed:
+                    stranger.run(action, label, 0)
+
+        process.start(run, actor.delay)
+
+    def _read_once(self, process: Process) -> None:
+        """As an engine reads one table: ask where the files are, plan, and open them later."""
+        name = self.dice.choice(self.names)
+        since = len(self.checker.of(name))
+        places = self.metastore.locations(name)
+        if places is None:
+            self.result.unread += 1
+            return
+        process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
+        rows = self._without_strangers(places.rows(self.world.files))
+        if self.checker.dropped or not since:
+            self.result.unread += 1
+            return
+        self.result.reads += 1
+        known = [self._without_strangers(one.rows) for one in self.checker.of(name)[max(0, since - 2) :]]
+        if rows not in known and not (not rows and since <= 1):
+            raise Violation(
+                f"{process.name} read {rows} of {name}, which no version from {since - 1} on holds"
+            )
+
+    # -- what must hold ------------------------------------------------------------------------
+
+    def check(self) -> None:
+        for process in self.processes:
+            if process.error is not None and not isinstance(process.error, LakemergeError):
+                raise process.error
+        self.faults.calm = True
+        self.world.timeline.pass_by(1000 * LEASE)
+        process, kernel = self.process(Actor("last"))
+        process.start(lambda: self._finish(kernel))
+        self.scheduler.run()
+        if process.error is not None:
+            raise process.error
+        self._check_versions()
+        self._check_ends()
+        histories.check(self._lasting(), self._final())
+
+    def _finish(self, kernel: Kernel) -> None:
+        """Recovery of all tables, in any order, and vacuum; what is left is what is needed."""
+        for name in self.dice.sample(self.names, len(self.names)):
+            if kernel.exists(name):
+                kernel.recover(name)
+        for name in self.names:
+            if not kernel.exists(name):
+                kernel.drops.finish(name)
+                continue
+            assert_whole(kernel, name)
+            if self.done.rows:
+                for _ in range(2):
+                    vacuum(kernel, name, retention=self.plan.retention, dry_run=False)
+            else:
+                assert_nothing_orphaned(kernel, name)
+            kernel.recover(name)
+            self._check_shown(name)
+        left = {row.name for row in self.metastore.table_summaries("s")} - {name.name for name in self.names}
+        if left:
+            raise Violation(f"the metastore still has {sorted(left)}")
+        self.result.commits = len(self.checker.commits)
+
+    def _check_shown(self, name: TableName) -> None:
+        places = self.metastore.locations(name)
+        shown = places.rows(self.world.files) if places else []
+        newest = self.checker.of(name)[-1]
+        if shown != newest.rows and not self.done.rows:
+            raise Violation(f"{name} shows {shown}; expected {newest.rows}")
+        if name != self._met_by_strangers or any(name in one.whole for one in self._transfers()):
+            return  # what came late into partitions of other columns is reported, and stays where it is
+        for row in self.done.rows:
+            inserted = any(f"inserts {row} at" in line for line in self.result.log)
+            if inserted and shown.count(row) != 1:
+                raise Violation(f"{row} of another program is in {name} {shown.count(row)} times")
+
+    def _transfers(self) -> list[Transfer]:
+        return [one for one in self.result.operations if isinstance(one, Transfer)]
+
+    @property
+    def _met_by_strangers(self) -> TableName:
+        return next((one for one in self.plan.tables if not one.commit_column), self.plan.tables[0]).name
+
+    def _check_versions(self) -> None:
+        """Each version is the one before and what its transaction appended."""
+        by_txn = self._by_transaction()
+        before: dict[str, Lists] = defaultdict(dict)
+        for commit in self.checker.commits:
+            lists = dict(before[commit.table_id])
+            if seen := by_txn.get(commit.manifest.txn):
+                for (table_id, key), elements in seen.appends.items():
+                    if table_id == commit.table_id:
+                        lists[key] = (*lists.get(key, ()), *elements)
+            elif commit.manifest.operation not in (FENCE, FOREIGN, RELEASE):
+                raise Violation(f"version {commit.version} of {commit.table} is nobody's")
+            found = {key: one for key, one in self.lists.lists[commit.manifest.txn].items() if one}
+            if found != lists:
+                raise Violation(f"version {commit.version} of {commit.table} has {found}; expected {lists}")
+            before[commit.table_id] = lists
+
+    def _check_ends(self) -> None:
+        """What processes were told is so."""
+        made = {commit.manifest.txn: commit for commit in self.checker.commits}
+        for operation in self._transfers():
+            if operation.waited and not self.faults.drawn:
+                raise Violation(f"{operation} has waited in vain, and nobody died or slept")
+            for txn, version in operation.versions.items():
+                if txn not in made or made[txn].version != version:
+                    raise Violation(f"{operation} was acknowledged as version {version}")
+
+    def _by_transaction(self) -> dict[str, Observed]:
+        by_label = {one.label: one for one in self.history}
+        return {
+            txn: by_label[label] for operation in self._transfers() for txn, label in operation.labels.items()
+        }
+
+    def _final(self) -> dict[Key, Elements]:
+        """The lists as they were in the end; of dropped tables, as they were by then."""
+        return {
+            (table_id, key): elements
+            for table_id, commit in self.checker.newest.items()
+            for key, elements in self.lists.lists[commit.manifest.txn].items()
+        }
+
+    def _lasting(self) -> Iterator[Observed]:
+        """What was seen, without what went with a table that was dropped in the midst of a commit."""
+        made = {(commit.table_id, commit.manifest.txn) for commit in self.checker.commits}
+        parts = dict(self._by_transaction().items())
+        stood = defaultdict(set)
+        for table_id, txn in made:
+            if txn in parts:
+                stood[parts[txn].label].add(table_id)
+        for seen in self.history:
+            gone = self.checker.dropped - stood[seen.label]
+            yield replace(seen, appends={key: one for key, one in seen.appends.items() if key[0] not in gone})
