@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import re
 
 import pytest
 
@@ -81,7 +83,19 @@ def check_recovery(
     }
     if found == old:  # what it has left is not in the way
         GROUPS[kind].run(kernel, name)
-        assert GROUPS[kind].pictures(kernel, name) == new
+        assert _unnumbered(GROUPS[kind].pictures(kernel, name)) == _unnumbered(new)
+
+
+def _unnumbered(pictures: Pictures) -> list[object]:
+    """Pictures without the numbers of appends, one of which a release may have taken."""
+    return [
+        one
+        and (
+            sorted((re.sub(r"_commit=\d+", "_commit", name), texts) for name, texts in one.rows.items()),
+            dataclasses.replace(one, rows={}),
+        )
+        for one in pictures
+    ]
 
 
 @pytest.mark.parametrize(("kind", "step"), KILLS)

@@ -186,6 +186,16 @@ class Checker:
         elif (group.first.txn in self.groups) != stands:
             raise Violation(f"{table.name}: a group's claim becomes {new}, decided is {sorted(self.groups)}")
 
+    def drop(self, table: HiveTable) -> None:
+        """Take in that a table goes; a claim of a group that is not confirmed yet stood if the group does."""
+        value = table.parameters.get(VERSION, "")
+        version, _, txn = value.removesuffix(UNDECIDED).partition(":")
+        if value.endswith(UNDECIDED):
+            path = Layout(table.parameters[ROOT]).group_of(txn)
+            if Group.from_json(self.files.read_text(path), path).first.txn in self.groups:
+                self._decided(model_name(table), table, int(version), txn)
+        self.dropped.add(table.parameters.get(TABLE_ID, ""))
+
     def _has_mark(self, member: Member) -> bool:
         """Whether a table has its claim; one that was dropped needs none."""
         assert self.metastore is not None
@@ -315,7 +325,7 @@ class WatchedMetastore(MemoryMetastore):
     def drop_table(self, name: TableName) -> None:
         table = self.get_table(name)
         if table is not None and model_name(table) in self.checker.tables and not is_overlay_view(table):
-            self.checker.dropped.add(table.parameters.get(TABLE_ID, ""))
+            self.checker.drop(table)
         super().drop_table(name)
 
     def drop_partition(self, name: TableName, values: Sequence[str]) -> None:

@@ -99,18 +99,19 @@ MUTANTS = {
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.commit.committer",
-        "        advanced = versions.compare_and_swap(table.table, table_id, part.expected, parameters, change)\n"
+        "        advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
         "        if not advanced and not self._in_history(table):\n",
         "        try:\n"
-        "            row = with_parameters(change(self._metastore.get_table(table.table)), parameters)\n"
-        "            self._metastore.alter_table(table.table, row, expected=(VERSION, part.expected))\n"
+        "            from lakemerge.kernel.table.definition import with_parameters\n"
+        "            row = with_parameters(change(self._metastore.get_table(part.row)), parameters)\n"
+        "            self._metastore.alter_table(part.row, row, expected=(VERSION, part.expected))\n"
         "        except (ReplyLost, Refused):\n",
     ),
     "abort-in-doubt": Mutant(
         "the files of a commit in doubt are deleted",
         "kernel.commit.transaction",
-        '                self.state = "in doubt"\n                self._close()\n',
-        "                pass\n",
+        '            _end(transactions, "in doubt")\n',
+        "            pass\n",
     ),
     "vacuum-ignores-writers": Mutant(
         "vacuum takes what open transactions have staged for garbage",
@@ -220,7 +221,7 @@ MUTANTS = {
     "drop-takes-all": Mutant(
         "a drop deletes the whole directory when the row is gone",
         "kernel.protocol.drops",
-        "        for path in dict.fromkeys((*left.paths, *(since if self._is_gone(name) else ()))):\n",
+        "        for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):\n",
         "        for path in (left.root,):\n",
     ),
     # of commits of several tables
@@ -337,6 +338,20 @@ MUTANTS = {
         "kernel.protocol.rebuild",
         "            if self._metastore.get_table(fresh) is not None:",
         "            if True:",
+    ),
+    "creation-unfenced": Mutant(
+        "who makes a table does not look whether its files were deleted while it slept",
+        "kernel.protocol.creations",
+        "        return self._files.exists(layout.creation_of(txn))\n",
+        "        return True\n",
+        first=GROUPS,
+    ),
+    "row-made-late": Mutant(
+        "a new row is sent again although another process has finished the commit, and nobody drops it",
+        "kernel.kernel",
+        "                self.roll_forward.rebuilds.clear(state.name, entry.name)\n",
+        "                pass\n",
+        first=GROUPS,
     ),
     # of tables that are merged on read
     "base-without-files": Mutant(

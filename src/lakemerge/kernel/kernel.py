@@ -118,7 +118,10 @@ class Kernel(Tables):
         for entry in self.files.list(state.layout.open):
             if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue
-            self.files.delete(entry.path)
             if not entry.name.startswith("."):  # else a look at the clock whose process died in it
+                # a row that it made anew just after another process had finished its commit
+                self.roll_forward.rebuilds.clear(state.name, entry.name)
+            self.files.delete(entry.path)
+            if not entry.name.startswith("."):
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done

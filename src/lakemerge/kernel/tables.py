@@ -13,6 +13,7 @@ from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.drops import Drops
 from lakemerge.kernel.protocol.groups import Group, Standing
 from lakemerge.kernel.protocol.lease import Heartbeats
@@ -53,6 +54,7 @@ class Tables:
         self.step = step
         self.versions = Versions(ports)
         self.heartbeats = Heartbeats(ports, self.settings.lease_seconds)
+        self.creations = Creations(ports)
         owner = self.host.owner()
         self.writer = {"host": owner.host, "pid": str(owner.pid), **self.settings.writer}
         self.external = ExternalChanges(ports, self.versions, self.heartbeats, self.writer)
@@ -65,6 +67,7 @@ class Tables:
             rolling.overlays,
             rolling.side_tables,
             self.heartbeats,
+            self.creations,
             self.settings.lease_seconds,
         )
         self.groups = rolling.groups

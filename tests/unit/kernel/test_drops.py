@@ -26,10 +26,11 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import CommitConflict, LakemergeError
-from lakemerge.kernel import Kernel, TableDefinition, TableName
+from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
-from lakemerge.kernel.ports.metastore import ReplyLost
+from lakemerge.kernel.ports.metastore import HiveTable, ReplyLost
+from lakemerge.kernel.settings import Settings
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -259,4 +260,125 @@ def test_a_row_does_not_move_aside_before_the_new_one_is_there(world: World, ker
         stage(writer, transaction, {"": ["new"]})
         transaction.commit()
     assert rows_of(kernel, NAME) == {"": ["new"]}
+    assert_nothing_orphaned(kernel, NAME)
+
+
+# -- a transaction that makes a table, and is taken for dead ---------------------------------------
+
+
+def made_and_dropped(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["other"]})
+    drop(kernel, NAME)
+
+
+def made_vacuumed_and_dropped(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["other"]})
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    kernel.metastore.drop_table(NAME)  # by another program, which leaves the files
+
+
+def plain_and_dropped(kernel: Kernel) -> None:
+    make_plain(kernel, NAME, {"p=1": ["other"]})
+    drop(kernel, NAME)
+
+
+MEETINGS = (made_and_dropped, made_vacuumed_and_dropped, plain_and_dropped)
+
+
+def asleep_at(call: str, world: World, meet: Callable[[], None]) -> Kernel:
+    """A kernel that is silent for longer than its lease at a call, and meets others that take it for dead."""
+
+    def sleep() -> None:
+        world.timeline.pass_by(10 * Settings().lease_seconds)
+        meet()
+
+    port = "metastore" if call == "create_table" else "files"
+    return beside(world, port, call, sleep)
+
+
+def begin_creation(kernel: Kernel, rows: Rows, name: TableName = NAME) -> Transaction:
+    transaction = kernel.create(TableDefinition(name, COLUMNS, () if list(rows) == [""] else KEYS))
+    stage(kernel, transaction, rows)
+    return transaction
+
+
+@pytest.mark.parametrize("meet", MEETINGS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("call", ["exists", "create_table"])
+def test_who_makes_a_table_and_sleeps_makes_none_whose_files_are_gone(
+    call: str, shape: str, meet: Callable[[Kernel], None], world: World, kernel: Kernel
+) -> None:
+    writer = asleep_at(call, world, lambda: meet(kernel))
+    with (
+        begin_creation(writer, SHAPES[shape]) as transaction,
+        pytest.raises(CommitConflict, match="silent for longer"),
+    ):
+        transaction.commit()
+    assert kernel.metastore.table_summaries("s") == []
+    create(kernel, NAME, SHAPES[shape])
+    assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("call", ["exists", "create_table"])
+def test_a_sleeping_creation_of_a_group_ends_the_group(
+    call: str, shape: str, world: World, kernel: Kernel
+) -> None:
+    other = TableName("s", "a")
+    create(kernel, other, SHAPES[shape])
+    before = rows_of(kernel, other)
+    writer = asleep_at(call, world, lambda: made_and_dropped(kernel))
+    part = next(iter(SHAPES[shape]))
+    with begin_creation(writer, SHAPES[shape]) as made, writer.begin(other, "merge") as merged:
+        merged.read([part])
+        stage(writer, merged, {part: ["new"]})
+        with pytest.raises(CommitConflict, match="silent for longer"):
+            writer.commit_together([made, merged])
+    assert rows_of(kernel, other) == before
+    kernel.recover(other)
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["a"]
+    assert_nothing_orphaned(kernel, other)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_drop_leaves_the_table_that_a_sleeping_creation_has_made_meanwhile(
+    shape: str, world: World, kernel: Kernel
+) -> None:
+    """Its drop had died when the old row was gone; what it had listed before was taken for dead, and was not."""
+    writer = Kernel(world.process())
+    creation = begin_creation(writer, SHAPES[shape])
+    create(kernel, NAME, {"p=1": ["other"]})
+    assert kernel.drops.prepare(kernel.table(NAME)) is not None
+    kernel.metastore.drop_table(NAME)
+    creation.commit()
+    kernel.drops.finish(NAME)
+    assert rows_of(kernel, NAME) == SHAPES[shape]
+    kernel.recover(NAME)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_row_that_is_made_anew_too_late_is_dropped(world: World, kernel: Kernel) -> None:
+    """The first call's answer is lost; another process finishes the commit; and the second call's process dies."""
+    create(kernel, NAME, SHAPES["partitioned"])
+    ports = world.process()
+
+    class Losing(Meanwhile):
+        def create_table(self, row: HiveTable) -> None:
+            self._inner.create_table(row)
+            calls.append(row.name)
+            if len(calls) == 1:
+                Kernel(world.process()).recover(NAME)
+                raise ReplyLost(expected="an answer", found="none", action="None.")
+            raise Died
+
+    calls: list[TableName] = []
+    writer = Kernel(dataclasses.replace(ports, metastore=Losing(ports.metastore, "", lambda: None)))
+    with writer.begin(NAME, "replace") as transaction, contextlib.suppress(Died):
+        transaction.replace_all()
+        transaction.set_schema(COLUMNS, ())
+        stage(writer, transaction, {"": ["new"]})
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {"": ["new"]}
+    kernel.recover(NAME)
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
     assert_nothing_orphaned(kernel, NAME)

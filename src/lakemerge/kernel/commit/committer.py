@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from lakemerge.errors import CommitUnfinished, LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.group_claims import GroupClaims, in_claim_order
@@ -9,6 +12,7 @@ from lakemerge.kernel.commit.prepared import Prepared
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.commit.updates import WritePartitions
 from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.protocol.claims import claimed_row
 from lakemerge.kernel.protocol.rebuild import makes_row_anew
@@ -184,6 +188,8 @@ class Committer:
             TABLE_ID: manifest.table_id,
             ROOT: table.layout.root,
         }
+        if not self._tables.creations.is_open(table.layout, table.txn):
+            raise table.was_silent()
         row = new_table(table.definition, table.layout.root, location)
         row = claimed_row(row, manifest, None, {**table.parameters, **own})
         commit.in_doubt = True
@@ -191,6 +197,22 @@ class Committer:
             self._metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(commit, table, error)
+        if not self._tables.creations.is_open(table.layout, table.txn):
+            self._withdraw(table, own)
+            commit.in_doubt = False
+            raise table.was_silent()
+
+    def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> None:
+        """Remove a table whose files others delete. Its row goes aside first, for a drop cannot compare."""
+        aside = TableName(table.table.schema, f"{table.table.name}__old_{table.txn[-12:]}")
+        self._tables.versions.compare_and_swap(
+            table.table,
+            own[TABLE_ID],
+            own[VERSION],
+            {VERSION: f"{own[VERSION]}:replaced"},
+            lambda row: moved(replace(row, name=aside), table.layout.empty_of(table.txn)),
+        )
+        self._metastore.drop_table(aside)
 
     def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
         """Whether a creation that ended in an error has happened all the same."""

@@ -116,6 +116,7 @@ class GroupClaims:
         """Take a new table's name, with a row that shows nothing."""
         table = part.table
         assert table.definition is not None
+        self._require_open(table)
         location = table.layout.root if table.keys else table.layout.empty_of(table.txn)
         self._tables.files.make_directory(location)
         own = {
@@ -129,12 +130,19 @@ class GroupClaims:
             self._tables.metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             if self._tables.groups.is_marked(_member(table)):
+                self._require_open(table)
                 return
             if isinstance(error, ReplyLost) and self._tables.metastore.get_table(table.table) is None:
                 raise lost_race(table.table) from error
             if isinstance(error, Refused) and error.kind != "AlreadyExistsException":
                 raise
             raise table.conflict("that another writer made the table meanwhile") from error
+        self._require_open(table)
+
+    def _require_open(self, table: TableCommit) -> None:
+        """Make sure that nobody has begun to delete what the commit has made of a new table."""
+        if not self._tables.creations.is_open(table.layout, table.txn):
+            raise table.was_silent()
 
     # -- deciding ------------------------------------------------------------------------------
 
@@ -146,9 +154,7 @@ class GroupClaims:
         if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):
             return
         commit.in_doubt = False
-        raise table.conflict(
-            "that it was silent for longer than its lease, and another process has taken its claims back"
-        )
+        raise table.was_silent()
 
     def _give_up(self, commit: Commit, members: tuple[Member, ...], error: BaseException) -> None:
         """Take back what was claimed, as far as an answer comes; whoever finds the rest releases it."""

@@ -186,6 +186,12 @@ class TableCommit:
             action="The work has to be redone on the newer version.",
         )
 
+    def was_silent(self) -> CommitConflict:
+        """The error that says that others have ended this commit in its writer's place."""
+        return self.conflict(
+            "that its writer was silent for longer than the lease, and was taken for dead by another process"
+        )
+
     # -- the version that it makes -------------------------------------------------------------
 
     def manifest_after(

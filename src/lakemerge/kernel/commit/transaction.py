@@ -180,6 +180,8 @@ class Transaction:
         if not self._beating:
             self._tables.heartbeats.start(self.layout, self.txn)
             self._beating = True
+            if self.base is None:
+                self._tables.creations.begin(self.layout, self.txn)
 
     def add_staged(self) -> list[str]:
         """Take what lies in the stage directory as the new content of its partitions; returns their names.
@@ -413,6 +415,8 @@ class Transaction:
 
     def _close(self) -> None:
         if self._beating:
+            if self.base is None:
+                self._tables.creations.end(self.layout, self.txn)
             self._tables.heartbeats.stop(self.layout, self.txn)
             self._beating = False
 
@@ -444,7 +448,13 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         transaction._require_open()
     if not transactions:
         return []
-    tables = _tables_of(transactions)
+    tables = transactions[0]._tables
+    if any(transaction._tables is not tables for transaction in transactions):
+        raise InvalidTransactionState(
+            expected="transactions of one kernel, to commit them together",
+            found="some of another one",
+            action="Begin all of them with the same kernel.",
+        )
     for transaction in transactions:
         transaction._beat()
     tables.step("staged")
@@ -467,17 +477,6 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         if transaction.base is not None:
             tables.late.after(transaction.name, transaction.base, made[transaction.txn])
     return [made[transaction.txn].version for transaction in transactions]
-
-
-def _tables_of(transactions: Sequence[Transaction]) -> Tables:
-    tables = transactions[0]._tables
-    if any(transaction._tables is not tables for transaction in transactions):
-        raise InvalidTransactionState(
-            expected="transactions of one kernel, to commit them together",
-            found="some of another one",
-            action="Begin all of them with the same kernel.",
-        )
-    return tables
 
 
 def _end(transactions: Iterable[Transaction], state: str) -> None:

@@ -15,9 +15,11 @@ from lakemerge.kernel.maintenance.pins import oldest_pinned
 from lakemerge.kernel.ports.filesystem import FileEntry
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import from_milliseconds
+from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN, Manifest
 from lakemerge.kernel.table.manifests import keep_state, lineage
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
@@ -68,6 +70,8 @@ def vacuum(
         _mark_seen(kernel, versions.state)
     state = versions.state
     now, oldest = _now_and_oldest(kernel, state.layout, retention)
+    if not dry_run and not _close_creations(kernel, state, idle, oldest):
+        return []
     pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
     kept: list[Manifest] = list(versions.aside)
     expired: list[Manifest] = []
@@ -154,6 +158,20 @@ def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
     except CommitConflict:
         return False
     return True
+
+
+def _close_creations(
+    kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], oldest: int
+) -> bool:
+    """Keep transactions that began to make the table, and are taken for dead, from making the next one of its name.
+
+    Returns:
+        Whether that one is still to be made.
+    """
+    sleeping = [entry.name for entry in idle[state.layout.creations] if entry.modified <= oldest]
+    kernel.creations.close(state.layout, sleeping)
+    row = find_row(kernel.metastore, state.name) if sleeping else state.table
+    return row is not None and row.parameters.get(TABLE_ID) == state.table_id
 
 
 def _now_and_oldest(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> tuple[int, int]:
@@ -301,7 +319,7 @@ def _content(layout: Layout) -> list[str]:
 
 def _others(layout: Layout) -> list[str]:
     """The folders of small files that are no transaction's, or only as long as it is open."""
-    return [layout.control, layout.open, layout.pins]
+    return [layout.control, layout.open, layout.creations, layout.pins]
 
 
 def _txn_of(entry: FileEntry) -> str:

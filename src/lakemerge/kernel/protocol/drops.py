@@ -8,12 +8,13 @@ files are in no such list.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
@@ -62,6 +63,7 @@ class Drops:
         overlays: Overlays,
         side_tables: SideTables,
         heartbeats: Heartbeats,
+        creations: Creations,
         lease_seconds: float,
     ) -> None:
         self._metastore = ports.metastore
@@ -70,6 +72,7 @@ class Drops:
         self._overlays = overlays
         self._side_tables = side_tables
         self._heartbeats = heartbeats
+        self._creations = creations
         self._lease = lease_seconds
 
     def prepare(self, table: HiveTable) -> Leftovers | None:
@@ -80,7 +83,9 @@ class Drops:
         left = Leftovers(
             table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=table.created
         )
-        left = replace(left, paths=tuple(self._left(left)))
+        # what may yet become the next table of the name is not this one's
+        creations = self._creations.open_in(Layout(root))
+        left = replace(left, paths=tuple(self._left(left, creations)))
         name = model_name(table)
         self._files.write_text(self._path(name), json.dumps(asdict(left)))
         # what was listed is this table's only if no other had taken its place by then
@@ -104,26 +109,24 @@ class Drops:
         else:
             self.complete(name, left)
 
-    def _left(self, left: Leftovers) -> Iterator[str]:
+    def _left(self, left: Leftovers, without: Iterable[str] = ()) -> Iterator[str]:
         layout = Layout(left.root)
         if left.whole:
-            for entry in self._files.list(layout.root):
-                if entry.name != CONTROL or not left.table_id:
-                    yield entry.path
-        if left.table_id:
-            yield from self._made(layout)
+            yield from (entry.path for entry in self._files.list(layout.root) if entry.name != CONTROL)
+        yield from self._made(layout, without)
 
-    def _made(self, layout: Layout) -> Iterator[str]:
-        """What transactions have made, but for those that are at work: they clear up, or make the next table."""
+    def _made(self, layout: Layout, without: Iterable[str]) -> Iterator[str]:
+        """What transactions have made, but for some, and those at work: they clear up, or make the next table."""
         folders = [entry.path for entry in self._files.list(layout.control) if entry.is_directory]
         found = [entry for folder in folders for entry in self._files.list(folder)]
-        at_work = {
+        kept = {
             entry.name
             for entry in self._files.list(layout.open)
             if not entry.name.startswith(".") and self._heartbeats.alive(layout, entry.name, self._lease)
         }
+        kept.update(without)
         for entry in found:
-            if entry.name.removeprefix(".").partition(".")[0] not in at_work:
+            if entry.name.removeprefix(".").partition(".")[0] not in kept:
                 yield entry.path
 
     def complete(self, name: TableName, left: Leftovers) -> None:
@@ -132,13 +135,19 @@ class Drops:
         if left.aside:
             self._metastore.drop_table(TableName(name.schema, left.aside))
         self._side_tables.drop(name, left.table_id)
-        # what commits have made between the list and the end, as long as no other table has the name
-        since = tuple(self._left(left)) if left.table_id else ()
-        for path in dict.fromkeys((*left.paths, *(since if self._is_gone(name) else ()))):
+        for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):
             self._files.delete(path)
         self._files.delete(self._path(name))
         layout = Layout(left.root)
         self._prune(layout.root if left.whole else layout.control)
+
+    def _made_since(self, name: TableName, left: Leftovers) -> tuple[str, ...]:
+        """What commits have made between the list and the end, as long as no other table has the name."""
+        paths = tuple(self._left(left))
+        layout = Layout(left.root)
+        sleeping = [txn for txn in self._creations.open_in(layout) if layout.creation_of(txn) in paths]
+        self._creations.close(layout, sleeping)
+        return paths if self._is_gone(name) else ()
 
     def _is_gone(self, name: TableName) -> bool:
         """Whether there is no table, nor one whose row is being made anew."""

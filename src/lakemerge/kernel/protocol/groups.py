@@ -146,6 +146,11 @@ class Groups:
         row = self._row(member)
         return row is not None and _is_marked(row, member)
 
+    def is_reserved(self, member: Member) -> bool:
+        """Whether a table's row shows nothing yet, and only takes its name."""
+        row = self._row(member)
+        return row is not None and row.parameters.get(TRANSACTION) == f"{member.txn}{UNDECIDED}"
+
     def is_decided(self, group: Group, standing: Standing) -> bool:
         """Whether a group stands, by what its first table tells, or by others where that one is gone."""
         if standing is Standing.UNKNOWN:

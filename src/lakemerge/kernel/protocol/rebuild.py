@@ -103,7 +103,7 @@ class Rebuilds:
             TableNotFound: the table was dropped meanwhile.
         """
         fresh, aside = _rows_of(name, manifest.txn)
-        claim = f"{manifest.version}:{manifest.txn}"
+        claim = _claim(manifest)
         table = self._metastore.get_table(name)
         if table is not None and table.parameters.get(VERSION) == claim:
             before = self.find(name)
@@ -113,7 +113,7 @@ class Rebuilds:
                 )  # an earlier version's: its process died when the row had its place
             rebuild = Rebuild(manifest.txn, layout.root)
             self._files.write_text(self._path(name), json.dumps(dataclasses.asdict(rebuild)))
-            self._prepare(fresh, table, layout, manifest)
+            self._prepare(name, fresh, table, layout, manifest)
             self._step("row prepared")
             self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
             self._step("row moved")
@@ -128,8 +128,10 @@ class Rebuilds:
         if rebuild is not None and rebuild.txn == txn:
             self._files.delete(self._path(name))
 
-    def _prepare(self, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
-        """Make the new row with its partitions, unless an earlier try has made it.
+    def _prepare(
+        self, name: TableName, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest
+    ) -> None:
+        """Make the new row with its partitions, unless an earlier try has made it, or another process has ended all.
 
         Raises:
             ReplyLost: whether the row is there cannot be found out; the old one must not move aside.
@@ -142,10 +144,12 @@ class Rebuilds:
                 except Refused as error:
                     if error.kind != "AlreadyExistsException":
                         raise
-            if (
-                self._metastore.get_table(fresh) is not None
-            ):  # a call without an answer may never have been made
+            # a call without an answer may never have been made
+            if self._metastore.get_table(fresh) is not None:
                 break
+            old = self._metastore.get_table(name)
+            if old is None or old.parameters.get(VERSION) != _claim(manifest):
+                return  # another process has finished meanwhile, and has cleared up; nobody would after this one
         else:
             raise _no_answer(fresh)
         partitions = [
@@ -177,7 +181,7 @@ class Rebuilds:
 
     def _move_aside(self, name: TableName, aside: TableName, manifest: Manifest, empty: str) -> None:
         """Rename the old row, if it is still the claimed one; if not, another process has done so already."""
-        claim = f"{manifest.version}:{manifest.txn}"
+        claim = _claim(manifest)
         self._versions.compare_and_swap(
             name,
             manifest.table_id,
@@ -188,7 +192,7 @@ class Rebuilds:
 
     def _take_place(self, name: TableName, fresh: TableName, manifest: Manifest, layout: Layout) -> None:
         """Give the new row the table's name, and settle the version with it."""
-        claim = f"{manifest.version}:{manifest.txn}"
+        claim = _claim(manifest)
         whole = manifest.partitions.get(WHOLE_TABLE)
         location = layout.absolute(whole.location) if whole else layout.root
         own = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
@@ -215,6 +219,10 @@ class Rebuilds:
                 self._step("settled")
                 return
         raise _no_answer(name)
+
+
+def _claim(manifest: Manifest) -> str:
+    return f"{manifest.version}:{manifest.txn}"
 
 
 def _no_answer(name: TableName) -> ReplyLost:

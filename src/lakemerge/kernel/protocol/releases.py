@@ -92,15 +92,15 @@ class Releases:
         """Take a claim back that says that nothing is decided; does nothing where there is none such."""
         if not self._groups.is_marked(member):
             return
-        manifest = read_manifest(self._files, member.layout, member.txn)
-        if manifest.parent is None:
-            self._withdraw(member, manifest)
+        if self._groups.is_reserved(member):
+            self._withdraw(member)
             return
+        manifest = read_manifest(self._files, member.layout, member.txn)
         before = {VERSION: str(manifest.version - 1)}
         row = self._groups.row_of(member)
         self._versions.compare_and_swap(row, member.table_id, _claim(manifest), before)
 
-    def _withdraw(self, member: Member, manifest: Manifest) -> None:
+    def _withdraw(self, member: Member) -> None:
         """Remove a table that was only a name. Its row goes aside first, for a drop cannot compare."""
         layout, txn = member.layout, member.txn
         aside = TableName(member.table.schema, f"{member.table.name}__old_{txn[-12:]}")
@@ -110,7 +110,7 @@ class Releases:
             layout.empty_of(txn),
         )
         left = Leftovers(member.table_id, layout.root, whole=False, paths=paths, aside=aside.name)
-        claim = _claim(manifest)
+        claim = f"1:{txn}{UNDECIDED}"
 
         def move_aside() -> None:
             self._versions.compare_and_swap(

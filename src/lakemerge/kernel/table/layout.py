@@ -14,6 +14,7 @@
     <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
+    <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
     <root>/_lakemerge/dropping               what a drop has still to delete
     <root>/_lakemerge/seen/<txn>             made by the first vacuum that finds this version to be the newest
@@ -65,6 +66,10 @@ class Layout:
         return f"{self.control}/open"
 
     @property
+    def creations(self) -> str:
+        return f"{self.control}/creations"
+
+    @property
     def seen(self) -> str:
         """Marks whose time of change tells when a version was surely settled."""
         return f"{self.control}/seen"
@@ -105,6 +110,9 @@ class Layout:
 
     def heartbeat_of(self, txn: str) -> str:
         return f"{self.open}/{txn}"
+
+    def creation_of(self, txn: str) -> str:
+        return f"{self.creations}/{txn}"
 
     def empty_of(self, txn: str) -> str:
         return f"{self.empty}/{txn}"
