@@ -26,7 +26,7 @@ from kernel.support import (
     replay,
     stage,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableName
+from lakemerge.kernel import HiveColumn, Kernel, TableName, retire_folded, take_off
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
@@ -202,13 +202,13 @@ def _fold(kernel: Kernel, name: TableName) -> None:
 
 def _retire(kernel: Kernel, name: TableName) -> None:
     txn = kernel.begin(name, "compact", data_change=False)
-    txn.retire_folded()
+    retire_folded(txn)
     txn.commit()
 
 
 def _take(kernel: Kernel, name: TableName) -> None:
     txn = kernel.begin(name, "write_mode")
-    txn.take_off()
+    take_off(txn)
     txn.commit()
 
 

@@ -6,7 +6,16 @@ import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
+from lakemerge.kernel import (
+    HiveColumn,
+    Kernel,
+    Manifest,
+    TableDefinition,
+    TableName,
+    Transaction,
+    mark_folded,
+)
+from lakemerge.kernel import lay_over as lay_view_over
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.table.definition import new_partition, new_table
@@ -198,7 +207,7 @@ def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], t
 def lay_over(kernel: Kernel, name: TableName, delta: str = "") -> int:
     """Put a view in the table's place; with a delta of this text, if it is given."""
     txn = kernel.begin(name, "write_mode")
-    txn.lay_over("select 1", ["line"])
+    lay_view_over(txn, "select 1", ["line"])
     if delta:
         _write_delta(kernel, txn, delta)
     return txn.commit()
@@ -222,7 +231,7 @@ def move_into_base(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[
     txn.read(rows)
     stage(kernel, txn, rows)
     assert txn.base is not None
-    txn.mark_folded(txn.base.sidecars.get("deltas", ()))
+    mark_folded(txn, txn.base.sidecars.get("deltas", ()))
     return txn.commit()
 
 

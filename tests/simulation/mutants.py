@@ -370,8 +370,8 @@ MUTANTS = {
     ),
     "taken-off-unread": Mutant(
         "a view is taken off although a delta has come meanwhile",
-        "kernel.commit.transaction",
-        "        self.read_side_data(DELTAS)\n",
+        "kernel.commit.on_read",
+        "    transaction.read_side_data(DELTAS)\n",
         "",
         first=OVERLAID,
     ),

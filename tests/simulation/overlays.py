@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.kernel import Kernel, Manifest, Transaction
+from lakemerge.kernel import Kernel, Manifest, Transaction, lay_over, mark_folded, retire_folded, take_off
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED
@@ -123,7 +123,7 @@ class Lay(Operation):
         try:
             if transaction.overlay is not None:
                 return None
-            transaction.lay_over("select", ("k",))
+            lay_over(transaction, "select", ("k",))
             return transaction.commit()
         finally:
             transaction.abort()
@@ -187,7 +187,7 @@ class IntoBase(Operation):
             }
             _stage(kernel, transaction, {name: rows for name, rows in after.items() if rows}, base)
             transaction.remove({name for name, rows in after.items() if not rows and name != WHOLE_TABLE})
-            transaction.mark_folded(folders)
+            mark_folded(transaction, folders)
             return transaction.commit()
         finally:
             transaction.abort()
@@ -205,7 +205,7 @@ class Retire(Operation):
         try:
             if transaction.base is None or not transaction.base.sidecars.get(FOLDED):
                 return None
-            transaction.retire_folded()
+            retire_folded(transaction)
             return transaction.commit()
         finally:
             transaction.abort()
@@ -224,7 +224,7 @@ class TakeOff(Operation):
             base = transaction.base
             if base is None or base.overlay is None or base.sidecars.get(DELTAS):
                 return None
-            transaction.take_off()
+            take_off(transaction)
             return transaction.commit()
         finally:
             transaction.abort()

@@ -4,6 +4,7 @@ It knows neither dbt nor Spark SQL, and of the outside world only its ports. Thi
 uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
 """
 
+from lakemerge.kernel.commit.on_read import lay_over, mark_folded, retire_folded, take_off
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel
@@ -103,6 +104,8 @@ __all__ = [
     "history",
     "is_overlay_view",
     "last_change",
+    "lay_over",
+    "mark_folded",
     "model_name",
     "needs_new_row",
     "new_transaction_id",
@@ -112,9 +115,11 @@ __all__ = [
     "ports_of",
     "read_manifest",
     "remove_pin",
+    "retire_folded",
     "same_keys",
     "set_pin",
     "state_of",
+    "take_off",
     "tier_of",
     "timestamp",
     "vacuum",

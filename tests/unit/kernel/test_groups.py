@@ -262,7 +262,7 @@ def test_a_writer_that_was_taken_for_dead_does_not_decide(world: World) -> None:
 
     kernel = Kernel(ports, step=at)
     opened = group.begin(kernel, NAME)
-    with pytest.raises(CommitConflict, match="taken its claims back"):
+    with pytest.raises(CommitConflict, match="silent for longer"):
         kernel.commit_together(opened)
     for txn in opened:
         txn.abort()

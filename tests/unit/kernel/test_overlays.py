@@ -32,7 +32,18 @@ from lakemerge.errors import (
     TableTooNew,
     UnsupportedTable,
 )
-from lakemerge.kernel import Kernel, TableName, drop, find_row, history, vacuum
+from lakemerge.kernel import (
+    Kernel,
+    TableName,
+    drop,
+    find_row,
+    history,
+    mark_folded,
+    retire_folded,
+    take_off,
+    vacuum,
+)
+from lakemerge.kernel import lay_over as lay_view_over
 from lakemerge.kernel.ports.metastore import HiveTable, Refused
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.testing import World
@@ -104,7 +115,7 @@ def test_no_change_of_rows_or_columns_comes_below_deltas(work: Work, shape: str,
 
 def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Kernel) -> None:
     with kernel.begin(NAME, "write_mode") as txn, pytest.raises(InvalidTransactionState, match="deltas"):
-        txn.take_off()
+        take_off(txn)
     part = next(iter(SHAPES[shape]))
     move_into_base(kernel, NAME, {part: ["merged"]})
     assert published(kernel, NAME, "deltas") == ("delta 1",), (
@@ -112,12 +123,12 @@ def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Ker
     )
     add_delta(kernel, NAME, "delta 2")
     with kernel.begin(NAME, "compact", data_change=False) as txn:
-        txn.retire_folded()
+        retire_folded(txn)
         txn.commit()
     assert published(kernel, NAME, "deltas") == ("delta 2",)
     move_into_base(kernel, NAME, {part: ["merged twice"]})
     with kernel.begin(NAME, "write_mode") as txn:
-        txn.take_off()
+        take_off(txn)
         txn.commit()
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
     assert rows_of(kernel, NAME)[part] == ["merged twice"]
@@ -132,7 +143,7 @@ def test_a_delta_that_is_added_meanwhile_stays(shape: str, kernel: Kernel) -> No
         txn.read([part])
         stage(kernel, txn, {part: ["merged"]})
         assert txn.base is not None
-        txn.mark_folded(txn.base.sidecars["deltas"])
+        mark_folded(txn, txn.base.sidecars["deltas"])
         add_delta(kernel, NAME, "delta 2")
         txn.commit()
     manifest = kernel.settled(NAME)[1]
@@ -269,6 +280,6 @@ def test_a_view_that_the_metastore_refuses_leaves_the_table_as_it_is(world: Worl
 
     writer = Kernel(dataclasses.replace(ports, metastore=Refusing()))  # type: ignore[arg-type]
     with writer.begin(NAME, "write_mode") as txn, pytest.raises(UnsupportedTable, match="truncation"):
-        txn.lay_over("select " + "x" * 40_000, ["line"])
+        lay_view_over(txn, "select " + "x" * 40_000, ["line"])
     assert rows_of(kernel, NAME) == SHAPES["whole"]
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lakemerge.errors import InvalidTransactionState, StorageError, UnsupportedTable
+from lakemerge.errors import InvalidTransactionState, StorageError
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.commit.draft import SideDataMode
@@ -17,7 +17,6 @@ from lakemerge.kernel.commit.updates import (
     Fence,
     RemovePartitions,
     ReplaceAll,
-    SetOverlay,
     SetParameters,
     SetReference,
     SetSchema,
@@ -31,7 +30,7 @@ from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
 from lakemerge.kernel.table.layout import SIDECARS, Layout
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
+from lakemerge.kernel.table.overlay import Overlay
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
@@ -279,69 +278,6 @@ class Transaction:
         if self._table is not None and txn not in (None, self.txn):
             self._tables.manifest(self._table, txn)
         self._commit.updates.append(SetReference(name, txn))
-
-    def lay_over(self, text: str, keys: Sequence[str]) -> None:
-        """Let readers see the table through a view, which merges its base with the deltas that commits add.
-
-        The table's row gets the name ``<table>__base``, the deltas are published as ``<table>__deltas``.
-
-        Args:
-            text: the view's query.
-            keys: the columns by which it merges.
-
-        Raises:
-            UnsupportedTable: another table has one of these names, or the metastore does not take the view.
-        """
-        self._require_open()
-        base = base_name(self.name)
-        if self._tables.metastore.get_table(base) is not None:
-            raise UnsupportedTable(
-                expected=f"no table {base}, the name of the base of {self.name} when it is merged on read",
-                found="a table of that name",
-                action="Rename it or drop it; or give the model another alias.",
-            )
-        rolling = self._tables.roll_forward
-        rolling.side_tables.check(self.name, DELTAS)
-        overlay = Overlay(self.name.name, base.name, text, tuple(keys), self.txn)
-        schema = self._commit.schema
-        rolling.overlays.probe(self.name, overlay, (*schema.columns, *schema.partition_columns))
-        self._commit.updates.append(SetOverlay(overlay))
-
-    def mark_folded(self, folders: Sequence[str]) -> None:
-        """Record that the base holds what these folders of deltas hold, by this commit.
-
-        Readers still find them until they are retired, for those who have looked at the base before.
-
-        Args:
-            folders: as :attr:`Manifest.sidecars` has them.
-        """
-        assert self.base is not None, "there is a base"
-        stay = [one for one in self.base.sidecars.get(DELTAS, ()) if one not in folders]
-        self.set_sidecars(DELTAS, map(self.layout.absolute, stay), keep_later=True, concerns=())
-        self._change_side_data(FOLDED, map(self.layout.absolute, folders), "add", ())
-
-    def retire_folded(self) -> None:
-        """Take away the deltas that the base holds."""
-        self.set_sidecars(FOLDED, [], keep_later=True, concerns=())
-
-    def take_off(self) -> None:
-        """Let readers see the table itself again.
-
-        A delta that is added meanwhile is a conflict.
-
-        Raises:
-            InvalidTransactionState: there are deltas that the base does not hold.
-        """
-        self._require_open()
-        if self.base is None or self.base.overlay is None or self.base.sidecars.get(DELTAS):
-            raise InvalidTransactionState(
-                expected=f"{self.name} to be merged on read, with a base that holds all its deltas",
-                found="deltas that it does not hold" if self.overlay else "a table without a view",
-                action="Move the deltas into the base first.",
-            )
-        self.read_side_data(DELTAS)
-        self.set_sidecars(FOLDED, [], keep_later=True, concerns=())
-        self._commit.updates.append(SetOverlay(None))
 
     def fence(self, transactions: Iterable[str]) -> None:
         """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""

@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.merge.ledger import LEDGER, open_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes, retire_folded
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes, retire_unread
 
 from lakemerge.kernel import DELTAS
 
@@ -111,7 +111,7 @@ class MergeOnRead(Merge):
         """Write the changed rows beside the base."""
         sql = self.macros.lakemerge_delta_rows_sql(plan, txn.next_version)
         txn.stage_side_data(DELTAS, sql, replace=False)
-        retire_folded(txn)
+        retire_unread(txn)
 
 
 def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:

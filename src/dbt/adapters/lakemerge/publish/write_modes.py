@@ -14,7 +14,16 @@ from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
-from lakemerge.kernel import COMPACTION, DELTAS, FOLDED, WRITE_MODE
+from lakemerge.kernel import (
+    COMPACTION,
+    DELTAS,
+    FOLDED,
+    WRITE_MODE,
+    lay_over,
+    mark_folded,
+    retire_folded,
+    take_off,
+)
 
 #: The property that says when deltas were moved into the base last.
 FOLDED_AT = "folded_at"
@@ -60,7 +69,7 @@ class WriteModes:
                 return
             columns = [column.name for column in (*base.columns, *base.partition_columns)]
             name = self._publisher.name
-            txn.kernel_transaction.lay_over(overlay_text(name.schema, name.name, columns, keys), keys)
+            lay_over(txn.kernel_transaction, overlay_text(name.schema, name.name, columns, keys), keys)
             txn.commit({}, base.properties)
 
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
@@ -86,7 +95,7 @@ class WriteModes:
             txn.read(touched)
             if touched:
                 txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
-            txn.kernel_transaction.mark_folded(folders)
+            mark_folded(txn.kernel_transaction, folders)
             txn.commit({"deltas": len(folders)}, {**base.properties, FOLDED_AT: _now().isoformat()})
             return len(folders)
 
@@ -107,21 +116,21 @@ class WriteModes:
                 txn.abort()
                 self.move_into_base()
                 raise txn.overtaken("that another run has added a delta")
-            txn.kernel_transaction.take_off()
+            take_off(txn.kernel_transaction)
             txn.commit({}, base.properties)
 
         self.move_into_base()
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
 
 
-def retire_folded(txn: NodeTransaction) -> None:
+def retire_unread(txn: NodeTransaction) -> None:
     """Take away the deltas that the base holds, once nobody plans a query any more that began before it did."""
     base = txn.base
     since = base.properties.get(FOLDED_AT) if base else None
     if base is None or not base.sidecars.get(FOLDED) or since is None:
         return
     if _now() - datetime.datetime.fromisoformat(since) >= PLANNING_TIME:
-        txn.kernel_transaction.retire_folded()
+        retire_folded(txn.kernel_transaction)
 
 
 def _now() -> datetime.datetime:
