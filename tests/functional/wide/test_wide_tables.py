@@ -1,4 +1,4 @@
-"""Tables of 2,000 columns: each capability, in a Java of its default stack and 1 GB."""
+"""Tables of 2,000 columns: each capability, in a Java of the default stack and heap."""
 
 from __future__ import annotations
 

@@ -41,6 +41,8 @@ _REQUIRED_OF_APPLICATION: Mapping[str, str] = {_HADOOP + "hive.async.log.enabled
 # Set for the application where nothing else sets them.
 _DEFAULTS: Mapping[str, str] = {
     "spark.app.name": "dbt-lakemerge",
+    # Spark's own default, 1 GB, is what one query of 2,000 columns needs, and models are built several at a time
+    "spark.driver.memory": "2g",
     # nobody uses its port and its threads while dbt runs
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
 _FACTORY = "spark.sql.codegen.factoryMode"
 #: From so many columns on, Spark evaluates the expressions instead of compiling code of them. Compiling takes memory
-#: with the columns, whatever the rows: that of 2,000 does not fit into the 1 GB that Spark's driver has by default,
-#: that of 400 does.
+#: with the columns, whatever the rows: that of 2,000 does not fit into 1 GB, that of 400 does.
 MANY_COLUMNS = 500
 
 
