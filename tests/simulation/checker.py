@@ -230,6 +230,13 @@ class Checker:
         counted = manifest.properties.get("rows")
         if counted is not None and counted != len(rows):
             raise Violation(f"{name}: version {version} says that it has {counted} rows, and has {len(rows)}")
+        highest = manifest.properties.get("highest")
+        if highest is not None and any(
+            json.loads(row)[1] > max(highest) for row in rows if row.startswith("[")
+        ):
+            raise Violation(
+                f"{name}: version {version} has met sequences up to {highest}, and its rows are newer"
+            )
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)
         self.newest[table_id] = commit

@@ -99,13 +99,13 @@ class MergeOnRead(Merge):
             _remember(kernel, transaction, model, None)
         sequences = [sequence for _, sequence, _ in self.changes]
         sequences += [sequence for sequence, _ in known.keyed.values()] if late else []
-        transaction.properties = {HIGHEST: max([*sequences, base.properties.get(HIGHEST, -1)])}
+        transaction.properties = {HIGHEST: [max([*sequences, *base.properties.get(HIGHEST, ())])]}
         return transaction.commit()
 
     def _is_late(self, base: Manifest) -> bool:
         """Whether a change may be older than what is stored."""
         highest = base.properties.get(HIGHEST)
-        return highest is None or any(sequence <= highest for _, sequence, _ in self.changes)
+        return highest is None or any(sequence <= max(highest) for _, sequence, _ in self.changes)
 
     def _partitions(self, base: Manifest) -> set[str]:
         return {_partition_of(key, base.partition_columns) for key, _, _ in self.changes}
@@ -151,6 +151,7 @@ class FoldDeltas(Operation):
             directory = transaction.sidecar_directory(DELTAS)
             kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(list(newest.values())))
             transaction.set_sidecars(DELTAS, [directory], keep_later=True, concerns=())
+            transaction.properties = dict(base.properties)
             return transaction.commit()
         finally:
             transaction.abort()
@@ -188,6 +189,7 @@ class IntoBase(Operation):
             _stage(kernel, transaction, {name: rows for name, rows in after.items() if rows}, base)
             transaction.remove({name for name, rows in after.items() if not rows and name != WHOLE_TABLE})
             mark_folded(transaction, folders)
+            transaction.properties = dict(base.properties)
             return transaction.commit()
         finally:
             transaction.abort()

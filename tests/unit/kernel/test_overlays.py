@@ -136,6 +136,23 @@ def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Ker
     assert_nothing_orphaned(kernel, NAME)
 
 
+def test_what_a_delta_that_is_added_meanwhile_tells_later_commits_stays(shape: str, kernel: Kernel) -> None:
+    part = next(iter(SHAPES[shape]))
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        txn.read([part])
+        stage(kernel, txn, {part: ["merged"]})
+        assert txn.base is not None
+        mark_folded(txn, txn.base.sidecars["deltas"])
+        txn.properties = {**txn.base.properties, "max_sequence": ["1"], "rows": 2}
+        with kernel.begin(NAME, "merge") as merge:
+            merge.properties = {"max_sequence": ["2"]}
+            merge.commit()
+        txn.commit()
+    properties = kernel.settled(NAME)[1].properties
+    assert set(properties["max_sequence"]) == {"1", "2"}
+    assert "rows" not in properties, "nobody knows how many there are by now"
+
+
 def test_a_delta_that_is_added_meanwhile_stays(shape: str, kernel: Kernel) -> None:
     """A compaction neither fails by it nor takes it for its own."""
     part = next(iter(SHAPES[shape]))

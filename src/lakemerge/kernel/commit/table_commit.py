@@ -215,7 +215,8 @@ class TableCommit:
         schema = self.schema
         draft = self._draft(parent, present, version)
         self._check_overlay(parent, draft, schema)
-        replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written
+        # moved into other files, it follows on what others have told meanwhile
+        replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written - draft.rewritten
         return Manifest(
             txn=self.txn,
             version=version,

@@ -1,0 +1,429 @@
+"""Faults that are put back into the code, one at a time, to see that the simulator finds them.
+
+A fault is a piece of a module's text and what stands in its place; a text that is not there any more is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulation.seeds import GROUPS
+from simulation.themes import OVERLAID
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault.
+
+    Attributes:
+        says: what is wrong, in a few words.
+        module: where, below ``lakemerge``.
+        old, new: the text, and what it becomes.
+        first: the seed to begin with.
+    """
+
+    says: str
+    module: str
+    old: str
+    new: str
+    first: int = 0
+
+
+MUTANTS = {
+    # faults that there were once
+    "ledger-unread": Mutant(
+        "a merge does not see that another has changed the ledger that it read",
+        "kernel.commit.reads",
+        "            _overlap(names, later.side_data_touched[kind])\n",
+        "            False\n",
+    ),
+    "batch-twice": Mutant(
+        "a batch whose reply was lost is committed again",
+        "writer.writer",
+        "            raise _AlreadyCommitted\n",
+        "            return\n",
+    ),
+    "rebuild-unfenced": Mutant(
+        "a row that is made anew takes the place of whatever there is by then",
+        "kernel.protocol.rebuild",
+        "        self._versions.compare_and_swap(\n            name,\n            manifest.table_id,\n"
+        "            claim,\n"
+        '            {VERSION: f"{claim}:replaced"},\n'
+        "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
+        "        self._metastore.drop_table(name)\n",
+    ),
+    "vacuum-by-writers-clock": Mutant(
+        "vacuum goes by the time that the writer has put into the manifest",
+        "kernel.maintenance.vacuum",
+        "        hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))\n",
+        "        hidden_since = datetime.datetime.fromisoformat(manifest.committed_at).timestamp() * 1000\n",
+    ),
+    # guards of the protocol, each left out
+    "claim-without-compare": Mutant(
+        "a claim does not compare",
+        "kernel.protocol.versions",
+        "            self._metastore.alter_table(name, row, expected=expected)\n            return\n",
+        "            self._metastore.alter_table(name, row)\n            return\n",
+    ),
+    "conflicts-unchecked": Mutant(
+        "what other commits have changed since is not looked at",
+        "kernel.commit.table_commit",
+        "            if hangs_on and (self.reads.meets(step) or not",
+        "            if hangs_on and (False or not",
+    ),
+    "swap-unfenced": Mutant(
+        "a writer does not look whether the claim is still its own before it moves partitions",
+        "kernel.protocol.roll_forward",
+        "        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):\n",
+        "        if not self._send(swap):\n",
+    ),
+    "late-swap-unmended": Mutant(
+        "a swap that came too late is not put right",
+        "kernel.protocol.roll_forward",
+        "        if not in_time:\n            self._mend(name, manifest)\n",
+        "",
+    ),
+    "lost-reply-is-failure": Mutant(
+        "a claim whose reply was lost counts as lost",
+        "kernel.commit.committer",
+        "        advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
+        "        if not advanced and not self._in_history(table):\n",
+        "        try:\n"
+        "            from lakemerge.kernel.table.definition import with_parameters\n"
+        "            row = with_parameters(change(self._metastore.get_table(part.row)), parameters)\n"
+        "            self._metastore.alter_table(part.row, row, expected=(VERSION, part.expected))\n"
+        "        except (ReplyLost, Refused):\n",
+    ),
+    "abort-in-doubt": Mutant(
+        "the files of a commit in doubt are deleted",
+        "kernel.commit.transaction",
+        '            _end(transactions, "in doubt")\n',
+        "            pass\n",
+    ),
+    "vacuum-ignores-writers": Mutant(
+        "vacuum takes what open transactions have staged for garbage",
+        "kernel.maintenance.vacuum",
+        "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
+        "        folder: list(entries)\n",
+    ),
+    "half-seen-rows": Mutant(
+        "a row that was half seen is believed",
+        "kernel.table.state",
+        "        if agrees or _fits(current):\n",
+        "        if current:\n",
+    ),
+    "drop-what-others-made": Mutant(
+        "partitions that a commit removes are dropped wherever they point to by then",
+        "kernel.protocol.roll_forward",
+        "            if normal(partition.location) == normal(empty):\n"
+        "                self._send_while(holds, partial(",
+        "            if partition:\n                self._send(partial(",
+    ),
+    "registered-with-rows": Mutant(
+        "new partitions are registered where their rows are, before the swap",
+        "kernel.protocol.roll_forward",
+        "                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]\n",
+        "                name, [new_partition(table, partition_values(partition), "
+        "layout.absolute(manifest.partitions[partition].location)) for partition in fresh]\n",
+    ),
+    "requirements-unchecked": Mutant(
+        "what a commit requires of the version before it is not asked",
+        "kernel.commit.committer",
+        "        for check in commit.requirements:\n            check(parent)\n",
+        "",
+    ),
+    "dead-or-alive": Mutant(
+        "a writer that waits for its own lease is taken for alive for ever",
+        "kernel.protocol.lease",
+        "        return self._age(layout, txn) <= lease_seconds\n",
+        "        return True\n",
+    ),
+    "settled-unseen": Mutant(
+        "a claim is settled before its partitions are moved",
+        "kernel.protocol.roll_forward",
+        "        added = adds and self._add(table, layout, manifest)\n",
+        "        self._settle(table, layout, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
+    ),
+    "base-manifest": Mutant(
+        "a commit writes the state of the version that it began on, not of the newest",
+        "kernel.commit.table_commit",
+        "        draft = Draft(parent, self.base, present)\n",
+        "        draft = Draft(self.base or parent, self.base, present)\n",
+    ),
+    "state-not-kept": Mutant(
+        "vacuum deletes manifests that a version which it keeps is the difference to",
+        "kernel.maintenance.vacuum",
+        "        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])\n",
+        "",
+    ),
+    "removed-comes-back": Mutant(
+        "a partition that a commit has removed is there again for who reads differences",
+        "kernel.table.manifests",
+        "                states.pop(name, None)\n",
+        "                pass\n",
+    ),
+    "vacuum-unfenced": Mutant(
+        "a writer whose files vacuum has deleted claims all the same",
+        "kernel.commit.table_commit",
+        "        if self.txn in step.fenced:\n",
+        "        if False:\n",
+    ),
+    "resent-blindly": Mutant(
+        "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
+        "kernel.protocol.roll_forward",
+        "        return self._send(lambda: write() if holds() else None)\n",
+        "        return self._send(write) if holds() else None\n",
+    ),
+    "mended-once": Mutant(
+        "a swap that came too late is put right once, and nobody looks whether that came too late as well",
+        "kernel.protocol.roll_forward",
+        "            if self._is_at(state):\n                return\n",
+        "            return\n",
+    ),
+    "repair-unfenced": Mutant(
+        "partitions are put right to a version without a look whether it is still the newest",
+        "kernel.protocol.roll_forward",
+        "        unmoved = partial(self._is_at, state)\n",
+        "        unmoved = lambda: True\n",
+    ),
+    "late-drop": Mutant(
+        "a swap that came too late drops the partitions that it has emptied",
+        "kernel.protocol.roll_forward",
+        "        holds = partial(self._still_holds_claim, name, manifest)\n",
+        "        holds = lambda: True\n",
+    ),
+    # of tables that are dropped and made again
+    "next-tables-version": Mutant(
+        "a claim compares the version alone, which the next table of the name has as well",
+        "kernel.protocol.versions",
+        "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
+        "            if table is None:\n",
+    ),
+    "next-tables-conflict": Mutant(
+        "a commit follows on a table that was dropped and made again",
+        "kernel.commit.table_commit",
+        "        if parent.table_id != self.base.table_id:\n",
+        "        if False:\n",
+    ),
+    "drop-takes-all": Mutant(
+        "a drop deletes the whole directory when the row is gone",
+        "kernel.protocol.drops",
+        "        for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):\n",
+        "        for path in (left.root,):\n",
+    ),
+    # of commits of several tables
+    "group-decided-early": Mutant(
+        "a group is decided before its last table is claimed",
+        "kernel.commit.group_claims",
+        "            for number, part in enumerate(prepared):\n",
+        "            for number, part in list(enumerate(prepared))[:-1]:\n",
+        first=GROUPS,
+    ),
+    "group-settled-early": Mutant(
+        "the first table of a group is settled before the others' claims are confirmed",
+        "kernel.protocol.roll_forward",
+        "        if self.groups.confirm_others(layout, manifest):\n",
+        "        if False:\n",
+        first=GROUPS,
+    ),
+    "group-decision-unasked": Mutant(
+        "a writer takes its group for decided without a look at what has become of it",
+        "kernel.commit.group_claims",
+        "        if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):\n",
+        "        if groups.confirm(members[0]) or True:\n",
+        first=GROUPS,
+    ),
+    "group-released-when-decided": Mutant(
+        "a claim is released although its group is decided",
+        "kernel.protocol.groups",
+        "        return standing is Standing.DECIDED\n",
+        "        return False\n",
+        first=GROUPS,
+    ),
+    "group-released-not-ended": Mutant(
+        "a claim of a dead writer is released, and its group may still be decided",
+        "kernel.tables",
+        "            self.releases.end(group)\n",
+        "            self.releases.give_up((own,))\n",
+        first=GROUPS,
+    ),
+    "group-read-early": Mutant(
+        "a pinned read of several tables takes claims for commits that are not decided",
+        "kernel.maintenance.instant",
+        "    if state.claim is not None and (not state.undecided or _is_decided(kernel, state, marks)):\n",
+        "    if state.claim is not None:\n",
+        first=GROUPS,
+    ),
+    "group-looked-at-once": Mutant(
+        "a pinned read of several tables looks at them one after the other, and not again",
+        "kernel.maintenance.instant",
+        "    for name in list(marks):\n",
+        "    for name in ():\n",
+        first=GROUPS,
+    ),
+    "group-in-any-order": Mutant(
+        "groups claim tables in the order in which they were given",
+        "kernel.commit.group_claims",
+        "    return sorted(tables, key=lambda table: (table.base is None, table.table))\n",
+        "    return list(tables)\n",
+        first=GROUPS,
+    ),
+    "group-forgotten": Mutant(
+        "who gives a group up deletes what others need to find out about its claims",
+        "kernel.commit.transaction",
+        "            if not self._commit.claim_sent:\n",
+        "            if True:\n",
+        first=GROUPS,
+    ),
+    # of ingests
+    "ledger-of-files-unread": Mutant(
+        "a run commits files that another has read meanwhile",
+        "kernel.commit.draft",
+        '        if (mode == "set" and self._base and now != before) or (\n',
+        "        if False or (\n",
+    ),
+    # of consumers
+    "pin-by-readers-clock": Mutant(
+        "whether a pin has expired goes by the clock of who vacuums",
+        "kernel.maintenance.vacuum",
+        "kernel.files, state.layout, from_milliseconds(now))\n",
+        "kernel.files, state.layout, kernel.clock.now())\n",
+    ),
+    "progress-apart": Mutant(
+        "what a consumer has processed is not part of its output's commit",
+        "consumer.batch",
+        "        write_progress(kernel, transaction, {batch.key: batch.progress_after for batch in taken})\n",
+        "        pass\n",
+    ),
+    "consumer-unchecked": Mutant(
+        "a run commits partitions that another run has taken meanwhile",
+        "consumer.batch",
+        "        transaction.require(batch.check)\n",
+        "        pass\n",
+    ),
+    "compaction-is-news": Mutant(
+        "a consumer takes rows that a compaction has moved for new ones",
+        "consumer.sources",
+        "        if manifest.only_moves_rows:\n",
+        "        if False:\n",
+    ),
+    "heartbeat-for-ever": Mutant(
+        "a run that ends while no metastore answers keeps its heartbeat, and so its partitions",
+        "consumer.working_set",
+        "    @cached_property\n    def layout",
+        "    @property\n    def layout",
+    ),
+    # faults that there were once, of tables that come and go
+    "dropped-adopted": Mutant(
+        "a table that is adopted after its drop has died is taken for the next of its name",
+        "kernel.protocol.drops",
+        "        return self.created in (0, table.created)\n",
+        "        return False\n",
+    ),
+    "aside-too-soon": Mutant(
+        "the old row moves aside although the call that makes the new one had no answer",
+        "kernel.protocol.rebuild",
+        "            if self._metastore.get_table(fresh) is not None:",
+        "            if True:",
+    ),
+    "creation-unfenced": Mutant(
+        "who makes a table does not look whether its files were deleted while it slept",
+        "kernel.protocol.creations",
+        "        return self._files.exists(layout.creation_of(txn))\n",
+        "        return True\n",
+        first=GROUPS,
+    ),
+    "row-made-late": Mutant(
+        "a new row is sent again although another process has finished the commit, and nobody drops it",
+        "kernel.kernel",
+        "                self.roll_forward.rebuilds.clear(state.name, entry.name)\n",
+        "                pass\n",
+        first=GROUPS,
+    ),
+    # of tables that are merged on read
+    "base-without-files": Mutant(
+        "a view is made while its base points to the empty directory in which it was renamed",
+        "kernel.protocol.overlays",
+        "lambda row: moved(row, _location(layout, manifest)),\n",
+        "lambda row: row,\n",
+        first=OVERLAID,
+    ),
+    "later-deltas-lost": Mutant(
+        "what folds deltas takes those away that have come meanwhile",
+        "kernel.commit.draft",
+        '"fold": (*paths, *later)}',
+        '"fold": tuple(paths)}',
+        first=OVERLAID,
+    ),
+    "moved-as-replaced": Mutant(
+        "what a delta tells later commits is lost when an unpartitioned base takes others in meanwhile",
+        "kernel.commit.table_commit",
+        "WHOLE_TABLE in draft.written - draft.rewritten\n",
+        "WHOLE_TABLE in draft.written\n",
+        first=OVERLAID,
+    ),
+    "taken-off-unread": Mutant(
+        "a view is taken off although a delta has come meanwhile",
+        "kernel.commit.on_read",
+        "    transaction.read_side_data(DELTAS)\n",
+        "",
+        first=OVERLAID,
+    ),
+    "below-deltas": Mutant(
+        "a merge that began on a table rewrites the base of what is merged on read by now",
+        "kernel.commit.table_commit",
+        "        if parent.overlay != self.base.overlay:\n",
+        "        if False:\n",
+        first=OVERLAID,
+    ),
+    "view-dropped-late": Mutant(
+        "a writer that comes too late drops whatever view has the name by then",
+        "kernel.protocol.versions",
+        "            if row is None or row.parameters.get(key) != value:\n                return\n",
+        "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
+        first=OVERLAID,
+    ),
+    # of other programs, and of metastores that do not compare
+    "late-unlooked": Mutant(
+        "nobody looks into superseded directories for what other programs have written there meanwhile",
+        "kernel.external.late",
+        "                found.append((place, whole))\n",
+        "                pass\n",
+    ),
+    "originals-unlooked": Mutant(
+        "vacuum does not look into the directories of before the adoption",
+        "kernel.maintenance.vacuum",
+        "        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:\n",
+        "        if False:\n",
+    ),
+    "looked-at-once": Mutant(
+        "the files that were read are not looked at again before the claim",
+        "kernel.commit.committer",
+        "        if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:\n",
+        "        if True:\n",
+    ),
+    "late-copied": Mutant(
+        "files that came late are copied to where the partition is now, not moved",
+        "kernel.external.late",
+        "                self._files.move(entry.path,",
+        "                self._files.copy(entry.path,",
+    ),
+    "foreign-unseen": Mutant(
+        "partitions that another program has moved are not taken in",
+        "kernel.external.changes",
+        "if manifest.partitions.get(name) != state}",
+        "if name not in manifest.partitions}",
+    ),
+    "adopted-blindly": Mutant(
+        "a plain table is adopted without a comparison, by two writers at once",
+        "kernel.protocol.versions",
+        "            self._alter(name, changed, (clock, before))\n",
+        "            self._metastore.alter_table(name, changed)\n",
+    ),
+    "lockless": Mutant(
+        "a metastore that does not compare is written without its lock",
+        "kernel.protocol.versions",
+        "        with self._table_lock(name):\n",
+        "        if True:\n",
+    ),
+}
