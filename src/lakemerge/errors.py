@@ -178,6 +178,10 @@ class ConstraintViolated(LakemergeError):
     """Rows that were about to be published break an enforced constraint."""
 
 
+class RowsDiffer(LakemergeError):
+    """Files that were written anew do not hold as many rows as were read for them; nothing was published."""
+
+
 class NullKey(LakemergeError):
     """A change has a null in its key."""
 

@@ -340,6 +340,19 @@ MUTANTS = {
         "                pass\n",
         first=GROUPS,
     ),
+    # of compactions
+    "overtaken-part-stays": Mutant(
+        "a compaction keeps a partition that another commit has changed since",
+        "kernel.commit.table_commit",
+        "        self.updates = [update.without(gone) for update in self.updates]\n",
+        "",
+    ),
+    "half-a-unit": Mutant(
+        "of partitions that become one, only the one that another commit has changed is left out",
+        "kernel.commit.table_commit",
+        "        gone = frozenset().union(*(unit.partitions for unit in hit))\n",
+        "        gone = frozenset(names)\n",
+    ),
     # of tables that are merged on read
     "base-without-files": Mutant(
         "a view is made while its base points to the empty directory in which it was renamed",

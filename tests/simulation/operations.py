@@ -351,51 +351,6 @@ class Overwrite(Operation):
 
 
 @dataclass
-class Compact(Operation):
-    """The rows of each group of commits' partitions moved to one."""
-
-    def apply(self, model: Model) -> None:
-        return
-
-    def attempt(self, kernel: Kernel) -> int | None:
-        transaction = self.began(kernel.begin(self.table, "compact", data_change=False))
-        try:
-            base = transaction.base
-            assert base is not None
-            groups: dict[str, list[int]] = {}
-            for name in base.partitions:
-                group, _, commit = name.rpartition("/")
-                groups.setdefault(group, []).append(int(commit.partition("=")[2]))
-            groups = {group: sorted(members) for group, members in groups.items() if len(members) > 1}
-            if not groups:
-                return None
-            names = {
-                group: [f"{group}/{COMMIT_COLUMN}={one}" for one in members]
-                for group, members in groups.items()
-            }
-            transaction.read(one for members in names.values() for one in members)
-            if transaction.base is not base:
-                return None  # another commit has come between; the next compaction looks again
-            for group, members in names.items():
-                self._copy(kernel, transaction, members, f"{group}/c={groups[group][-1]}")
-            transaction.add_staged()
-            transaction.remove({one for members in names.values() for one in members[:-1]})
-            return transaction.commit()
-        finally:
-            transaction.abort()
-
-    @staticmethod
-    def _copy(kernel: Kernel, transaction: Transaction, members: list[str], target: str) -> None:
-        assert transaction.base is not None
-        for number, name in enumerate(members):
-            state = transaction.base.partitions[name]
-            for entry in kernel.files.list(transaction.layout.absolute(state.location)):
-                if not entry.is_directory and entry.name[:1] not in "_.":
-                    path = f"{transaction.stage_directory}/{target}/part-{number}-{entry.name}"
-                    kernel.files.write_text(path, read(kernel, entry.path))
-
-
-@dataclass
 class Create(Operation):
     """The table, with a row."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lakemerge.kernel import TableDefinition, TableName
+from simulation.compactions import Compact, Pack
 from simulation.consumers import Consume
 from simulation.drops import Drop, Remake
 from simulation.ingests import Ingest, Land
@@ -18,7 +19,6 @@ from simulation.operations import (
     KEYS,
     Append,
     Batches,
-    Compact,
     Create,
     Merge,
     Operation,
@@ -140,6 +140,7 @@ _PLAIN: dict[str, type[Operation]] = {
     "lay": Lay,
     "retire": Retire,
     "take off": TakeOff,
+    "pack": Pack,
     "replace": Replace,
     "rewrite": Rewrite,
 }

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 #: What writers do with a table of each kind, each with how often it is drawn.
 EVERYTHING: Mapping[str, Mapping[str, int]] = {
-    "partitioned": {"merge": 68, "rewrite": 12, "replace": 8, "recover": 6, "overwrite": 6},
-    "whole": {"merge": 68, "replace": 20, "overwrite": 12},
-    "append": {"append": 80, "compact": 20},
+    "partitioned": {"merge": 64, "rewrite": 10, "replace": 8, "recover": 6, "overwrite": 6, "pack": 6},
+    "whole": {"merge": 64, "replace": 18, "overwrite": 12, "pack": 6},
+    "append": {"append": 78, "compact": 18, "pack": 4},
 }
 
 
@@ -158,6 +158,18 @@ THEMES = {
         consumed=1.0,
         streams=0.2,
         strangers=0.0,
+    ),
+    # compactions that others overtake, in part or as a whole, and other programs beside them
+    "compacted": Theme(
+        2,
+        work={
+            "partitioned": {"pack": 50, "merge": 25, "overwrite": 20, "replace": 5},
+            "whole": {"pack": 50, "merge": 40, "overwrite": 10},
+            "append": {"compact": 35, "pack": 25, "append": 40},
+        },
+        writers=(2, 3),
+        upkeep=0.5,
+        strangers=0.5,
     ),
     # tables that go, and others of their names
     "dropped": Theme(

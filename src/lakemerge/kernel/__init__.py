@@ -8,7 +8,18 @@ from lakemerge.kernel.commit.on_read import lay_over, mark_folded, retire_folded
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.maintenance.compaction import Group, groups_to_merge
+from lakemerge.kernel.maintenance.compaction import (
+    Group,
+    SmallFiles,
+    batches,
+    beside,
+    group_of,
+    groups_to_merge,
+    partitions_to_pack,
+    still_there,
+    within,
+)
+from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import history
@@ -70,6 +81,8 @@ __all__ = [
     "VERSION",
     "WHOLE_TABLE",
     "WRITE_MODE",
+    "CompactionLog",
+    "CompactionRecord",
     "FileEntry",
     "FileSystem",
     "Group",
@@ -88,18 +101,22 @@ __all__ = [
     "RowFile",
     "Settings",
     "SideTables",
+    "SmallFiles",
     "TableDefinition",
     "TableName",
     "TableState",
     "Transaction",
     "ValueChanged",
     "as_of_group",
+    "batches",
+    "beside",
     "check_supported",
     "drop",
     "escape",
     "file_format_of",
     "find_row",
     "from_milliseconds",
+    "group_of",
     "groups_to_merge",
     "history",
     "is_overlay_view",
@@ -112,6 +129,7 @@ __all__ = [
     "normal",
     "partition_name",
     "partition_values",
+    "partitions_to_pack",
     "ports_of",
     "read_manifest",
     "remove_pin",
@@ -119,10 +137,12 @@ __all__ = [
     "same_keys",
     "set_pin",
     "state_of",
+    "still_there",
     "take_off",
     "tier_of",
     "timestamp",
     "vacuum",
     "with_parameters",
+    "within",
     "without_spark_schema",
 ]

@@ -51,12 +51,12 @@ def _compact(kernel: Kernel, transaction: Transaction, after: int, below: int) -
     transaction.read(members)
     if transaction.base is not base:
         return False  # another program has written; the next commit looks again
+    transaction.move_in_units(group.unit for group in groups)
     for group in groups:
         _merge_files(kernel, transaction, group)
     written = set(transaction.add_staged())
     transaction.remove(members - written)
     transaction.properties = dict(base.properties)
-    transaction.metrics["compacted"] = len(members)
     transaction.commit()
     return True
 

@@ -10,10 +10,11 @@ from kernel import support
 from lakemerge.errors import (
     CommitConflict,
     CorruptTable,
+    InvalidTransactionState,
     StorageError,
     UnknownReference,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction, group_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
@@ -177,3 +178,56 @@ def test_what_a_block_does_not_commit_is_given_up(world: World, table: TableName
     assert txn.state == "aborted"
     assert process.host.open_here == set()
     assert not kernel.files.exists(txn.layout.data_of(txn.txn))
+
+
+# -- commits that can do without a part --------------------------------------------------------
+
+
+def compaction(kernel: Kernel, table: TableName, *groups: tuple[str, ...]) -> Transaction:
+    """A transaction that moves the rows of each group's partitions to the last of them."""
+    txn = kernel.begin(table, "compact", data_change=False)
+    assert txn.base is not None
+    found = [group_of(txn.base, names) for names in groups]
+    txn.read(name for names in groups for name in names)
+    txn.move_in_units(group.unit for group in found)
+    stage(kernel, txn, *(names[-1] for names in groups))
+    txn.remove(name for names in groups for name in names[:-1])
+    return txn
+
+
+def test_a_compaction_does_without_what_others_were_first_to_change(kernel: Kernel, table: TableName) -> None:
+    stage(kernel, kernel.begin(table, "append"), "p=3", "p=4").commit()
+    txn = compaction(kernel, table, ("p=1",), ("p=2", "p=3"), ("p=4",))
+    overwrite = stage(kernel, kernel.begin(table, "insert_overwrite"), "p=2")
+    overwrite.commit()
+    assert txn.commit() == 4
+    made = kernel.settled(table)[1]
+    assert made.written == made.rewritten == ("p=1", "p=4")
+    assert made.partitions["p=2"].location.endswith(f"{overwrite.txn}/p=2")
+    assert "p=3" in made.partitions, "a unit is left out as a whole"
+    assert made.metrics["compacted"] == 2
+    assert [sorted(unit.partitions) for unit in txn.left_out] == [["p=2", "p=3"]]
+
+
+def test_a_compaction_of_which_nothing_is_left_is_a_conflict(kernel: Kernel, table: TableName) -> None:
+    txn = compaction(kernel, table, ("p=1",), ("p=2",))
+    for name in ("p=2", "p=1"):
+        stage(kernel, kernel.begin(table, "insert_overwrite"), name).commit()
+    with pytest.raises(CommitConflict, match="first to change every partition that it was to move"):
+        txn.commit()
+    assert kernel.settled(table)[1].version == 3
+
+
+def test_a_compaction_does_without_what_another_program_wrote_into(kernel: Kernel, table: TableName) -> None:
+    txn = compaction(kernel, table, ("p=1",), ("p=2",))
+    place = kernel.settled(table)[1].partitions["p=1"].location
+    kernel.files.write_text(f"{txn.layout.absolute(place)}/late.orc", "theirs")
+    txn.commit()
+    made = kernel.settled(table)[1]
+    assert made.written == ("p=2",)
+    assert made.partitions["p=1"].location == place
+
+
+def test_only_a_commit_that_moves_rows_can_do_without_some(kernel: Kernel, table: TableName) -> None:
+    with pytest.raises(InvalidTransactionState, match="only moves rows"):
+        kernel.begin(table, "merge").move_in_units([])

@@ -52,6 +52,12 @@ class Reads:
         before = self.side_data.get(kind, frozenset())
         self.side_data[kind] = None if names is None or before is None else before | frozenset(names)
 
+    def forget_partitions(self, names: Iterable[str]) -> None:
+        """Let the work hang on these partitions no more, for what was made of them is left out."""
+        for name in names:
+            self.partitions.discard(name)
+            self.states.pop(name, None)
+
     def lacks(self, names: Iterable[str]) -> tuple[str, ...] | None:
         """Those of these partitions that were not read; ``None`` where none was."""
         if not self.has_partitions:

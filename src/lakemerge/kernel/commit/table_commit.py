@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from lakemerge.kernel.commit.updates import (
     ReplaceAll,
     SetParameters,
     SetSchema,
+    Unit,
     Update,
     WritePartitions,
     in_order,
@@ -46,6 +48,8 @@ class TableCommit:
         reads: what the work hangs on.
         requirements: what must hold besides; each raises where it does not.
         updates: what it changes.
+        units: what it moves and can do without, each unit by itself; none for a commit that is all or nothing.
+        left_out: the units that others were faster to change.
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
         group: of a commit of several tables, its id.
@@ -64,6 +68,8 @@ class TableCommit:
     reads: Reads = field(default_factory=Reads)
     requirements: list[Requirement] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    left_out: list[Unit] = field(default_factory=list)
     metrics: dict[str, int] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
     group: str | None = None
@@ -130,6 +136,7 @@ class TableCommit:
         hangs_on = bool(self.reads) or not self.replaces_all
         for step in self._steps_since_base(files, state, parent):
             self._check_fence(step)
+            self._leave_out(step.touched, f"version {step.version} ({step.operation})")
             if hangs_on and (self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None):
                 author = step.writer.get("node", step.txn)
                 raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
@@ -173,9 +180,32 @@ class TableCommit:
         Raises:
             CommitConflict: one of them is another.
         """
-        for name in self.reads.partitions | (set(found) if self.reads.everything else set()):
-            if found.get(name) != self.reads.states.get(name):
+        names = self.reads.partitions | (set(found) if self.reads.everything else set())
+        changed = {name for name in names if found.get(name) != self.reads.states.get(name)}
+        self._leave_out(changed, "another program")
+        for name in sorted(changed):
+            if name in self.reads.partitions or self.reads.everything:
                 raise self.conflict(f"that another program wrote into {name or 'the table'} meanwhile")
+
+    def _leave_out(self, names: Set[str], who: str) -> None:
+        """Do without the units that have one of these partitions. Done again, it finds none left to do without.
+
+        Args:
+            who: has changed them, for the message.
+
+        Raises:
+            CommitConflict: that leaves nothing of the commit.
+        """
+        hit = [unit for unit in self.units if not unit.partitions.isdisjoint(names)]
+        if not hit:
+            return
+        self.units = [unit for unit in self.units if unit not in hit]
+        self.left_out += hit
+        gone = frozenset().union(*(unit.partitions for unit in hit))
+        self.reads.forget_partitions(gone)
+        self.updates = [update.without(gone) for update in self.updates]
+        if not self.units:
+            raise self.conflict(f"that {who} was first to change every partition that it was to move")
 
     def conflict(self, found: str) -> CommitConflict:
         """The error that says what came in between."""
@@ -231,7 +261,7 @@ class TableCommit:
             removed=tuple(sorted(draft.removed - {WHOLE_TABLE})),
             rewritten=tuple(sorted(draft.rewritten)),
             committed_at=committed_at,
-            metrics=dict(self.metrics),
+            metrics=self._all_metrics(),
             properties=united_properties(self.properties, self.base, None if replaced_whole else draft.kept),
             sidecars=draft.sidecars,
             side_data_touched=draft.side_data_touched,
@@ -264,6 +294,13 @@ class TableCommit:
                 found="a commit that changes its base's rows or columns",
                 action="Move its deltas into the base and take the view off first (lakemerge.kernel.take_off).",
             )
+
+    def _all_metrics(self) -> dict[str, int]:
+        """The commit's counts and those of the units that it still has."""
+        found = Counter(self.metrics)
+        for unit in self.units:
+            found.update(unit.metrics)
+        return dict(found)
 
     def _draft(self, parent: Manifest | None, present: Iterable[str], version: int) -> Draft:
         draft = Draft(parent, self.base, present)

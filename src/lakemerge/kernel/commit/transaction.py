@@ -20,6 +20,7 @@ from lakemerge.kernel.commit.updates import (
     SetParameters,
     SetReference,
     SetSchema,
+    Unit,
     WritePartitions,
 )
 from lakemerge.kernel.ports.filesystem import loudness
@@ -60,6 +61,8 @@ class Transaction:
         self.name = name
         self.operation = operation
         self.state = "open"
+        #: The manifest of the version that the commit made; ``None`` until it stands.
+        self.made: Manifest | None = None
         self._tables = tables
         self._table = state
         self._data_change = data_change
@@ -159,6 +162,29 @@ class Transaction:
         """
         self._require_open()
         self._commit.reads.directly = True
+
+    def move_in_units(self, units: Iterable[Unit]) -> None:
+        """Let this commit do without those of its partitions that others change first, a unit at a time.
+
+        Each partition that it reads, writes or removes belongs to one unit. Only for a commit that changes no row: what
+        is left of it is right whatever the others did.
+
+        Raises:
+            InvalidTransactionState: the transaction changes rows.
+        """
+        self._require_open()
+        if self._data_change:
+            raise InvalidTransactionState(
+                expected="a transaction that only moves rows",
+                found="one that changes them, and cannot do without a part",
+                action="Begin it with data_change=False.",
+            )
+        self._commit.units = list(units)
+
+    @property
+    def left_out(self) -> list[Unit]:
+        """The units that this commit did without; known when it is committed, or has failed."""
+        return list(self._commit.left_out)
 
     # -- staging -------------------------------------------------------------------------------
 
@@ -401,14 +427,14 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         if commit.in_doubt:
             _end(transactions, "in doubt")
         raise
+    made = {manifest.txn: manifest for manifest in commit.manifests}
     for transaction in transactions:
-        transaction.state = "committed"
+        transaction.state, transaction.made = "committed", made[transaction.txn]
     tables.step("claimed")
     try:
         committer.settle(commit)
     finally:
         _end(transactions, "committed")
-    made = {manifest.txn: manifest for manifest in commit.manifests}
     for transaction in transactions:
         if transaction.base is not None:
             tables.late.after(transaction.name, transaction.base, made[transaction.txn])

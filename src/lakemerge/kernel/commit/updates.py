@@ -6,8 +6,8 @@ what it does to the :class:`Draft` what it touches, side data included: other co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from lakemerge.kernel.commit.draft import Draft, SideDataMode
@@ -29,6 +29,25 @@ class Update:
 
     def apply(self, draft: Draft) -> None:
         """Change the version that is being made. Does nothing for what the manifest does not hold."""
+
+    def without(self, names: Set[str]) -> Update:
+        """This update with nothing done to these partitions."""
+        return self
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Partitions whose rows a commit only moves, and which it can do without.
+
+    If another commit or program changes one of them first, the unit is left out, and the rest of the commit stands.
+
+    Attributes:
+        partitions: the names of all that are read, written or removed for it.
+        metrics: what it adds to the commit's counts.
+    """
+
+    partitions: frozenset[str]
+    metrics: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +88,9 @@ class RemovePartitions(Update):
     def apply(self, draft: Draft) -> None:
         draft.remove(sorted(self.names), data_change=self.data_change)
 
+    def without(self, names: Set[str]) -> RemovePartitions:
+        return replace(self, names=self.names - names)
+
 
 @dataclass(frozen=True)
 class WritePartitions(Update):
@@ -90,6 +112,9 @@ class WritePartitions(Update):
 
     def apply(self, draft: Draft) -> None:
         draft.write(self.states, data_change=self.data_change)
+
+    def without(self, names: Set[str]) -> WritePartitions:
+        return replace(self, states={name: one for name, one in self.states.items() if name not in names})
 
 
 @dataclass(frozen=True)

@@ -1,39 +1,92 @@
-"""Which partitions of a table of the append kind are to be merged, for they are small and many."""
+"""What of a table's files should be written anew, told by its manifest alone.
+
+Two rules, and one form for what they find (:class:`Group`): a partition that has many small files gets few, and small
+partitions of many commits become one.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
+from lakemerge.kernel.commit.updates import Unit
 from lakemerge.kernel.maintenance.tiers import tier_of
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import Manifest, PartitionState
 
-# What one compaction takes on, so that its claim is held for a second or two and its filter stays short.
-_MOST_GROUPS = 50
+#: What one commit of a compaction takes on, so that its claim is held for a second or two and its filter stays short.
+MOST_GROUPS = 50
 _MOST_MEMBERS = 500
 
 
 @dataclass(frozen=True)
 class Group:
-    """Partitions that become one.
+    """Partitions whose rows are written anew together, in the place of the newest of them.
 
     Attributes:
-        members: their names, by commit.
-        commit: the newest of their commits, whose partition the rows of all move to.
+        members: their names, by commit; just one where a partition gets other files in its own place.
+        files, bytes: what they hold together.
     """
 
     members: tuple[str, ...]
-    commit: int
+    files: int
+    bytes: int
 
     @property
     def target(self) -> str:
+        """The partition that all rows are in afterwards."""
         return self.members[-1]
+
+    @property
+    def commit(self) -> int | None:
+        """Of partitions that become one, the newest commit's number; ``None`` where there is nothing to become."""
+        return int(self.target.rpartition("=")[2]) if len(self.members) > 1 else None
+
+    @property
+    def unit(self) -> Unit:
+        """The same for a commit, which can do without it."""
+        counts = {"compacted": len(self.members), "files_before": self.files, "bytes_before": self.bytes}
+        return Unit(frozenset(self.members), counts)
+
+
+@dataclass(frozen=True)
+class SmallFiles:
+    """When a partition has too many files.
+
+    Attributes:
+        target: bytes that a file should have.
+        files: so many are few enough, however small they are.
+        surplus: so many times the files that its bytes ask for are few enough.
+    """
+
+    target: int
+    files: int = 2
+    surplus: int = 1
+
+    def fitting(self, size: int) -> int:
+        """How many files so many bytes ask for."""
+        return max(1, math.ceil(size / self.target))
+
+    def packed(self, size: int) -> int:
+        """How many files packing leaves at most.
+
+        Two files that lie next to each other in the packing do not fit into one, so that each is half full on average.
+        A partition that has no more is never written again, whatever else is asked for.
+        """
+        return 1 if size <= self.target else 2 * self.fitting(size)
+
+    def has_many(self, state: PartitionState) -> bool:
+        """Whether a partition should be packed."""
+        needed = max(self.packed(state.bytes), self.surplus * self.fitting(state.bytes))
+        return state.files >= self.files and state.files > needed
 
 
 def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below: int) -> list[Group]:
     """The groups of small partitions that are large enough to be merged.
 
     Args:
+        commit_column: the last partition column, which tells partitions of commits apart by number. 0 is no commit's.
         after: how many partitions of one tier make a group; 0 for none ever.
         below: bytes from which on a partition is not small any more.
     """
@@ -43,11 +96,74 @@ def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below
     for name, state in manifest.partitions.items():
         others, _, last = name.rpartition("/")
         column, _, value = last.partition("=")
-        if column == commit_column and value.isdigit() and state.bytes < below:
+        if column == commit_column and value.isdigit() and int(value) and state.bytes < below:
             tiers[others, tier_of(state.bytes)].append((int(value), name))
     groups = []
     for _, members in sorted(tiers.items()):
         if len(members) >= after:
             chosen = sorted(members)[:_MOST_MEMBERS]
-            groups.append(Group(tuple(name for _, name in chosen), chosen[-1][0]))
-    return groups[:_MOST_GROUPS]
+            groups.append(group_of(manifest, [name for _, name in chosen]))
+    return groups[:MOST_GROUPS]
+
+
+def partitions_to_pack(
+    manifest: Manifest, rule: SmallFiles, names: Iterable[str] | None = None
+) -> list[Group]:
+    """The partitions with too many small files, those first that lose the most files for their bytes.
+
+    Args:
+        names: which are looked at; all if ``None``.
+    """
+    looked_at = manifest.partitions if names is None else set(names) & set(manifest.partitions)
+    found = [group_of(manifest, [name]) for name in looked_at if rule.has_many(manifest.partitions[name])]
+    return sorted(
+        found, key=lambda one: ((one.files - rule.fitting(one.bytes)) / -(one.bytes + 1), one.target)
+    )
+
+
+def group_of(manifest: Manifest, members: Sequence[str]) -> Group:
+    """The group of these partitions, with what they hold."""
+    states = [manifest.partitions[name] for name in members]
+    return Group(tuple(members), sum(one.files for one in states), sum(one.bytes for one in states))
+
+
+def beside(groups: Iterable[Group], others: Iterable[Group]) -> list[Group]:
+    """Groups, and those of others that share no partition with them."""
+    first = list(groups)
+    taken: Set[str] = {name for group in first for name in group.members}
+    return [*first, *(group for group in others if taken.isdisjoint(group.members))]
+
+
+def within(groups: Iterable[Group], most_bytes: int | None) -> list[Group]:
+    """The groups that a run takes on: in their order, without those that would exceed its bytes."""
+    taken, left = [], math.inf if most_bytes is None else most_bytes
+    for group in groups:
+        if group.bytes <= left:
+            taken.append(group)
+            left -= group.bytes
+    return taken
+
+
+def batches(groups: Iterable[Group], most_bytes: int) -> Iterator[list[Group]]:
+    """The groups in lots, each for a commit of its own.
+
+    Args:
+        most_bytes: that a lot has, unless it is a single group.
+    """
+    lot: list[Group] = []
+    for group in groups:
+        if lot and (len(lot) == MOST_GROUPS or sum(one.bytes for one in lot) + group.bytes > most_bytes):
+            yield lot
+            lot = []
+        lot.append(group)
+    if lot:
+        yield lot
+
+
+def still_there(groups: Iterable[Group], before: Manifest, now: Manifest) -> list[Group]:
+    """The groups none of whose partitions has changed between two versions."""
+
+    def same(name: str) -> bool:
+        return now.partitions.get(name) == before.partitions.get(name)
+
+    return [group for group in groups if all(map(same, group.members))]

@@ -13,6 +13,7 @@
     <root>/_lakemerge/quarantine/<txn>/      the records that an ingest has rejected
     <root>/_lakemerge/consumed/<txn>/        which partitions of its sources a commit has consumed
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
+    <root>/_lakemerge/compactions/<id>.json  what a compaction did, or is doing; for people
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuild                the table while its metastore row is made anew
@@ -56,6 +57,11 @@ class Layout:
     @property
     def pins(self) -> str:
         return f"{self.control}/pins"
+
+    @property
+    def compactions(self) -> str:
+        """The log of compactions."""
+        return f"{self.control}/compactions"
 
     @property
     def commits(self) -> str:
