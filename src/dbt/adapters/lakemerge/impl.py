@@ -18,6 +18,8 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.compact.driver import compact_after_commit
+from dbt.adapters.lakemerge.compact.methods import CompactionMethods
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
 from dbt.adapters.lakemerge.drivers import config_of, driver_of
@@ -74,6 +76,7 @@ class LakemergeConfig(SparkConfig):
 
 
 class LakemergeAdapter(
+    CompactionMethods,
     IngestMethods,
     ConsumingMethods,
     SnapshotMethods,
@@ -396,7 +399,9 @@ class LakemergeAdapter(
         """
         publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)
         driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
-        return WriteModes(publisher, macros).publish(driver)
+        response = WriteModes(publisher, macros).publish(driver)
+        compact_after_commit(publisher, macros)
+        return response
 
     # -- for macros ----------------------------------------------------------------------------
 

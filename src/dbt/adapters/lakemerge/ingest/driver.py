@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
@@ -14,7 +15,6 @@ from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.strategies import compact_commits
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 
 from lakemerge.errors import BadRecords
@@ -65,7 +65,7 @@ class Ingest(Driver[AppendConfig]):
                 txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
                 batch.end(txn.version, counts, self._arrivals)
                 if batch.is_first or batch.version is not None:
-                    compact_commits(self.publisher, self.macros)
+                    compact_after_commit(self.publisher, self.macros)
                     self._committed()
                 self.rebuild = False
         return IngestResponse.of(self.operation, self._batches.version, self._batches.counts)

@@ -98,6 +98,8 @@ class OptionReader:
         if value is None:
             return default
         allowed = (default, *others)
+        if value is False and "off" in allowed:  # as YAML reads a bare `off`
+            return "off"
         if str(value).lower() not in allowed:
             self._problems.append(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
             return default

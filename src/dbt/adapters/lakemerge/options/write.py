@@ -29,6 +29,9 @@ class WriteConfig:
         column_list, except_column_list: which of the model's columns reach the table; empty for all.
         target_file_size: about how many bytes a data file should have.
         max_attempts: how often the work is tried when other commits overtake it.
+        compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
+        compact_files: so many files of a partition are few enough.
+        compact_max_bytes: bytes that such a compaction writes again at most.
         groups: the groups of options (:data:`GROUPS`) that apply here.
     """
 
@@ -43,6 +46,9 @@ class WriteConfig:
     location_root: str = ""
     target_file_size: int = 128 * 2**20
     max_attempts: int = 10
+    compaction: str = "auto"
+    compact_files: int = 50
+    compact_max_bytes: int = 2**30
     tblproperties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -75,6 +81,9 @@ class WriteConfig:
             "location_root": reader.text("location_root"),
             "target_file_size": reader.size("target_file_size", cls.target_file_size),
             "max_attempts": reader.count("max_attempts", cls.max_attempts),
+            "compaction": reader.choice("compaction", "auto", "off"),
+            "compact_files": reader.count("compact_files", cls.compact_files, least=2),
+            "compact_max_bytes": reader.size("compact_max_bytes", cls.compact_max_bytes),
             "tblproperties": reader.texts("tblproperties"),
         }
 

@@ -21,6 +21,11 @@ class Macros:
         """
         self._context = context
 
+    def variable(self, name: str, default: Any) -> Any:
+        """A variable of the project or of the command line."""
+        var = self._context.get("var")
+        return default if var is None else var(name, default)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         macro = self._context.get(name)
         if not callable(macro):

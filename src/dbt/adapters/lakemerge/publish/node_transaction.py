@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
-from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, unsized
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 
-from lakemerge.errors import CommitConflict, ConstraintViolated
+from lakemerge.errors import CommitConflict, ConstraintViolated, RowsDiffer
 from lakemerge.kernel import (
     DEFAULT_PARTITION,
     DELTAS,
@@ -380,16 +380,50 @@ class NodeTransaction:
         """End without a commit."""
         self._transaction.abort()
 
-    def compact(self, sql: str) -> None:
-        """Write these rows, those of the groups' partitions, in the partitions' place, and publish."""
-        merged = [name for group in self.groups for name in group.members]
-        base = self._transaction.base
-        if not merged or base is None:
-            return self.skip()
-        self.read(merged)
-        self.stage(sql, merged, count=False)
+    def compact(self, sql: str) -> int:
+        """Write these rows, those of the groups' partitions, in the partitions' place, and publish.
+
+        Groups that others change first are left out (:attr:`left_out`).
+
+        Returns:
+            The number of rows that were written.
+
+        Raises:
+            CommitConflict: others were first to change all of them; nothing was published.
+            RowsDiffer: the files do not have the rows that were read; nothing was published.
+        """
+        members = [name for group in self.groups for name in group.members]
+        assert self.base is not None
+        self.read(members)
+        self._transaction.move_in_units(group.unit for group in self.groups)
+        rows = self.stage(sql, members)
+        self._require_staged(rows)
         # the rows are the same, so that all that was known of them still holds
-        self.commit({"compacted": len(merged)}, base.properties)
+        self.commit({}, self.base.properties)
+        return rows
+
+    def _require_staged(self, rows: int) -> None:
+        """Count the rows in the files that were written, by their footers."""
+        column = self.plan.data[0]
+        schema = f"`{column.name}` {unsized(column.type)}"
+        files = self.spark.read.schema(schema).format(self.file_format)
+        found = files.load(self._transaction.stage_directory).count()
+        if found != rows:
+            raise RowsDiffer(
+                expected=f"{rows} rows in the new files of {self.table}, as many as were read",
+                found=f"{found}",
+                action="Nothing was published. Run it again; if it happens again, report it with the table's columns.",
+            )
+
+    @property
+    def left_out(self) -> list[str]:
+        """The partitions that a compaction left as they are, because others changed them first."""
+        return sorted(name for unit in self._transaction.left_out for name in unit.partitions)
+
+    @property
+    def made(self) -> Manifest | None:
+        """The version that was committed; ``None`` where there is none."""
+        return self._transaction.made
 
     def skip(self) -> None:
         """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
@@ -23,13 +23,13 @@ from lakemerge.kernel import (
     Group,
     HiveColumn,
     Kernel,
+    Manifest,
     Overlay,
     TableDefinition,
     TableName,
     Transaction,
     check_supported,
     find_row,
-    groups_to_merge,
     is_overlay_view,
     same_keys,
 )
@@ -56,6 +56,7 @@ class Publisher(Generic[C]):
         name: the table.
         config: what the model's config says about writing.
         queries: the node's session.
+        committed: the version that the last piece of work made; ``None`` where it made none.
     """
 
     def __init__(
@@ -80,6 +81,15 @@ class Publisher(Generic[C]):
         self._kernel = kernel
         self._guard = guard
         self._constraints = constraints
+        self.committed: Manifest | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        return self._kernel
+
+    def guarded(self, what: str) -> AbstractContextManager[None]:
+        """Translate errors of Spark and of the kernel to dbt's meanwhile."""
+        return self._guard(what)
 
     @property
     def spark(self) -> SparkSession:
@@ -107,22 +117,10 @@ class Publisher(Generic[C]):
         """
         with self._guard(f"{operation} {self.name}"):
             txn, done = self._retrying()(lambda: self._attempt(begin, attempt))
+        self.committed = txn.made
         if txn.version is not None:
             self.refresh()
         return txn, done
-
-    def compact(self, rows_sql: Callable[[NodeTransaction], str], *, after: int, below: int) -> None:
-        """Merge small partitions of commits where there are enough of them; not if another commit comes meanwhile.
-
-        Args:
-            rows_sql: gives the rows of the merged partitions in their new places.
-            after: how many small partitions become one; 0 for never.
-            below: bytes from which on a partition is not small any more.
-        """
-        with self._guard(f"compact {self.name}"), contextlib.suppress(CommitConflict):
-            txn = self._begin_compaction(after=after, below=below)
-            if txn is not None:
-                txn.compact(rows_sql(txn))
 
     def refresh(self) -> None:
         """Let Spark forget what it knows of the table's files."""
@@ -254,17 +252,22 @@ class Publisher(Generic[C]):
         """The view that readers see the table through; ``None`` where they read the table itself."""
         return self._kernel.settled(self.name)[1].overlay if self._kernel.exists(self.name) else None
 
-    def _begin_compaction(self, **limits: int) -> NodeTransaction | None:
-        state, manifest = self._kernel.settled(self.name)
-        if not state.commit_column or not groups_to_merge(manifest, state.commit_column, **limits):
-            return None
+    def begin_compaction(self, groups: Callable[[Manifest], Sequence[Group]]) -> NodeTransaction | None:
+        """A transaction that moves rows to other files; ``None`` if the newest version has nothing to move.
+
+        Args:
+            groups: what to move, of the newest version.
+        """
         transaction = self._kernel.begin(self.name, COMPACTION, data_change=False)
-        self._handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None
+        found = groups(base)
+        if not found:
+            transaction.abort()
+            return None
+        self._handle.on_release(transaction.abort)
         plan = plan_same(base.columns, base.partition_columns)
-        groups = groups_to_merge(base, state.commit_column, **limits)
-        return self._node_transaction(transaction, plan, groups=groups)
+        return self._node_transaction(transaction, plan, groups=found)
 
     def _node_transaction(
         self,

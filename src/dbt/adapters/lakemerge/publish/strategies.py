@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
-from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
-from dbt_common.exceptions import DbtRuntimeError
-
-logger = AdapterLogger("Lakemerge")
 
 #: The view of a feed that was computed once, with the columns of the typed one.
 KEPT_FEED = "lakemerge_kept_feed"
@@ -44,14 +37,9 @@ class Replace(Driver[WriteConfig]):
 
 
 class Append(Driver[AppendConfig]):
-    """dbt's append: the feed's rows are added. A table of the append kind then merges its small partitions."""
+    """dbt's append: the feed's rows are added."""
 
     operation = "append"
-
-    def publish(self) -> CommitResponse:
-        response = super().publish()
-        compact_commits(self.publisher, self.macros)
-        return response
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         return {"inserted": self._add_commit(txn) if txn.adds_commits else self._rewrite(txn)}
@@ -169,21 +157,3 @@ def _placed(driver: Driver[Any], txn: NodeTransaction, rows_sql: str) -> Placed:
     selected = ", ".join(f"{sql} as {name}" for name, sql in metrics.items())
     found = driver.queries.rows(f"select {selected} from ({rows_sql})")[0]
     return Placed(found["row_count"], txn.names_of(found["partitions"]))
-
-
-def compact_commits(publisher: Publisher[AppendConfig], macros: Macros) -> None:
-    """Merge small partitions of commits where there are enough of them.
-
-    The model's own rows are published by then, so that a failure here is told and does not fail it. Nor is the work
-    redone after another commit: that was another compaction, or the next one will do.
-    """
-    try:
-        config = publisher.config
-        publisher.compact(
-            macros.lakemerge_compacted_rows_sql, after=config.compact_after, below=config.compact_below
-        )
-    except DbtRuntimeError as error:
-        logger.warning(
-            f"{publisher.name}: its small partitions were not merged; the next append tries again: {error}"
-        )
-    publisher.refresh()

@@ -33,12 +33,12 @@ def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
     }
     if columns >= MANY_COLUMNS and spark.conf.get(_FACTORY, None) is None:
         settings |= {_FACTORY: "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
-    with _settings(spark, settings):
+    with overriding(spark, settings):
         yield
 
 
 @contextmanager
-def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def overriding(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     before = {name: spark.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():

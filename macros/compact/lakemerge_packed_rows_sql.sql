@@ -1,0 +1,17 @@
+{#
+    The rows of a compaction's groups, a branch for each group, so that no task meets two partitions. Partitions that
+    become one are told apart by their last partition column: it gets the number of the newest.
+#}
+{%- macro lakemerge_packed_rows_sql(txn) -%}
+    {%- for group in txn.groups -%}
+select
+        {%- for column in txn.plan.columns %}
+    {{ column.from_table if group.commit is none or not loop.last else 'cast(' ~ group.commit ~ ' as ' ~ column.type ~ ')' }} as {{ column.quoted }}{{ ',' if not loop.last }}
+        {%- endfor %}
+from {{ txn.table }}
+where {{ txn.partition_filter(group.members, exact=true) }}
+        {%- if not loop.last %}
+union all
+{% endif -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,303 @@
+"""The driver of compactions: plans from the manifest, writes rows anew in lots, commits each lot, and logs it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.compact.request import Request
+from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.spark.record_planning import overriding
+from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.errors import CommitConflict
+from lakemerge.kernel import (
+    CompactionLog,
+    CompactionRecord,
+    Group,
+    Manifest,
+    SmallFiles,
+    batches,
+    beside,
+    group_of,
+    groups_to_merge,
+    partition_values,
+    partitions_to_pack,
+    still_there,
+    within,
+)
+
+logger = AdapterLogger("Lakemerge")
+
+# Bytes of one commit. What a kill costs, and what a reader of old files still needs beside the new ones.
+_BYTES_OF_A_LOT = 10 * 2**30
+# Seconds between two lines of progress.
+_PROGRESS_SECONDS = 20.0
+
+
+class Compaction:
+    """Writes rows of one table anew, in fewer or better ordered files. No row changes.
+
+    Each lot of groups is a commit of its own. A group that others change first is left out of its commit, and tried
+    once more at the end.
+
+    Attributes:
+        numbered_by: the last partition column, if it tells partitions of commits apart by number; else empty.
+    """
+
+    def __init__(
+        self, publisher: Publisher[Any], macros: Macros, request: Request, numbered_by: str = ""
+    ) -> None:
+        self.publisher = publisher
+        self.macros = macros
+        self.request = request
+        self.numbered_by = numbered_by
+        self._log: CompactionLog | None = None
+        self._told = time.monotonic()
+
+    # -- the plan ------------------------------------------------------------------------------
+
+    def plan(self, manifest: Manifest) -> list[Group]:
+        """What of a version is to be written anew, the most useful first, within the limits."""
+        request, config = self.request, self.publisher.config
+        if request.order.columns:
+            request.order.check(self.publisher.name, manifest)
+            ordered = self._ordered_already()
+            # what is smallest first, so that a limit leaves out few
+            names = [
+                name for name, one in manifest.partitions.items() if one.files and one.location not in ordered
+            ]
+            found = sorted((group_of(manifest, [name]) for name in names), key=lambda one: one.bytes)
+        else:
+            below = request.merge_below or config.target_file_size
+            merged = (
+                groups_to_merge(manifest, self.numbered_by, after=request.merge_after, below=below)
+                if self.numbered_by
+                else []
+            )
+            rule = SmallFiles(config.target_file_size, request.files, request.surplus)
+            found = beside(merged, partitions_to_pack(manifest, rule, request.only))
+        return within(self._chosen(found, manifest), request.max_bytes)
+
+    def _chosen(self, groups: list[Group], manifest: Manifest) -> list[Group]:
+        """The groups whose partitions all meet the request's condition."""
+        if not self.request.partitions or not groups:
+            return groups
+        keys = manifest.partition_columns
+        names = sorted({name for group in groups for name in group.members})
+        columns = ["cast(null as string) as `__name`"]
+        columns += [f"cast(null as {key.type}) as `{key.name}`" for key in keys]
+        rows = [f"select {', '.join(columns)}"]
+        for name in names:
+            values = [None if v == "__HIVE_DEFAULT_PARTITION__" else v for v in partition_values(name)]
+            texts = [literal(name)] + [
+                f"cast({'null' if value is None else literal(value)} as {key.type})"
+                for key, value in zip(keys, values, strict=False)
+            ]
+            rows.append(f"select {', '.join(texts)}")
+        sql = " union all ".join(rows)
+        wanted = f"select `__name` from ({sql}) where `__name` is not null and ({self.request.partitions})"
+        chosen = {row[0] for row in self.publisher.queries.rows(wanted)}
+        return [group for group in groups if chosen.issuperset(group.members)]
+
+    def _ordered_already(self) -> frozenset[str]:
+        """The places of partitions that earlier runs ordered so, by the log: a partition that changes gets another."""
+        order = self.request.order
+        txns = {
+            txn
+            for record in self.log.records()
+            if record.action == order.action and record.order == order.columns
+            for txn in record.txns
+        }
+        manifest = self.publisher.kernel.settled(self.publisher.name)[1]
+        return frozenset(
+            one.location
+            for one in manifest.partitions.values()
+            if any(f"/data/{txn}" in f"/{one.location}" for txn in txns)
+        )
+
+    # -- the run -------------------------------------------------------------------------------
+
+    def run(self) -> CompactionRecord | None:
+        """Do what the table needs; ``None`` if that is nothing.
+
+        Raises:
+            DbtRuntimeError: it failed; the commits before stand, and the log says so.
+        """
+        with self.publisher.guarded(f"compact {self.publisher.name}"):
+            if self.request.reason == "operation":
+                # what other programs have added is what there is most to do with
+                self.publisher.kernel.commit_external_changes(self.publisher.name, None)
+            base = self.publisher.kernel.settled(self.publisher.name)[1]
+            groups = self.plan(base)
+            if not groups:
+                return None
+            order = self.request.order
+            record = self.log.request(order.action, self.request.reason, order.columns)
+            try:
+                record = self.log.begin(record, groups=len(groups))
+                record, left = self._lots(record, base, groups)
+                if left:  # others were at work there; by now they may be done
+                    now = self.publisher.kernel.settled(self.publisher.name)[1]
+                    wanted = set(left)
+                    again = [group for group in self.plan(now) if wanted.issuperset(group.members)]
+                    record, left = self._lots(record, now, again)
+            except BaseException as error:
+                self.log.end(self._latest, f"{type(error).__name__}: {error}"[:2000])
+                raise
+            record = self.log.end(dataclasses.replace(record, left=len(left)))
+        self.publisher.refresh()
+        return record
+
+    def _lots(
+        self, record: CompactionRecord, base: Manifest, groups: Sequence[Group]
+    ) -> tuple[CompactionRecord, list[str]]:
+        """Commit groups in lots; returns the partitions that others were first to change."""
+        left: list[str] = []
+        self._latest = record
+        for lot in batches(groups, _BYTES_OF_A_LOT):
+            txn = None
+            try:
+                txn = self.publisher.begin_compaction(
+                    lambda now, lot=lot: still_there(lot, base, now)  # type: ignore[misc]
+                )
+                if txn is None:
+                    left += [name for group in lot for name in group.members]
+                    continue
+                left += sorted(
+                    {n for g in lot for n in g.members} - {n for g in txn.groups for n in g.members}
+                )
+                txns = (*self._latest.txns, txn.kernel_transaction.txn)
+                self._latest = self.log.write(dataclasses.replace(self._latest, txns=txns))
+                rows = self._commit(txn)
+            except CommitConflict:
+                assert txn is not None
+                txn.abort()
+                left += [name for group in txn.groups for name in group.members]
+                continue
+            left += txn.left_out
+            self._latest = self.log.write(_advanced(self._latest, txn, rows))
+            self._tell(self._latest)
+        return self._latest, left
+
+    def _commit(self, txn: NodeTransaction) -> int:
+        config, order = self.publisher.config, self.request.order
+        macros = self.macros
+        sql = (
+            macros.lakemerge_packed_rows_sql(txn)
+            if not order.columns
+            else macros.lakemerge_ordered_rows_sql(txn, order, self.parts(txn))
+        )
+        with packing(self.publisher.spark, config.target_file_size):
+            return txn.compact(sql)
+
+    def parts(self, txn: NodeTransaction) -> list[dict[str, Any]]:
+        """Of an ordered compaction, each group's condition and the number of its files."""
+        rule = SmallFiles(self.publisher.config.target_file_size)
+        return [
+            {
+                "condition": partition_filter(txn.plan.partitions, group.members, None),
+                "files": rule.fitting(group.bytes),
+            }
+            for group in txn.groups
+        ]
+
+    @property
+    def log(self) -> CompactionLog:
+        if self._log is None:
+            self._log = CompactionLog(self.publisher.kernel, self.publisher.name)
+        return self._log
+
+    def _tell(self, record: CompactionRecord) -> None:
+        """A line of progress now and then."""
+        now = time.monotonic()
+        if now - self._told >= _PROGRESS_SECONDS:
+            self._told = now
+            logger.info(
+                f"{self.publisher.name}: {record.done} of {record.groups} parts compacted "
+                f"({record.bytes_before:,} bytes, {record.files_before} files became {record.files_after})"
+            )
+
+
+def _advanced(record: CompactionRecord, txn: NodeTransaction, rows: int) -> CompactionRecord:
+    """A record after one more commit."""
+    made, gone = txn.made, set(txn.left_out)
+    assert made is not None
+    kept = [group for group in txn.groups if gone.isdisjoint(group.members)]
+    after = [made.partitions[group.target] for group in kept if group.target in made.partitions]
+    return dataclasses.replace(
+        record,
+        versions=(*record.versions, made.version),
+        done=record.done + len(kept),
+        files_before=record.files_before + sum(group.files for group in kept),
+        bytes_before=record.bytes_before + sum(group.bytes for group in kept),
+        files_after=record.files_after + sum(one.files for one in after),
+        bytes_after=record.bytes_after + sum(one.bytes for one in after),
+        rows=record.rows + rows,
+    )
+
+
+@contextmanager
+def packing(spark: Any, target: int) -> Iterator[None]:
+    """Let a scan pack the files that it reads into tasks of the target's bytes, and each task write one file.
+
+    So rows are neither shuffled nor sorted: each branch of the query reads one group alone, so its tasks meet one
+    partition.
+    """
+    settings = {
+        "spark.sql.files.maxPartitionBytes": f"{target}b",
+        "spark.sql.files.openCostInBytes": "0b",
+        "spark.sql.files.minPartitionNum": "1",
+        # a writer for each partition that a task meets, in the place of a sort by partition
+        "spark.sql.maxConcurrentOutputFileWriters": "1",
+    }
+    with overriding(spark, settings):
+        yield
+
+
+def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
+    """Compact what the last commit has left, where thresholds say so.
+
+    Looks at the committed version alone, without a call. Packs only partitions that the commit wrote, so it costs no
+    more than a part of the commit itself. The model's rows are published by then: a failure is told and fails nothing,
+    and a later commit tries again.
+    """
+    config, made = publisher.config, publisher.committed
+    if made is None or config.compaction == "off" or not _wanted(macros):
+        return
+    commits = config if isinstance(config, AppendConfig) else None
+    request = Request(
+        "threshold",
+        max_bytes=config.compact_max_bytes,
+        merge_after=commits.compact_after if commits else 0,
+        merge_below=commits.compact_below if commits else None,
+        files=config.compact_files,
+        surplus=4,
+        only=frozenset(made.written),
+    )
+    compaction = Compaction(publisher, macros, request, commits.new_commit_column if commits else "")
+    if not compaction.plan(made):
+        return
+    try:
+        record = compaction.run()
+    except DbtRuntimeError as error:
+        logger.warning(
+            f"{publisher.name}: its small files were not merged; a later commit tries again: {error}"
+        )
+        return
+    if record is not None:
+        logger.debug(f"{publisher.name}: {record.files_before} files became {record.files_after}")
+
+
+def _wanted(macros: Macros) -> bool:
+    """Whether this run has time for it: `--vars '{lakemerge_compact: false}'` leaves it to others."""
+    return str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")

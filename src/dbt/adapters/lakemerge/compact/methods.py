@@ -1,0 +1,102 @@
+"""The adapter's methods for compaction: what tables need, runs by hand, and the log."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.lakemerge.compact.driver import Compaction
+from dbt.adapters.lakemerge.compact.request import Ordering, Request
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+
+from lakemerge.kernel import CompactionLog, Kernel, SmallFiles
+
+# Of a model's options, those that say how files are written.
+_OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
+
+
+class CompactionMethods(PublishingMethods):
+    """A mixin of the adapter; see the macros `lakemerge_compact` and `lakemerge_compactions` for its use."""
+
+    @available.parse_none
+    def compact_table(
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        model: Mapping[str, Any] | None = None,
+        partitions: str | None = None,
+        max_bytes: Any = None,
+        sort_by: Any = None,
+        zorder_by: Any = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any] | None:
+        """Compact a table, or only tell what it needs.
+
+        Args:
+            context: dbt's, of the operation.
+            model: the node that writes the table, for its options; ``None`` if no model does.
+            partitions: SQL over the partition columns.
+            max_bytes: bytes, or a size such as ``10gb``.
+
+        Returns:
+            The log's record as a mapping; of a dry run ``groups``, ``partitions``, ``files``, ``files_after`` and
+            ``bytes``; ``None`` if there is nothing to do, or no table with versions.
+        """
+        problems: list[str] = []
+        options = dict((model or {}).get("config", {}))
+        with config_errors():
+            config = WriteConfig.of({name: options.get(name) for name in _OPTIONS})
+            reader = OptionReader({**options, "max_bytes": max_bytes}, problems)
+            limit = reader.size("max_bytes", 0) or None
+            history = HistoryLayout.of(reader)
+            reader.require_sound("valid arguments", "Correct these arguments.")
+            order = Ordering.of(sort_by, zorder_by)
+        publisher = self.publisher(relation, config, model)
+        with self._guarded():
+            if not _has_versions(publisher.kernel, relation):
+                return None
+            state, manifest = publisher.kernel.settled(relation.table_name)
+        keys = [column.name for column in manifest.partition_columns]
+        numbered_by = state.commit_column or (history.partition if keys[-1:] == [history.partition] else "")
+        request = Request("operation", partitions=partitions or "", max_bytes=limit, order=order)
+        compaction = Compaction(publisher, Macros(context), request, numbered_by)
+        if not dry_run:
+            record = compaction.run()
+            return None if record is None else dataclasses.asdict(record)
+        with self._guarded():
+            groups = compaction.plan(manifest)
+        rule = SmallFiles(config.target_file_size)
+        return {
+            "groups": len(groups),
+            "partitions": sum(len(group.members) for group in groups),
+            "files": sum(group.files for group in groups),
+            "files_after": sum(rule.fitting(group.bytes) for group in groups),
+            "bytes": sum(group.bytes for group in groups),
+        }
+
+    @available.parse_list
+    def table_compactions(
+        self, relation: LakemergeRelation, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The log of a table's compactions, the newest first; empty where there is no table with versions."""
+        with self._guarded():
+            kernel = self._kernel({}, None)
+            if not _has_versions(kernel, relation):
+                return []
+            return [
+                dataclasses.asdict(record)
+                for record in CompactionLog(kernel, relation.table_name).records(limit)
+            ]
+
+
+def _has_versions(kernel: Kernel, relation: LakemergeRelation) -> bool:
+    """Whether a table is there, and lakemerge has committed to it."""
+    name = relation.table_name
+    return kernel.metastore.get_table(name) is not None and kernel.current_state(name) is not None

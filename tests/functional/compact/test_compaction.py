@@ -1,0 +1,175 @@
+"""Compaction by hand and by threshold: fewer or better ordered files, the same rows, and a log of what was done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt
+
+from lakemerge.kernel import CompactionLog, Kernel, Manifest, TableName, history
+
+COLUMNS = """
+    cast(id as bigint) as id, cast(id % 97 as int) as x, concat('n', id % 53) as y,
+    cast(if(id % 5 = 0, null, id / 7) as decimal(20, 6)) as amount,
+    cast(concat('c', id % 3) as char(5)) as code, cast('v' as varchar(3)) as short,
+    timestamp_seconds(id * 1000 - 5000000000) as at, array(id, null) as several,
+    map('k', cast(id as string)) as pairs, named_struct('a', id) as nested, id % 2 = 0 as even,
+    cast(null as string) as nothing, date_add(date'1970-01-01', cast(id - 200000 as int)) as day_of
+"""
+MASTER = f"""
+{{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',
+          file_format=var('format', 'orc'), compaction='off') }}}}
+select {COLUMNS}, cast(id % 2 as string) as part from range({{{{ var('first', 0) }}}}, {{{{ var('last', 40) }}}})
+"""
+WHOLE = f"""
+{{{{ config(materialized='table') }}}}
+select {COLUMNS} from range(0, 3000)
+"""
+EVENTS = """
+{{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',
+          compact_after=0) }}
+select id from range({{ var('first', 0) }}, {{ var('last', 40) }})
+"""
+SCATTERED = """
+{{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='part',
+          compact_files=4, compaction=var('compaction', 'auto')) }}
+select id, cast(id % 2 as string) as part from range(400)
+"""
+#: Commits that leave many small files, as those of records and of other programs do.
+SCATTERING = """
+{% macro lakemerge_new_rows_sql(txn, kept=none, feed='lakemerge_typed_feed') %}
+select /*+ repartition(8) */ * from {{ feed }}
+{% endmacro %}
+"""
+LOG = "select * from ({{ lakemerge_compactions_sql(['master', 'scattered']) }})"
+
+
+@pytest.fixture(scope="class")
+def models() -> dict[str, str]:
+    return {
+        "master.sql": MASTER,
+        "whole.sql": WHOLE,
+        "events.sql": EVENTS,
+        "scattered.sql": SCATTERED,
+        "compaction_log.sql": LOG,
+    }
+
+
+@pytest.fixture(scope="class")
+def macros() -> dict[str, str]:
+    return {"scattering.sql": SCATTERING}
+
+
+def run(model: str, **variables: Any) -> Any:
+    (result,) = run_dbt(["run", "--select", model, "--vars", json.dumps(variables)]).results
+    return result
+
+
+class TestCompaction:
+    def kernel(self, project: Any) -> Kernel:
+        with project.adapter.connection_named("kernel"):
+            return Kernel(project.adapter.handle.application.ports)
+
+    def name(self, project: Any, table: str) -> TableName:
+        return TableName(project.test_schema, table)
+
+    def newest(self, project: Any, table: str) -> Manifest:
+        return self.kernel(project).settled(self.name(project, table))[1]
+
+    def rows(self, project: Any, table: str) -> list[str]:
+        found = project.run_sql(
+            f"select to_json(struct(*), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) from "
+            f"{project.test_schema}.{table}",
+            fetch="all",
+        )
+        return sorted(row[0] for row in found)
+
+    def compact(self, expect_pass: bool = True, **arguments: Any) -> Any:
+        command = ["run-operation", "lakemerge_compact", "--args", json.dumps(arguments)]
+        return run_dbt(command, expect_pass=expect_pass)
+
+    def log(self, project: Any, table: str) -> Any:
+        return CompactionLog(self.kernel(project), self.name(project, table)).records()
+
+    @pytest.mark.parametrize("file_format", ["orc", "parquet"])
+    def test_many_small_files_become_one_and_no_row_changes(self, project: Any, file_format: str) -> None:
+        project.run_sql(f"drop table if exists {project.test_schema}.master")
+        run("master", format=file_format)
+        table = f"{project.test_schema}.master"
+        project.run_sql(
+            f"insert into {table} partition (part = '1') select * except (part) from {table} where id = 7"
+        )
+        project.run_sql(f"alter table {table} add columns (later int)")
+        before = self.rows(project, "master")
+        self.compact(select="master", partitions="part = '1'", dry_run=True)
+        self.compact(select="master", partitions="part = '1'")
+        made = self.newest(project, "master")
+        assert made.operation == "compact"
+        assert made.rewritten == made.written == ("part=1",)
+        assert made.partitions["part=1"].files == 1
+        assert made.partitions["part=0"].files > 1
+        assert self.rows(project, "master") == before
+        self.compact(select="*")
+        assert {state.files for state in self.newest(project, "master").partitions.values()} == {1}
+        assert self.rows(project, "master") == before
+        version = self.newest(project, "master").version
+        self.compact(select="master")
+        assert self.newest(project, "master").version == version, "there is nothing to do any more"
+        newest, first = self.log(project, "master")
+        assert (newest.state, newest.reason, newest.action) == ("done", "operation", "small_files")
+        assert first.files_before > first.files_after == 1
+        assert newest.versions == (version,)
+        shown = history(self.kernel(project), self.name(project, "master"))[0]
+        assert shown.metrics["compacted"] == 1
+
+    def test_partitions_of_commits_become_one(self, project: Any) -> None:
+        for number in range(3):
+            run("events", first=number, last=number + 1)
+        self.compact(select="events")
+        made = self.newest(project, "events")
+        assert list(made.partitions) == ["_commit=3"]
+        assert made.total_files == 1
+        assert len(self.rows(project, "events")) == 3
+
+    def test_an_unpartitioned_table_is_sorted_and_z_ordered_once(self, project: Any) -> None:
+        run("whole")
+        before = self.rows(project, "whole")
+        self.compact(select="whole", sort_by=["x", "id"])
+        stored = project.run_sql(f"select x, id from {project.test_schema}.whole", fetch="all")
+        assert [tuple(row) for row in stored] == sorted(tuple(row) for row in stored)
+        version = self.newest(project, "whole").version
+        self.compact(select="whole", sort_by=["x", "id"])
+        assert self.newest(project, "whole").version == version, "it is sorted already"
+        self.compact(select="whole", zorder_by=["x", "y", "at"])
+        assert self.newest(project, "whole").version == version + 1
+        assert self.rows(project, "whole") == before
+        stored = project.run_sql(
+            f"select x, cast(substr(y, 2) as int) from {project.test_schema}.whole", fetch="all"
+        )
+        quarter = stored[: len(stored) // 8]
+        assert max(row[0] for row in quarter) < 96, "neighbours are close in each column"
+        self.compact(select="whole", zorder_by=["x", "several"], expect_pass=False)
+        self.compact(select="no_such_model", expect_pass=False)
+
+    def test_a_commit_packs_what_it_wrote_unless_it_has_no_time(self, project: Any) -> None:
+        run("scattered", lakemerge_compact=False)
+        assert self.newest(project, "scattered").operation == "insert_overwrite"
+        run("scattered", compaction="off")
+        assert self.newest(project, "scattered").operation == "insert_overwrite"
+        before = self.rows(project, "scattered")
+        run("scattered")
+        made = self.newest(project, "scattered")
+        assert made.operation == "compact"
+        assert {state.files for state in made.partitions.values()} == {1}
+        (record,) = self.log(project, "scattered")
+        assert (record.reason, record.state) == ("threshold", "done")
+        assert record.requested_by["node"] == "model.test.scattered"
+        assert self.rows(project, "scattered") == before
+        run("compaction_log")
+        found = project.run_sql(
+            f"select distinct table_name, state from {project.test_schema}.compaction_log", fetch="all"
+        )
+        assert {tuple(row) for row in found} >= {(f"{project.test_schema}.scattered", "done")}
+        run_dbt(["run-operation", "lakemerge_compactions"])
