@@ -181,6 +181,8 @@ class ConstraintViolated(LakemergeError):
 class RowsDiffer(LakemergeError):
     """Files that were written anew do not hold as many rows as were read for them; nothing was published."""
 
+    retriable = True
+
 
 class NullKey(LakemergeError):
     """A change has a null in its key."""

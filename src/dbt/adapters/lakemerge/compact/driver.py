@@ -285,10 +285,10 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
         only=frozenset(made.written),
     )
     compaction = Compaction(publisher, macros, request, commits.new_commit_column if commits else "")
-    if not compaction.plan(made):
-        return
     try:
-        record = compaction.run()
+        with publisher.guarded(f"plan the compaction of {publisher.name}"):
+            needed = compaction.plan(made)
+        record = compaction.run() if needed else None
     except DbtRuntimeError as error:
         logger.warning(
             f"{publisher.name}: its small files were not merged; a later commit tries again: {error}"
