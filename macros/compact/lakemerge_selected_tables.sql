@@ -3,7 +3,8 @@
     does).
 
     Args:
-        select: a name or a list: of models, snapshots and seeds, `*` standing for any text, or `schema.table`.
+        select: a name or a list: of models, snapshots and seeds, or `schema.table` for tables that lakemerge has
+            committed to. `*` stands for any text, but not in the schema.
 #}
 {%- macro lakemerge_selected_tables(select) -%}
     {%- set names = select.split() if select is string else select -%}
@@ -19,8 +20,9 @@
             {%- do found.update({relation.render(): {'relation': relation, 'node': node}}) -%}
         {%- endfor -%}
         {%- if (found | length) == before and '.' in name -%}
-            {%- set relation = lakemerge_relation(name) -%}
-            {%- do found.update({relation.render(): {'relation': relation, 'node': none}}) -%}
+            {%- for relation in adapter.committed_tables(lakemerge_relation(name)) if relation.render() not in found -%}
+                {%- do found.update({relation.render(): {'relation': relation, 'node': lakemerge_node_of(relation)}}) -%}
+            {%- endfor -%}
         {%- elif (found | length) == before and '*' not in name and names.index(name) == loop.index0 -%}
             {%- do adapter.raise_typed('InvalidConfig', 'models, snapshots or seeds in `select`', name ~ ', which is none of this project', 'Correct the name, or write schema.table for a table that no model writes.') -%}
         {%- endif -%}

@@ -1,24 +1,39 @@
 {#
-    Delete the files that no version of the retention time needs; by default only say which.
+    Delete the files that no kept version needs; by default only say which.
 
         dbt run-operation lakemerge_vacuum --args '{table: product_master, dry_run: false}'
+        dbt run-operation lakemerge_vacuum --args '{select: "shop.*", retain_last: 5, max_bytes: 500gb, dry_run: false}'
 
     Args:
         table: a name, with or without its schema.
         retention_hours: versions that were the newest at some moment of these hours are kept; 168 is 7 days. It must
             outlive the longest query.
         dry_run: only say what would be deleted.
+        select: instead of `table`, as of `lakemerge_selected_tables`. A table that fails does not stop the others.
+        retain_last: so many of the newest versions are kept, however old they are.
+        max_bytes: that one run frees of each table, at about this number; a number, or a size such as `10gb`.
 #}
-{%- macro lakemerge_vacuum(table, retention_hours=168, dry_run=true) -%}
-    {%- set garbage = adapter.vacuum_table(lakemerge_relation(table), retention_hours, dry_run) -%}
+{%- macro lakemerge_vacuum(table=none, retention_hours=168, dry_run=true, select=none, retain_last=1, max_bytes=none) -%}
+    {%- if not execute -%}{{- return(none) -}}{%- endif -%}
+    {%- if (table is none) == (select is none) -%}
+        {%- do adapter.raise_typed('InvalidConfig', '`table` or `select`', 'both' if table else 'neither', 'Name one table, or select several: {select: "*"} for those of this project.') -%}
+    {%- endif -%}
+    {%- set chosen = [{'relation': lakemerge_relation(table)}] if table else lakemerge_selected_tables(select) -%}
     {%- set verb = 'would delete' if dry_run else 'deleted' -%}
-    {%- for item in garbage -%}
-        {%- do log(table ~ ': ' ~ verb ~ ' ' ~ item.path ~ ' (' ~ item.size ~ ' bytes, ' ~ item.reason ~ ')', info=true) -%}
+    {%- set found = [] -%}
+    {%- set failed = [] -%}
+    {%- for one in chosen -%}
+        {%- set name = table or lakemerge_shown_name(one.relation) -%}
+        {%- set outcome = adapter.attempt(adapter.vacuum_table, one.relation, retention_hours, retain_last, max_bytes, dry_run) -%}
+        {%- do failed.append(name ~ ': ' ~ outcome.error) if outcome.error -%}
+        {%- for item in outcome.result or [] -%}
+            {%- do found.append(item) -%}
+            {%- do log(name ~ ': ' ~ verb ~ ' ' ~ item.path ~ ' (' ~ item.size ~ ' bytes, ' ~ item.reason ~ ')', info=true) -%}
+        {%- endfor -%}
+        {%- if not outcome.error -%}
+            {%- do log(name ~ ': ' ~ verb ~ ' ' ~ (outcome.result | length) ~ ' items, ' ~ (outcome.result | sum(attribute='size')) ~ ' bytes' ~ (' (this is a dry run: set dry_run to false to delete them)' if dry_run else ''), info=true) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- do log(
-        table ~ ': ' ~ verb ~ ' ' ~ (garbage | length) ~ ' items, ' ~ (garbage | sum(attribute='size')) ~ ' bytes'
-        ~ (' (this is a dry run: set dry_run to false to delete them)' if dry_run else ''),
-        info=true
-    ) -%}
-    {{- return(garbage) -}}
+    {%- do lakemerge_raise_failed('vacuum', failed, chosen | length) -%}
+    {{- return(found) -}}
 {%- endmacro -%}

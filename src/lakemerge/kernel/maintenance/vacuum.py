@@ -41,21 +41,24 @@ def vacuum(
     name: TableName,
     *,
     retention: datetime.timedelta = DEFAULT_RETENTION,
+    retain_last: int = 1,
+    max_bytes: int | None = None,
     dry_run: bool = True,
 ) -> list[Garbage]:
     """Free the files that no kept version needs.
 
-    The newest version is always kept, every one that was still the newest at some moment of the retention
-    time, which must outlive the longest query, every one that a consumer has not got past yet, and every one that a
-    reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
+    The newest versions are kept, ``retain_last`` of them, every one that was still the newest at some moment of the
+    retention time, which must outlive the longest query, every one that a consumer has not got past yet, and every one
+    that a reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
     superseded directory that another program has written into since: an INSERT that was planned before a commit may end
     after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
 
     Args:
+        max_bytes: end when so many bytes are freed, and leave the rest to the next one; ``None`` for no limit.
         dry_run: only tell what would be deleted.
 
     Returns:
-        What is (or would be) deleted.
+        What is (or would be) deleted: data before manifests, so that what a limit leaves is known to the next one.
     """
     kernel.drops.finish(name)
     # what was idle before the versions are read belongs to one of them or to none
@@ -73,13 +76,14 @@ def vacuum(
     if not dry_run and not _close_creations(kernel, state, idle, oldest):
         return []
     pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
+    pinned = min(pinned, versions.chain[0].version - max(retain_last, 1) + 1)
     kept: list[Manifest] = list(versions.aside)
     expired: list[Manifest] = []
     for manifest, hidden_since in _with_ends(kernel, versions, now):
         needed = hidden_since > oldest or manifest.version >= pinned or manifest.txn in versions.named
         (kept if needed else expired).append(manifest)
     late: list[Superseded] = []
-    garbage = list(_garbage(kernel, state, idle, kept, expired, oldest, late))
+    garbage = _within(_garbage(kernel, state, idle, kept, expired, oldest, late), max_bytes)
     if not dry_run:
         _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])
         for item in garbage:
@@ -116,6 +120,16 @@ class _Versions:
     def __iter__(self) -> Iterator[Manifest]:
         yield from self.chain
         yield from self.aside
+
+
+def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
+    """The first ones until they have so many bytes; all are looked at, for what has come late is found by that."""
+    found, size = [], 0
+    for item in garbage:
+        if max_bytes is None or size < max_bytes:
+            found.append(item)
+            size += item.size
+    return found
 
 
 def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any, TypeVar
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.connections import as_dbt_error
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.commit_times import version_at
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FeedMethods
 from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
@@ -21,7 +19,7 @@ from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, drop, find_row, history, vacuum
+from lakemerge.kernel import Kernel, Settings, find_row
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -79,66 +77,8 @@ class PublishingMethods(FeedMethods):
             settings = dataclasses.replace(settings, on_foreign_write=policy)
         return Kernel(self.handle.application.ports, settings)
 
-    # -- operations ----------------------------------------------------------------------------
-
     @available.parse_none
     def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
         """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
         error: type[LakemergeError] = getattr(errors, kind)
         raise as_dbt_error(error(expected=expected, found=found, action=action))
-
-    @available.parse_none
-    def drop_table(self, relation: LakemergeRelation) -> None:
-        """Drop a table with all its versions; nothing where there is none."""
-        with self._guarded():
-            drop(self._kernel({}, None), relation.table_name)
-
-    @available.parse_list
-    def table_history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
-        """The table's commits, the newest first."""
-        name = relation.table_name
-        with self._guarded():
-            commits = history(self._kernel({}, None), name, limit)
-        return [
-            {
-                "version": commit.version,
-                "operation": commit.operation,
-                "committed_at": commit.committed_at,
-                "node": commit.writer.get("node", ""),
-                "partitions": len(commit.touched),
-                "files": commit.total_files,
-                "bytes": commit.total_bytes,
-                "metrics": dict(commit.metrics),
-                "txn": commit.txn,
-            }
-            for commit in commits
-        ]
-
-    @available.parse(lambda *args, **kwargs: 0)
-    def version_at(self, relation: LakemergeRelation, at: str) -> int:
-        """The version that the table had at a time (ISO 8601; UTC unless it says otherwise); 0 before the first.
-
-        Raises:
-            DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
-        """
-        with self._guarded():
-            commits = history(self._kernel({}, None), relation.table_name, None)
-            return version_at(commits, at)
-
-    @available.parse_list
-    def recover_table(self, relation: LakemergeRelation) -> list[str]:
-        """Finish what a dead writer left; returns what was done, a line each."""
-        with self._guarded():
-            return self._kernel({}, None).recover(relation.table_name)
-
-    @available.parse_list
-    def vacuum_table(
-        self, relation: LakemergeRelation, retention_hours: float = 168, dry_run: bool = True
-    ) -> list[dict[str, Any]]:
-        """Free (or only list) the files that no version of the retention time needs."""
-        name = relation.table_name
-        with self._guarded():
-            garbage = vacuum(
-                self._kernel({}, None), name, retention=timedelta(hours=retention_hours), dry_run=dry_run
-            )
-        return [dataclasses.asdict(item) for item in garbage]
