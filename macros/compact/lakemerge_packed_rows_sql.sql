@@ -8,7 +8,7 @@ select
         {%- for column in txn.plan.columns %}
     {{ column.from_table if group.commit is none or not loop.last else 'cast(' ~ group.commit ~ ' as ' ~ column.type ~ ')' }} as {{ column.quoted }}{{ ',' if not loop.last }}
         {%- endfor %}
-from {{ txn.table }}
+from {{ txn.base_table }}
 where {{ txn.partition_filter(group.members, exact=true) }}
         {%- if not loop.last %}
 union all

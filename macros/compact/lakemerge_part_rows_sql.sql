@@ -4,6 +4,6 @@ select
     {%- for column in txn.plan.columns %}
     {{ column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
-from {{ txn.table }}
+from {{ txn.base_table }}
 where {{ condition }}
 {%- endmacro -%}

@@ -36,7 +36,7 @@ from (
                 {%- endfor %}
             from (
                 select {% for name in columns %}`{{ name }}`{{ ', ' if not loop.last }}{% endfor %}
-                from {{ txn.table }}
+                from {{ txn.base_table }}
                 where {{ condition }}
                 order by rand(7)
                 limit 20000

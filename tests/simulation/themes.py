@@ -218,6 +218,7 @@ THEMES["overlaid"] = Theme(
             "retire": 6,
             "take off": 10,
             "recover": 4,
+            "pack": 8,
         }
     ),
     writers=(2, 3, 3),

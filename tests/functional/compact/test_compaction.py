@@ -37,10 +37,20 @@ SCATTERED = """
           compact_files=4, compaction=var('compaction', 'auto')) }}
 select id, cast(id % 2 as string) as part from range(400)
 """
+ON_READ = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',
+          write_mode='merge_on_read', compact_deltas=var('most', 0), compact_deltas_percent=var('percent', 0)) }}
+select id, concat('n', id, ' of ', '{{ var("round", 0) }}') as name, cast(id % 2 as string) as part
+from range({{ var('first', 0) }}, {{ var('last', 40) }})
+"""
 #: Commits that leave many small files, as those of records and of other programs do.
 SCATTERING = """
 {% macro lakemerge_new_rows_sql(txn, kept=none, feed='lakemerge_typed_feed') %}
-select /*+ repartition(8) */ * from {{ feed }}
+select /*+ {{ 'repartition(8)' if 'scattered' in txn.table or 'master' in txn.table else 'rebalance' }} */
+    {%- for column in txn.plan.columns %}
+    {{ column.quoted if column.in_feed else column.from_feed ~ ' as ' ~ column.quoted }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from {{ feed }}
 {% endmacro %}
 """
 LOG = "select * from ({{ lakemerge_compactions_sql(['master', 'scattered']) }})"
@@ -53,6 +63,7 @@ def models() -> dict[str, str]:
         "whole.sql": WHOLE,
         "events.sql": EVENTS,
         "scattered.sql": SCATTERED,
+        "on_read.sql": ON_READ,
         "compaction_log.sql": LOG,
     }
 
@@ -155,7 +166,7 @@ class TestCompaction:
 
     def test_a_commit_packs_what_it_wrote_unless_it_has_no_time(self, project: Any) -> None:
         run("scattered", lakemerge_compact=False)
-        assert self.newest(project, "scattered").operation == "insert_overwrite"
+        assert self.newest(project, "scattered").operation == "replace"
         run("scattered", compaction="off")
         assert self.newest(project, "scattered").operation == "insert_overwrite"
         before = self.rows(project, "scattered")
@@ -173,3 +184,68 @@ class TestCompaction:
         )
         assert {tuple(row) for row in found} >= {(f"{project.test_schema}.scattered", "done")}
         run_dbt(["run-operation", "lakemerge_compactions"])
+
+    def test_deltas_become_one_or_go_into_the_base(self, project: Any) -> None:
+        run("on_read")
+        for number, (first, last) in enumerate([(0, 5), (3, 8), (38, 45)], 1):
+            run("on_read", round=number, first=first, last=last)
+        before = self.rows(project, "on_read")
+        assert len(before) == 45
+        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 3
+        self.compact(select="on_read", deltas="minor", dry_run=True)
+        self.compact(select="on_read", deltas="minor")
+        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 1
+        assert self.rows(project, "on_read") == before
+        self.compact(select="on_read", partitions="part = '1'", sort_by="name")
+        made = self.newest(project, "on_read")
+        assert made.rewritten == ("part=1",)
+        assert len(made.sidecars["deltas"]) == 1, "a part of the table is no place for all deltas"
+        assert self.rows(project, "on_read") == before
+        run("on_read", round=4, first=4, last=5)
+        before = self.rows(project, "on_read")
+        self.compact(select="on_read", dry_run=True)
+        self.compact(select="on_read")
+        assert not self.newest(project, "on_read").sidecars.get("deltas")
+        assert self.rows(project, "on_read") == self.rows(project, "on_read__base") == before
+        actions = [record.action for record in self.log(project, "on_read")]
+        assert [one for one in actions if one != "small_files"] == ["major", "sort", "minor"]
+        self.compact(select="on_read", deltas="all", expect_pass=False)
+
+    def test_a_commit_compacts_deltas_by_number_and_by_size(self, project: Any) -> None:
+        run("on_read")
+        project.run_sql(
+            f"drop view {project.test_schema}.on_read"
+        )  # by somebody who takes it for all there is
+        run_dbt(["run", "--select", "on_read", "--full-refresh"])
+        assert len(self.rows(project, "on_read")) == 40
+        for number in range(2):
+            run("on_read", round=number, last=3, most=2)
+        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 1, "they are one"
+        assert self.log(project, "on_read")[0].action == "minor"
+        run("on_read", round=5, last=3, most=2, percent=1, lakemerge_compact=False)
+        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 2, "there was no time"
+        run("on_read", round=6, last=3, most=2, percent=1)
+        assert not self.newest(project, "on_read").sidecars.get("deltas"), "they were large"
+        assert self.log(project, "on_read")[0].reason == "threshold"
+
+    def test_a_vacuum_of_a_schema_frees_what_each_table_needs_no_more(self, project: Any) -> None:
+        for number in range(3):
+            run("events", first=number, last=number + 1)
+            run("whole")
+        before = self.rows(project, "whole")
+
+        def vacuum(expect_pass: bool = True, **arguments: Any) -> Any:
+            command = ["run-operation", "lakemerge_vacuum", "--args", json.dumps(arguments)]
+            return run_dbt(command, expect_pass=expect_pass)
+
+        schema = project.test_schema
+        vacuum(select=f"{schema}.*", retention_hours=0, retain_last=2, dry_run=False)
+        assert len(history(self.kernel(project), self.name(project, "whole"))) == 2
+        vacuum(select=f"{schema}.w*", retention_hours=0, max_bytes="1b", dry_run=False)
+        vacuum(select="whole", retention_hours=0, dry_run=False)
+        assert len(history(self.kernel(project), self.name(project, "whole"))) == 1
+        assert len(history(self.kernel(project), self.name(project, "events"))) == 2
+        assert self.rows(project, "whole") == before
+        vacuum(expect_pass=False)
+        vacuum(table="whole", select="*", expect_pass=False)
+        vacuum(table="whole", retain_last="some", expect_pass=False)

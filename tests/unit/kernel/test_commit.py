@@ -14,7 +14,7 @@ from lakemerge.errors import (
     StorageError,
     UnknownReference,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction, group_of
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction, group_of, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
@@ -231,3 +231,28 @@ def test_a_compaction_does_without_what_another_program_wrote_into(kernel: Kerne
 def test_only_a_commit_that_moves_rows_can_do_without_some(kernel: Kernel, table: TableName) -> None:
     with pytest.raises(InvalidTransactionState, match="only moves rows"):
         kernel.begin(table, "merge").move_in_units([])
+
+
+def test_vacuum_keeps_the_last_versions_however_old_they_are(kernel: Kernel, table: TableName) -> None:
+    for number in range(5):
+        support.merge(kernel, table, {"p=1": [f"row {number}"]})
+    newest = kernel.settled(table)[1].version
+    vacuum(kernel, table, retention=support.NO_RETENTION, retain_last=3, dry_run=False)
+    assert [one.version for one in history(kernel, table)] == [newest, newest - 1, newest - 2]
+    vacuum(kernel, table, retention=support.NO_RETENTION, retain_last=0, dry_run=False)
+    assert [one.version for one in history(kernel, table)] == [newest], "the newest one stays in any case"
+    assert support.rows_of(kernel, table)["p=1"] == ["row 4"]
+
+
+def test_vacuums_that_free_a_part_each_free_all_in_the_end(kernel: Kernel, table: TableName) -> None:
+    for number in range(5):
+        support.merge(kernel, table, {"p=1": [f"row {number}"]})
+    wanted = vacuum(kernel, table, retention=support.NO_RETENTION)
+    part = vacuum(kernel, table, retention=support.NO_RETENTION, max_bytes=1, dry_run=False)
+    assert len(part) == 1
+    assert part[0].size >= 1
+    for _ in wanted:
+        vacuum(kernel, table, retention=support.NO_RETENTION, max_bytes=1, dry_run=False)
+        assert support.rows_of(kernel, table)["p=1"] == ["row 4"]
+    assert vacuum(kernel, table, retention=support.NO_RETENTION) == []
+    support.assert_nothing_orphaned(kernel, table)

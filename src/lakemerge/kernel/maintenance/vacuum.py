@@ -49,7 +49,7 @@ def vacuum(
 
     The newest versions are kept, ``retain_last`` of them, every one that was still the newest at some moment of the
     retention time, which must outlive the longest query, every one that a consumer has not got past yet, and every one
-    that a reference names. Open transactions are left alone, and so is all that lies outside the table's root, and every
+    that a reference names. Open transactions are left alone, and so is what lies outside the table's root, and every
     superseded directory that another program has written into since: an INSERT that was planned before a commit may end
     after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
 

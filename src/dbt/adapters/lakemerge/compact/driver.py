@@ -11,6 +11,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.compact.request import Request
 from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.publish.deltas import compacts_now
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
@@ -87,6 +88,19 @@ class Compaction:
             rule = SmallFiles(config.target_file_size, request.files, request.surplus)
             found = beside(merged, partitions_to_pack(manifest, rule, request.only))
         return within(self._chosen(found, manifest), request.max_bytes)
+
+    def planned(self, manifest: Manifest) -> dict[str, int] | None:
+        """What :meth:`run` would do, in numbers; ``None`` if that is nothing."""
+        groups = self.plan(manifest)
+        rule = SmallFiles(self.publisher.config.target_file_size)
+        if not groups:
+            return None
+        return {
+            "partitions": sum(len(group.members) for group in groups),
+            "files_before": sum(group.files for group in groups),
+            "files_after": sum(rule.fitting(group.bytes) for group in groups),
+            "bytes_before": sum(group.bytes for group in groups),
+        }
 
     def _chosen(self, groups: list[Group], manifest: Manifest) -> list[Group]:
         """The groups whose partitions all meet the request's condition."""
@@ -272,7 +286,7 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     and a later commit tries again.
     """
     config, made = publisher.config, publisher.committed
-    if made is None or config.compaction == "off" or not _wanted(macros):
+    if made is None or not compacts_now(config, macros):
         return
     commits = config if isinstance(config, AppendConfig) else None
     request = Request(
@@ -296,8 +310,3 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
         return
     if record is not None:
         logger.debug(f"{publisher.name}: {record.files_before} files became {record.files_after}")
-
-
-def _wanted(macros: Macros) -> bool:
-    """Whether this run has time for it: `--vars '{lakemerge_compact: false}'` leaves it to others."""
-    return str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")

@@ -12,11 +12,12 @@ from dbt.adapters.lakemerge.compact.request import Ordering, Request
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.deltas import Action, Deltas
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
-from lakemerge.kernel import CompactionLog, Kernel, SmallFiles
+from lakemerge.kernel import CompactionLog, Kernel
 
 # Of a model's options, those that say how files are written.
 _OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
@@ -35,6 +36,7 @@ class CompactionMethods(PublishingMethods):
         max_bytes: Any = None,
         sort_by: Any = None,
         zorder_by: Any = None,
+        deltas: str | None = None,
         dry_run: bool = False,
     ) -> dict[str, Any] | None:
         """Compact a table, or only tell what it needs.
@@ -44,17 +46,23 @@ class CompactionMethods(PublishingMethods):
             model: the node that writes the table, for its options; ``None`` if no model does.
             partitions: SQL over the partition columns.
             max_bytes: bytes, or a size such as ``10gb``.
+            deltas: of a table that is merged on read: ``major``, ``minor`` or ``none``; by default ``major`` if the
+                table as a whole is to be compacted.
 
         Returns:
-            The log's record as a mapping; of a dry run ``groups``, ``partitions``, ``files``, ``files_after`` and
-            ``bytes``; ``None`` if there is nothing to do, or no table with versions.
+            ``files`` and ``deltas``: the log's record of each as a mapping; of a dry run what would be done:
+            ``groups``, ``partitions``, ``files``, ``files_after`` and ``bytes``. ``None`` if there is nothing to do, or
+            no table with versions.
         """
         problems: list[str] = []
         options = dict((model or {}).get("config", {}))
         with config_errors():
             config = WriteConfig.of({name: options.get(name) for name in _OPTIONS})
-            reader = OptionReader({**options, "max_bytes": max_bytes}, problems)
+            reader = OptionReader({**options, "max_bytes": max_bytes, "deltas": deltas}, problems)
             limit = reader.size("max_bytes", 0) or None
+            wanted = reader.choice(
+                "deltas", "none" if partitions or limit else "major", "major", "minor", "none"
+            )
             history = HistoryLayout.of(reader)
             reader.require_sound("valid arguments", "Correct these arguments.")
             order = Ordering.of(sort_by, zorder_by)
@@ -67,19 +75,24 @@ class CompactionMethods(PublishingMethods):
         numbered_by = state.commit_column or (history.partition if keys[-1:] == [history.partition] else "")
         request = Request("operation", partitions=partitions or "", max_bytes=limit, order=order)
         compaction = Compaction(publisher, Macros(context), request, numbered_by)
-        if not dry_run:
-            record = compaction.run()
-            return None if record is None else dataclasses.asdict(record)
+        folding = Deltas(publisher, compaction.macros)
         with self._guarded():
-            groups = compaction.plan(manifest)
-        rule = SmallFiles(config.target_file_size)
-        return {
-            "groups": len(groups),
-            "partitions": sum(len(group.members) for group in groups),
-            "files": sum(group.files for group in groups),
-            "files_after": sum(rule.fitting(group.bytes) for group in groups),
-            "bytes": sum(group.bytes for group in groups),
-        }
+            count = folding.count()
+        action: Action | None = None
+        if wanted != "none" and count > (wanted == "minor"):
+            action = "minor" if wanted == "minor" else "major"
+        if dry_run:
+            with self._guarded():
+                found = {
+                    "deltas": folding.planned(action) if action else None,
+                    "files": compaction.planned(manifest),
+                }
+        else:
+            # moved into the base, deltas leave files that are packed next
+            done = folding.compact(action, "operation") if action else None
+            record = compaction.run()
+            found = {"deltas": done, "files": dataclasses.asdict(record) if record else None}
+        return found if any(found.values()) else None
 
     @available.parse_list
     def table_compactions(

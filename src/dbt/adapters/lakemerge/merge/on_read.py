@@ -8,9 +8,10 @@ from typing import Any
 from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, open_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now, retire_unread
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes, retire_unread
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
 from lakemerge.kernel import DELTAS
 
@@ -35,10 +36,11 @@ class MergeOnRead(Merge):
 
     def publish(self) -> CommitResponse:
         response = super().publish()
-        modes = WriteModes(self.publisher, self.macros)
-        is_full = 0 < self.config.compact_deltas <= modes.count_deltas()
-        if is_full or (self.config.write_mode == "auto" and not self._is_dear):
-            modes.move_into_base()
+        deltas = Deltas(self.publisher, self.macros)
+        if self.config.write_mode == "auto" and not self._is_dear:
+            deltas.move_into_base()
+        elif compacts_now(self.config, self.macros):
+            deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
         return response
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:

@@ -21,7 +21,8 @@ class MergeConfig(WriteConfig):
         sequence_by: expressions that order the changes of a key; empty for none.
         write_mode: ``copy_on_write``, ``merge_on_read``, or ``auto``: what costs less, by each commit.
         exact_counts: whether a merge on read tells inserts from updates where it need not match to be right.
-        compact_deltas: after so many deltas they are moved into the base; 0 for never.
+        compact_deltas: so many deltas are compacted; 0 for never.
+        compact_deltas_percent: deltas of so many percent of the base's bytes are moved into it; 0 for never.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "merge on read"})
@@ -43,6 +44,7 @@ class MergeConfig(WriteConfig):
     write_mode: str = "copy_on_write"
     exact_counts: bool = False
     compact_deltas: int = 10
+    compact_deltas_percent: int = 10
 
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:
@@ -62,6 +64,9 @@ class MergeConfig(WriteConfig):
             "write_mode": reader.choice("write_mode", "copy_on_write", "merge_on_read", "auto"),
             "exact_counts": reader.flag("exact_counts", False),
             "compact_deltas": reader.count("compact_deltas", cls.compact_deltas, least=0),
+            "compact_deltas_percent": reader.count(
+                "compact_deltas_percent", cls.compact_deltas_percent, least=0
+            ),
         }
 
     def _contradictions(self, reader: OptionReader) -> list[str]:

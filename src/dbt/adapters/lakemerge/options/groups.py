@@ -47,7 +47,7 @@ GROUPS: Mapping[str, Group] = {
         "with incremental_strategy 'merge'",
     ),
     "merge on read": Group(
-        ("write_mode", "exact_counts", "compact_deltas"),
+        ("write_mode", "exact_counts", "compact_deltas", "compact_deltas_percent"),
         "with incremental_strategy 'merge' and stored_as_scd_type 1",
     ),
     "commits": Group(

@@ -317,6 +317,13 @@ class NodeTransaction:
         else:
             self._transaction.add_sidecar(kind, directory, concerns=concerned)
 
+    def fold_side_data(self, kind: str, sql: str) -> None:
+        """Write the query's rows in the place of the side data that this transaction began with; what is added
+        meanwhile stays beside them."""
+        directory = self._transaction.sidecar_directory(kind)
+        write_files(self.spark.sql(sql), directory, self.file_format, self.config)
+        self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
+
     def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
         """Write rejected records beside those of earlier commits or in their place; the query has them all then.
 

@@ -239,13 +239,9 @@ class Publisher(Generic[C]):
 
     @property
     def has_view(self) -> bool:
-        """Whether readers see the table through a view of ours."""
-        row = self._kernel.metastore.get_table(self.name)
-        return row is not None and is_overlay_view(row)
-
-    def count_side_data(self, kind: str) -> int:
-        """How many folders of side data of a kind the table has."""
-        return len(self._kernel.settled(self.name)[1].sidecars.get(kind, ()))
+        """Whether readers see the table through a view of ours, even if somebody has dropped it."""
+        row = find_row(self._kernel.metastore, self.name)
+        return row is not None and row.name != self.name
 
     @property
     def overlay(self) -> Overlay | None:

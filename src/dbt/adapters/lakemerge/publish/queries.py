@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,12 @@ class Queries:
         """Make a temporary view of a query, computed whenever it is read."""
         with self._guard(sql):
             self.spark.sql(sql).createOrReplaceTempView(view)
+
+    def define_files(self, view: str, paths: Sequence[str], file_format: str, like: str) -> None:
+        """Make a temporary view of data files, with the columns of a table."""
+        with self._guard(f"read files of {like}"):
+            files = self.spark.read.schema(self.spark.table(like).schema).format(file_format)
+            files.load(list(paths)).createOrReplaceTempView(view)
 
     def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
         """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""

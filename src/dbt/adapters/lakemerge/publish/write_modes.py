@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.deltas import Deltas
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -14,21 +14,7 @@ from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
-from lakemerge.kernel import (
-    COMPACTION,
-    DELTAS,
-    FOLDED,
-    WRITE_MODE,
-    lay_over,
-    mark_folded,
-    retire_folded,
-    take_off,
-)
-
-#: The property that says when deltas were moved into the base last.
-FOLDED_AT = "folded_at"
-#: So long may lie between an engine's look at the base and its look at the deltas of one query.
-PLANNING_TIME = datetime.timedelta(minutes=10)
+from lakemerge.kernel import DELTAS, WRITE_MODE, lay_over, take_off
 
 
 class WriteModes:
@@ -36,7 +22,7 @@ class WriteModes:
 
     def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
         self._publisher = publisher
-        self._macros = macros
+        self._deltas = Deltas(publisher, macros)
 
     def publish(self, driver: Driver[Any]) -> CommitResponse:
         """Run a driver on a table that is read as its options say, now and afterwards."""
@@ -74,36 +60,6 @@ class WriteModes:
 
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
 
-    def count_deltas(self) -> int:
-        """How many deltas the base does not hold."""
-        return self._publisher.count_side_data(DELTAS)
-
-    def move_into_base(self) -> int:
-        """Move what the deltas hold into the base; returns how many deltas that were.
-
-        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to.
-        """
-
-        def attempt(txn: NodeTransaction) -> int:
-            base = txn.base
-            folders = base.sidecars.get(DELTAS, ()) if base else ()
-            if base is None or txn.overlay is None or not folders:
-                txn.skip()
-                return 0
-            rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
-            touched = txn.names_of([row.partition_text for row in rows])
-            txn.read(touched)
-            if touched:
-                txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
-            mark_folded(txn.kernel_transaction, folders)
-            txn.commit({"deltas": len(folders)}, {**base.properties, FOLDED_AT: _now().isoformat()})
-            return len(folders)
-
-        _, moved = self._publisher.publish(
-            COMPACTION, lambda: self._publisher.begin_move(COMPACTION), attempt
-        )
-        return moved
-
     def take_off(self) -> None:
         """Let readers see the table itself again, with all that the deltas hold."""
 
@@ -114,24 +70,10 @@ class WriteModes:
                 return
             if base.sidecars.get(DELTAS):  # another run has added some since
                 txn.abort()
-                self.move_into_base()
+                self._deltas.move_into_base()
                 raise txn.overtaken("that another run has added a delta")
             take_off(txn.kernel_transaction)
             txn.commit({}, base.properties)
 
-        self.move_into_base()
+        self._deltas.move_into_base()
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
-
-
-def retire_unread(txn: NodeTransaction) -> None:
-    """Take away the deltas that the base holds, once nobody plans a query any more that began before it did."""
-    base = txn.base
-    since = base.properties.get(FOLDED_AT) if base else None
-    if base is None or not base.sidecars.get(FOLDED) or since is None:
-        return
-    if _now() - datetime.datetime.fromisoformat(since) >= PLANNING_TIME:
-        retire_folded(txn.kernel_transaction)
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(tz=datetime.timezone.utc)

@@ -1,0 +1,19 @@
+{# One delta in the place of several, which `lakemerge_deltas_to_fold` has: of each key the newest row. #}
+{%- macro lakemerge_folded_deltas_sql(txn) -%}
+select
+    {%- for column in txn.plan.columns %}
+    {{ column.quoted }},
+    {%- endfor %}
+    `_lakemerge_deleted`,
+    `_lakemerge_order`
+from (
+    select
+        *,
+        row_number() over (
+            partition by {% for key in txn.overlay.keys %}{{ adapter.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
+            order by `_lakemerge_order` desc
+        ) as `__newest`
+    from lakemerge_deltas_to_fold
+)
+where `__newest` = 1
+{%- endmacro -%}

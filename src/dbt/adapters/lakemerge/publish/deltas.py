@@ -1,0 +1,198 @@
+"""The deltas of a table that is merged on read: folded into one, or moved into the base."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from typing import Any, Literal
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.kernel import COMPACTION, DELTAS, FOLDED, CompactionLog, Manifest, mark_folded, retire_folded
+
+logger = AdapterLogger("Lakemerge")
+
+#: What is done to deltas, by Hive's names: all of them become one, or the base takes them in.
+Action = Literal["minor", "major"]
+#: The property that says when deltas were moved into the base last.
+FOLDED_AT = "folded_at"
+#: So long may lie between an engine's look at the base and its look at the deltas of one query.
+PLANNING_TIME = datetime.timedelta(minutes=10)
+# Deltas of fewer bytes are moved into the base for their number alone.
+_FEW_BYTES = 32 * 1024 * 1024
+
+
+class Deltas:
+    """The deltas of one table. What is done to them changes no row, and disturbs no merge: its delta stays beside."""
+
+    def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
+        self._publisher = publisher
+        self._macros = macros
+
+    # -- what there is -------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many deltas the base does not hold."""
+        return len(self._newest().sidecars.get(DELTAS, ()))
+
+    def files(self) -> tuple[int, int]:
+        """The number of their files, and the bytes of these."""
+        kernel = self._publisher.kernel
+        state, manifest = kernel.settled(self._publisher.name)
+        folders = manifest.sidecars.get(DELTAS, ())
+        found = [entry for folder in folders for entry in kernel.files.walk(state.layout.absolute(folder))]
+        return len(found), sum(entry.size for entry in found)
+
+    def planned(self, action: Action) -> dict[str, Any]:
+        """What :meth:`compact` would do."""
+        files, size = self.files()
+        return {"action": action, "deltas": self.count(), "files_before": files, "bytes_before": size}
+
+    def _newest(self) -> Manifest:
+        return self._publisher.kernel.settled(self._publisher.name)[1]
+
+    # -- by thresholds -------------------------------------------------------------------------
+
+    def compact_when_due(self, most: int, percent: int) -> None:
+        """Compact after a commit, where there are many deltas or they are large.
+
+        A failure is told and fails nothing, for the commit's rows are published by then.
+
+        Args:
+            most: so many deltas are folded into one, or moved into the base if they are large; 0 for never.
+            percent: deltas of so many percent of the base's bytes are large; 0 for none.
+        """
+        with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
+            action = self._due(most, percent)
+        if action is None:
+            return
+        try:
+            self.compact(action, "threshold")
+        except DbtRuntimeError as error:
+            logger.warning(
+                f"{self._publisher.name}: its deltas stay, and a later commit tries again: {error}"
+            )
+
+    def _due(self, most: int, percent: int) -> Action | None:
+        count = self.count()
+        many = 0 < most <= count
+        if not count or not (many or percent):
+            return None
+        _, size = self.files()
+        large = percent > 0 and size * 100 >= percent * self._newest().total_bytes
+        if large and (many or size >= _FEW_BYTES):
+            return "major"
+        return "minor" if many and count > 1 else None
+
+    # -- compactions ---------------------------------------------------------------------------
+
+    def compact(self, action: Action, reason: str) -> dict[str, Any] | None:
+        """Fold the deltas into one, or move them into the base, and log it.
+
+        Returns:
+            The log's record; ``None`` where there was nothing to do.
+        """
+        with self._publisher.guarded(f"{action} compaction of {self._publisher.name}"):
+            log = CompactionLog(self._publisher.kernel, self._publisher.name)
+            files, size = self.files()
+            before = self._newest()
+            record = log.begin(log.request(action, reason), groups=1)
+            try:
+                made = self.fold() if action == "minor" else self.move_into_base()
+            except BaseException as error:
+                log.end(record, f"{type(error).__name__}: {error}"[:2000])
+                raise
+            written = [] if made is None else [made.partitions[name] for name in made.written]
+            replaced = [] if made is None else [before.partitions.get(name) for name in made.touched]
+            if action == "minor" and made is not None:
+                files_after, bytes_after = self.files()
+            else:
+                files_after, bytes_after = (
+                    sum(one.files for one in written),
+                    sum(one.bytes for one in written),
+                )
+            record = log.end(
+                dataclasses.replace(
+                    record,
+                    versions=(made.version,) if made else (),
+                    txns=(made.txn,) if made else (),
+                    done=1,
+                    files_before=files + sum(one.files for one in replaced if one),
+                    bytes_before=size + sum(one.bytes for one in replaced if one),
+                    files_after=files_after,
+                    bytes_after=bytes_after,
+                )
+            )
+        return dataclasses.asdict(record) if made else None
+
+    def fold(self) -> Manifest | None:
+        """Make one delta of all, with the newest row of each key; returns the version, if there was more than one."""
+
+        def attempt(txn: NodeTransaction) -> None:
+            base = txn.base
+            folders = base.sidecars.get(DELTAS, ()) if base else ()
+            if base is None or len(folders) < 2:
+                txn.skip()
+                return
+            self._publisher.queries.define_files(
+                "lakemerge_deltas_to_fold", txn.side_data(DELTAS), txn.file_format, txn.deltas_table
+            )
+            txn.fold_side_data(DELTAS, self._macros.lakemerge_folded_deltas_sql(txn))
+            txn.commit({"deltas": len(folders)}, base.properties)
+
+        return self._publish(attempt)
+
+    def move_into_base(self) -> Manifest | None:
+        """Let the base hold what the deltas hold; returns the version, if there were any.
+
+        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to.
+        """
+
+        def attempt(txn: NodeTransaction) -> None:
+            base = txn.base
+            folders = base.sidecars.get(DELTAS, ()) if base else ()
+            if base is None or txn.overlay is None or not folders:
+                txn.skip()
+                return
+            rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
+            touched = txn.names_of([row.partition_text for row in rows])
+            txn.read(touched)
+            if touched:
+                txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
+            mark_folded(txn.kernel_transaction, folders)
+            txn.commit({"deltas": len(folders)}, {**base.properties, FOLDED_AT: _now().isoformat()})
+
+        return self._publish(attempt)
+
+    def _publish(self, attempt: Callable[[NodeTransaction], None]) -> Manifest | None:
+        txn, _ = self._publisher.publish(COMPACTION, lambda: self._publisher.begin_move(COMPACTION), attempt)
+        return txn.made
+
+
+def compacts_now(config: WriteConfig, macros: Macros) -> bool:
+    """Whether a commit may be followed by a compaction: not if the model is to have none, or this run has no time.
+
+    `--vars '{lakemerge_compact: false}'` leaves it to others.
+    """
+    wanted = str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")
+    return config.compaction != "off" and wanted
+
+
+def retire_unread(txn: NodeTransaction) -> None:
+    """Take away the deltas that the base holds, once nobody plans a query any more that began before it did."""
+    base = txn.base
+    since = base.properties.get(FOLDED_AT) if base else None
+    if base is None or not base.sidecars.get(FOLDED) or since is None:
+        return
+    if _now() - datetime.datetime.fromisoformat(since) >= PLANNING_TIME:
+        retire_folded(txn.kernel_transaction)
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(tz=datetime.timezone.utc)
