@@ -2,7 +2,8 @@
 
 Writes the feed to the landing folder, builds the project once a day of it, and prints some products
 before and after, the counts of each merge and the commits of the table. Then it delivers some shipments, alerts
-and customers, see run_shipments.py, run_alerts.py and run_customers.py. A warehouse that already holds days is
+and customers, see run_shipments.py, run_alerts.py and run_customers.py, and looks after all tables, see
+run_maintenance.py. A warehouse that already holds days is
 continued: nothing in it is deleted, and a day merged twice changes nothing.
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 import generate_feeds as feeds
 import run_alerts
 import run_customers
+import run_maintenance
 import run_shipments
 from dbt_project import CommandFailed, DbtProject, print_table, progress
 
@@ -91,6 +93,7 @@ def run(project: DbtProject, config: feeds.FeedConfig, landing: Path) -> None:
     run_shipments.run(project, landing)
     run_alerts.run(project, landing)
     run_customers.run(project, landing)
+    run_maintenance.run(project)
     sys.stdout.flush()
     progress(f"[done] {time.monotonic() - started:.0f} s; the tables stay in the warehouse")
 
@@ -131,7 +134,13 @@ def _build_day(
     )
     began = time.monotonic()
     # Unit tests test the models' SQL, which stays the same from one day to the next, as seeds do.
-    arguments = ["--exclude", run_shipments.FOLDER, run_alerts.FOLDER, *run_customers.FOLDERS]
+    arguments = [
+        "--exclude",
+        run_shipments.FOLDER,
+        run_alerts.FOLDER,
+        *run_customers.FOLDERS,
+        run_maintenance.FOLDER,
+    ]
     if not first:
         arguments += ["--exclude-resource-type", "unit_test", "--exclude-resource-type", "seed"]
     answers = project.build(*arguments, variables={"feed_date": date})

@@ -18,13 +18,17 @@
     {%- if (table is none) == (select is none) -%}
         {%- do adapter.raise_typed('InvalidConfig', '`table` or `select`', 'both' if table else 'neither', 'Name one table, or select several: {select: "*"} for those of this project.') -%}
     {%- endif -%}
-    {%- set chosen = [{'relation': lakemerge_relation(table)}] if table else lakemerge_selected_tables(select) -%}
+    {%- set chosen = [] -%}
+    {%- for one in lakemerge_selected_tables(select or []) -%}
+        {%- do chosen.append(one.relation) if adapter.has_versions(one.relation) -%}
+    {%- endfor -%}
+    {%- do chosen.append(lakemerge_relation(table)) if table -%}
     {%- set verb = 'would delete' if dry_run else 'deleted' -%}
     {%- set found = [] -%}
     {%- set failed = [] -%}
-    {%- for one in chosen -%}
-        {%- set name = table or lakemerge_shown_name(one.relation) -%}
-        {%- set outcome = adapter.attempt(adapter.vacuum_table, one.relation, retention_hours, retain_last, max_bytes, dry_run) -%}
+    {%- for relation in chosen -%}
+        {%- set name = table or lakemerge_shown_name(relation) -%}
+        {%- set outcome = adapter.attempt(adapter.vacuum_table, relation, retention_hours, retain_last, max_bytes, dry_run) -%}
         {%- do failed.append(name ~ ': ' ~ outcome.error) if outcome.error -%}
         {%- for item in outcome.result or [] -%}
             {%- do found.append(item) -%}

@@ -39,6 +39,7 @@ def main() -> None:
                 "customer_snapshot",
                 "customer_orders",
                 "orders_by_segment",
+                "compactions",
             )
         }
         runs.append({"code": code, "out": out.getvalue(), "err": err.getvalue(), "tables": tables})

@@ -254,3 +254,13 @@ def test_failure_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
     assert len(errors) == 1
     assert errors[0].startswith("error: ")
     assert str(warehouse) in errors[0]
+
+
+def test_the_customers_deltas_are_moved_into_the_base(runs: list[dict[str, Any]]) -> None:
+    found = {
+        (row["table_name"].split(".")[1], row["action"], row["state"])
+        for row in runs[0]["tables"]["compactions"]
+    }
+    assert ("customer_master", "major", "done") in found
+    assert "failed" not in {state for _, _, state in found}
+    assert "product_master: would delete" in runs[0]["out"]

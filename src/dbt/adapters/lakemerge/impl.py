@@ -31,7 +31,6 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -78,7 +77,6 @@ class LakemergeConfig(SparkConfig):
 
 class LakemergeAdapter(
     CompactionMethods,
-    OperationMethods,
     IngestMethods,
     ConsumingMethods,
     SnapshotMethods,

@@ -14,16 +14,16 @@ from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.deltas import Action, Deltas
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
-from lakemerge.kernel import CompactionLog, Kernel
+from lakemerge.kernel import CompactionLog
 
 # Of a model's options, those that say how files are written.
 _OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
 
 
-class CompactionMethods(PublishingMethods):
+class CompactionMethods(OperationMethods):
     """A mixin of the adapter; see the macros `lakemerge_compact` and `lakemerge_compactions` for its use."""
 
     @available.parse_none
@@ -68,7 +68,7 @@ class CompactionMethods(PublishingMethods):
             order = Ordering.of(sort_by, zorder_by)
         publisher = self.publisher(relation, config, model)
         with self._guarded():
-            if not _has_versions(publisher.kernel, relation):
+            if not self.has_versions(relation):
                 return None
             state, manifest = publisher.kernel.settled(relation.table_name)
         keys = [column.name for column in manifest.partition_columns]
@@ -99,17 +99,8 @@ class CompactionMethods(PublishingMethods):
         self, relation: LakemergeRelation, limit: int | None = None
     ) -> list[dict[str, Any]]:
         """The log of a table's compactions, the newest first; empty where there is no table with versions."""
+        if not self.has_versions(relation):
+            return []
         with self._guarded():
-            kernel = self._kernel({}, None)
-            if not _has_versions(kernel, relation):
-                return []
-            return [
-                dataclasses.asdict(record)
-                for record in CompactionLog(kernel, relation.table_name).records(limit)
-            ]
-
-
-def _has_versions(kernel: Kernel, relation: LakemergeRelation) -> bool:
-    """Whether a table is there, and lakemerge has committed to it."""
-    name = relation.table_name
-    return kernel.metastore.get_table(name) is not None and kernel.current_state(name) is not None
+            log = CompactionLog(self._kernel({}, None), relation.table_name)
+            return [dataclasses.asdict(record) for record in log.records(limit)]

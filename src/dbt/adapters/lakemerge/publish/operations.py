@@ -33,6 +33,13 @@ class OperationMethods(PublishingMethods):
         except DbtRuntimeError as error:
             return {"result": None, "error": str(error).strip()}
 
+    @available.parse(lambda *args, **kwargs: False)
+    def has_versions(self, relation: LakemergeRelation) -> bool:
+        """Whether a table is there, and lakemerge has committed to it."""
+        with self._guarded():
+            kernel, name = self._kernel({}, None), relation.table_name
+            return kernel.exists(name) and kernel.current_state(name) is not None
+
     @available.parse_list
     def committed_tables(self, chosen: LakemergeRelation) -> list[LakemergeRelation]:
         """The tables of a schema that lakemerge has committed to, by a name in which ``*`` stands for any text.

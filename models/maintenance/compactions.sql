@@ -1,0 +1,4 @@
+{{ config(materialized='table') }}
+
+select *
+from ({{ lakemerge_compactions_sql('*') }})
