@@ -333,13 +333,6 @@ MUTANTS = {
         "        return True\n",
         first=GROUPS,
     ),
-    "row-made-late": Mutant(
-        "a new row is sent again although another process has finished the commit, and nobody drops it",
-        "kernel.kernel",
-        "                self.roll_forward.rebuilds.clear(state.name, entry.name)\n",
-        "                pass\n",
-        first=GROUPS,
-    ),
     # of compactions
     "overtaken-part-stays": Mutant(
         "a compaction keeps a partition that another commit has changed since",
