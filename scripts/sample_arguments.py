@@ -242,6 +242,7 @@ _SAMPLES: dict[str, list[Any]] = {
     "config": [WriteConfig()],
     "filter": ["category = 'shoes'"],
     "has_ledger": [True, False],
+    "select": ["products", ["products", "shop.*"]],
     "history": [HistoryLayout(version=8)],
     "kept": ["select * from sample_table", None],
     "merge": [

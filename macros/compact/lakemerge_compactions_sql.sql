@@ -19,10 +19,18 @@
             {%- do records.extend(adapter.table_compactions(chosen.relation, limit)) -%}
         {%- endfor -%}
     {%- endif -%}
-select{% for name, kind in types.items() %} cast(null as {{ kind }}) as `{{ name ~ '_name' if name == 'table' else name }}`,{% endfor %} cast(null as string) as requested_by
+select
+    {%- for name, kind in types.items() %}
+    cast(null as {{ kind }}) as `{{ 'table_name' if name == 'table' else name }}`,
+    {%- endfor %}
+    cast(null as string) as requested_by
 where false
     {%- for record in records %}
 union all
-select{% for name, kind in types.items() %} cast({{ adapter.string_literal(record[name] | string) if record[name] != '' else 'null' }} as {{ kind }}),{% endfor %} {{ adapter.string_literal(record.requested_by.get('node') or record.requested_by.get('agent', '')) }}
+select
+        {%- for name, kind in types.items() %}
+    cast({{ adapter.string_literal(record[name] | string) if record[name] != '' else 'null' }} as {{ kind }}) as `{{ 'table_name' if name == 'table' else name }}`,
+        {%- endfor %}
+    {{ adapter.string_literal(record.requested_by.get('node') or record.requested_by.get('agent', '')) }} as requested_by
     {%- endfor %}
 {%- endmacro -%}

@@ -15,7 +15,7 @@
         {%- for node in graph.nodes.values()
             if node.resource_type in ('model', 'snapshot', 'seed')
             and node.config.materialized not in ('view', 'ephemeral', 'function')
-            and modules.re.match(pattern, node.name) -%}
+            and modules.re.match(pattern, node.name | string) -%}
             {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias, type='table') -%}
             {%- do found.update({relation.render(): {'relation': relation, 'node': node}}) -%}
         {%- endfor -%}

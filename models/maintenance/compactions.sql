@@ -1,4 +1,16 @@
 {{ config(materialized='table') }}
 
-select *
+select
+    id,
+    table_name,
+    action,
+    reason,
+    state,
+    started_at,
+    ended_at,
+    files_before,
+    files_after,
+    bytes_before,
+    bytes_after,
+    error
 from ({{ lakemerge_compactions_sql('*') }})
