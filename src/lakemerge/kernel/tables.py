@@ -186,6 +186,12 @@ class Tables:
             raise no_table(name)
         if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
             raise _held(name, rebuild.txn)
+        if not self.roll_forward.rebuilds.is_prepared(name, rebuild.txn):
+            if find_row(self.metastore, name) is not None:
+                return  # it has got its place just now
+            # it had its place, and was dropped since; only its process did not get to clear up
+            self.roll_forward.rebuilds.clear(name, rebuild.txn)
+            raise no_table(name)
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         manifest = read_manifest(self.files, layout, rebuild.txn)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
+from kernel.meanwhile import Meanwhile
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -39,30 +39,6 @@ SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "who
 
 class Died(BaseException):
     """Stands for the end of a process."""
-
-
-class Meanwhile:
-    """A port beside which something happens once, before or after one of its calls."""
-
-    def __init__(self, inner: Any, call: str, action: Callable[[], None], *, after: bool = False) -> None:
-        self._inner, self._call, self._action, self._after = inner, call, action, after
-        self._done = False
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._inner, name)
-        if name != self._call or self._done:
-            return method
-
-        def run(*args: Any, **kwargs: Any) -> Any:
-            self._done = True
-            if not self._after:
-                self._action()
-            result = method(*args, **kwargs)
-            if self._after:
-                self._action()
-            return result
-
-        return run
 
 
 @pytest.fixture
@@ -380,5 +356,24 @@ def test_a_row_that_is_made_anew_too_late_is_dropped(world: World, kernel: Kerne
         transaction.commit()
     assert rows_of(kernel, NAME) == {"": ["new"]}
     kernel.recover(NAME)
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_table_that_was_made_anew_and_dropped_is_not_in_the_way_of_the_next(
+    world: World, kernel: Kernel
+) -> None:
+    """The process that had made its row anew died before it cleared up, and left the file that says so."""
+    create(kernel, NAME, SHAPES["partitioned"])
+
+    def die() -> None:
+        raise Died
+
+    with pytest.raises(Died):
+        rebuilding(world, die, step="settled")
+    drop(kernel, NAME)
+    assert not kernel.exists(NAME)
+    create(kernel, NAME, SHAPES["whole"])
+    assert rows_of(kernel, NAME) == SHAPES["whole"]
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
     assert_nothing_orphaned(kernel, NAME)

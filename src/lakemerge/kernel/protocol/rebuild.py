@@ -120,6 +120,11 @@ class Rebuilds:
         self._take_place(name, fresh, manifest, layout)
         self.clear(name, manifest.txn)
 
+    def is_prepared(self, name: TableName, txn: str) -> bool:
+        """Whether a transaction's new row is there, and has not its place yet. It is before the old one goes aside."""
+        fresh, _ = _rows_of(name, txn)
+        return self._metastore.get_table(fresh) is not None
+
     def clear(self, name: TableName, txn: str) -> None:
         """Remove what a transaction's exchange leaves, after the end of it."""
         for row in _rows_of(name, txn):

@@ -79,7 +79,12 @@ class RollForward:
         if self.groups.confirm_others(layout, manifest):
             self._step("confirmed")
         parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
-        self._publish_sidecars(name, layout, manifest, parent)
+        if self._publish_sidecars(name, layout, manifest, parent):
+            now = find_row(self._metastore, name)
+            if now is not None and not self._holds_claim(now, manifest):
+                # by others; what was sent, and waited for, may have come after what they have published since
+                self._mend(name, manifest)
+                return
         if table is None or makes_row_anew(parent, manifest):
             self.rebuilds.run(name, layout, manifest)
             return
@@ -105,16 +110,18 @@ class RollForward:
 
     def _publish_sidecars(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
-    ) -> None:
-        """Show the side data that people query, before the rows that it belongs to."""
+    ) -> bool:
+        """Show the side data that people query, before the rows that it belongs to; whether there was any to show."""
         if manifest.overlay is None and parent.overlay is not None:
-            return  # the view that reads it goes first
+            return False  # the view that reads it goes first
 
         def mine() -> bool:
             return self._still_holds_claim(name, manifest)
 
-        if self.side_tables.publish(name, layout, manifest, parent, mine):
+        published = self.side_tables.publish(name, layout, manifest, parent, mine)
+        if published:
             self._step("side data published")
+        return published
 
     def _change_overlay(self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest) -> None:
         """Put a view in the table's place, or take it away; no partition moves with that."""

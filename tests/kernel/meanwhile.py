@@ -1,0 +1,30 @@
+"""Something that happens beside a call of a port, as another process's doing would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Meanwhile:
+    """A port beside which something happens once, before or after one of its calls."""
+
+    def __init__(self, inner: Any, call: str, action: Callable[[], None], *, after: bool = False) -> None:
+        self._inner, self._call, self._action, self._after = inner, call, action, after
+        self._done = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name != self._call or self._done:
+            return method
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self._done = True
+            if not self._after:
+                self._action()
+            result = method(*args, **kwargs)
+            if self._after:
+                self._action()
+            return result
+
+        return run
