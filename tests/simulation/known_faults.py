@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulation.seeds import GROUPS
-from simulation.themes import OVERLAID
+from simulation.themes import NARROW, OVERLAID
 
 
 @dataclass(frozen=True)
@@ -319,12 +319,14 @@ MUTANTS = {
         "kernel.protocol.drops",
         "        return self.created in (0, table.created)\n",
         "        return False\n",
+        first=NARROW,
     ),
     "aside-too-soon": Mutant(
         "the old row moves aside although the call that makes the new one had no answer",
         "kernel.protocol.rebuild",
         "            if self._metastore.get_table(fresh) is not None:",
         "            if True:",
+        first=NARROW,
     ),
     "creation-unfenced": Mutant(
         "who makes a table does not look whether its files were deleted while it slept",
@@ -345,6 +347,7 @@ MUTANTS = {
         "kernel.commit.table_commit",
         "        gone = frozenset().union(*(unit.partitions for unit in hit))\n",
         "        gone = frozenset(names)\n",
+        first=NARROW,
     ),
     # of tables that are merged on read
     "base-without-files": Mutant(

@@ -222,7 +222,7 @@ class Append(Operation):
     def attempt(self, kernel: Kernel) -> int | None:
         transaction = self.began(kernel.begin(self.table, "append"))
         try:
-            rows = {f"p={len(self.label) % 2}/c={DEFAULT_PARTITION}": [self.label]}
+            rows = {f"p={ord(self.label[-1]) % 2}/c={DEFAULT_PARTITION}": [self.label]}
             _stage(kernel, transaction, rows, transaction.base)
             count(transaction, 1)
             return transaction.commit()
@@ -287,7 +287,7 @@ class Rewrite(Operation):
             rows = [
                 row for name in base.partitions for row in _content(kernel, transaction.layout, base, name)
             ]
-            keys = OTHER_KEYS if base.partition_columns == KEYS else KEYS
+            keys = self.keys(base)
             sidecars = base.sidecars
             transaction.replace_all()
             transaction.set_schema(COLUMNS, keys)
@@ -301,6 +301,18 @@ class Rewrite(Operation):
             return transaction.commit()
         finally:
             transaction.abort()
+
+    def keys(self, base: Manifest) -> tuple[HiveColumn, ...]:
+        """The columns to partition by."""
+        return OTHER_KEYS if base.partition_columns == KEYS else KEYS
+
+
+@dataclass
+class Flatten(Rewrite):
+    """All rows by partitions where there were none, or the other way round."""
+
+    def keys(self, base: Manifest) -> tuple[HiveColumn, ...]:
+        return () if base.partition_columns else KEYS
 
 
 @dataclass

@@ -20,6 +20,7 @@ from simulation.operations import (
     Append,
     Batches,
     Create,
+    Flatten,
     Merge,
     Operation,
     Overwrite,
@@ -135,6 +136,7 @@ _PLAIN: dict[str, type[Operation]] = {
     "append": Append,
     "compact": Compact,
     "drop": Drop,
+    "flatten": Flatten,
     "fold": FoldDeltas,
     "into base": IntoBase,
     "lay": Lay,
@@ -163,7 +165,7 @@ class Planner:
         dice, theme = self._dice, self._theme
         tears, batches = self._has(theme.tears), self._has(theme.batches)
         compares = dice.random() < 0.9
-        adopts = self._kind != "append" and dice.random() < 0.2
+        adopts = self._kind != "append" and dice.random() < theme.adopts
         actors = list(self._writers())
         if self._has(theme.upkeep):
             work = [self._upkeep(f"upkeep {one}") for one in range(dice.choice((1, 1, 2)))]

@@ -38,6 +38,7 @@ class Theme:
         faults: which there are, each with how often it is drawn; empty for a mix.
         calls: that meet them; empty for a mix.
         most: how many of them.
+        adopts: whether another program makes the table first.
     """
 
     weight: int
@@ -58,6 +59,7 @@ class Theme:
     faults: Mapping[str, int] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
     most: tuple[int, ...] = (0, 1, 1, 2, 3, 5)
+    adopts: float = 0.2
 
     def work_of(self, kind: str) -> Mapping[str, int]:
         """What writers do with a table of a kind."""
@@ -238,10 +240,54 @@ THEMES["overlaid, late"] = dataclasses.replace(
 )
 
 
+#: Few things done often, in seeds of their own as well: what other themes come to once in tens of thousands of seeds.
+NARROW = 30_000_000
+THEMES["narrow: compactions meet"] = Theme(
+    0,
+    kinds=("append",),
+    work={"append": {"append": 55, "compact": 45}},
+    writers=(3,),
+    several=(3, 4, 5),
+    consumed=0.0,
+    streams=0.0,
+    upkeep=0.0,
+    strangers=0.0,
+    most=(0, 0, 1),
+)
+THEMES["narrow: drops die"] = Theme(
+    0,
+    kinds=("partitioned", "whole"),
+    work=_either({"merge": 40, "drop": 40, "remake": 20}),
+    writers=(2, 3),
+    several=(2, 3),
+    upkeep=0.0,
+    strangers=0.0,
+    tears=0.0,
+    faults={"die before": 1, "die after": 1},
+    calls=("drop_table",),
+    most=(1, 2),
+    adopts=1.0,
+)
+THEMES["narrow: rows made anew"] = Theme(
+    0,
+    kinds=("partitioned",),
+    work={"partitioned": {"flatten": 60, "merge": 40}},
+    writers=(2,),
+    several=(2, 3),
+    upkeep=0.0,
+    strangers=0.0,
+    tears=0.0,
+    faults={"lose request": 2, "lose reply": 1, "die before": 1},
+    calls=("create_table",),
+    most=(1, 2, 3),
+)
+
+
 def theme_of(seed: int) -> str:
     """The name of a seed's theme."""
-    overlaid = seed >= OVERLAID
-    names = [name for name in THEMES if name.startswith("overlaid") == overlaid]
-    if overlaid:
-        return random.Random(f"{seed} theme").choice(names)
-    return random.Random(f"{seed} theme").choices(names, [THEMES[name].weight for name in names])[0]
+    dice = random.Random(f"{seed} theme")
+    if seed < OVERLAID:
+        names = [name for name in THEMES if THEMES[name].weight]
+        return dice.choices(names, [THEMES[name].weight for name in names])[0]
+    world = "overlaid" if seed < NARROW else "narrow"
+    return dice.choice([name for name in THEMES if name.startswith(world)])

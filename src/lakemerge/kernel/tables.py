@@ -141,6 +141,7 @@ class Tables:
             if current is None:
                 self._rebuild(name)
             elif current.state is None or current.manifest is None:
+                self.drops.finish(name)  # or it would delete what lies in the same places later
                 self.external.adopt(current.table)
             elif current.state.claim is None:
                 check_supported(current.table)

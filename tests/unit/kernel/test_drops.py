@@ -96,7 +96,39 @@ def test_a_drop_that_never_happened_leaves_a_table_alone_that_was_adopted_since(
     kernel.open(NAME)
     kernel.drops.finish(NAME)
     assert rows_of(kernel, NAME) == SHAPES[shape]
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
     assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_drop_that_died_deletes_nothing_of_what_another_program_made_in_its_place(
+    shape: str, kernel: Kernel
+) -> None:
+    """Its partitions have the same directories as those that were to be deleted."""
+    make_plain(kernel, NAME, SHAPES[shape])
+    table = kernel.table(NAME)
+    kernel.drops.prepare(dataclasses.replace(table, created=table.created - 60))
+    kernel.metastore.drop_table(NAME)  # and dies
+    make_plain(kernel, NAME, SHAPES[shape])
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    assert rows_of(kernel, NAME) == SHAPES[shape]
+    assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("call", ["read_text", "list"])
+def test_a_drop_beside_one_that_dies_leaves_nothing(call: str, world: World, kernel: Kernel) -> None:
+    """The other dies when the row is gone, right before this one reads its list or makes one."""
+    make_plain(kernel, NAME, SHAPES["partitioned"])
+
+    def die() -> None:
+        table = kernel.metastore.get_table(NAME)
+        if table is not None:
+            kernel.drops.prepare(table)
+            kernel.metastore.drop_table(NAME)
+
+    drop(beside(world, "files", call, die, after=call == "read_text"), NAME)
+    root = f"{kernel.metastore.database_location(NAME.schema)}/{NAME.name}"
+    assert kernel.files.list(root) == []
 
 
 @pytest.mark.parametrize("shape", SHAPES)

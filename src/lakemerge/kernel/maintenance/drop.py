@@ -47,6 +47,8 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         kernel.drops.complete(name, left)
     elif dropped:
         kernel.roll_forward.side_tables.drop(name, dropped)
+    else:
+        kernel.drops.finish(name)  # of another process that was faster, and may have died
 
 
 def _let_others_know(kernel: Kernel, table: HiveTable) -> None:

@@ -299,6 +299,9 @@ def _small_files(
     for entry in kernel.files.list(layout.seen):
         if entry.name != state.txn:
             yield Garbage(entry.path, entry.size, "a mark of a version that is not the newest any more")
+    for entry in idle[layout.control]:
+        if f"{layout.control}/{entry.name}" == layout.dropping and entry.modified <= oldest:
+            yield Garbage(entry.path, entry.size, "the list of a drop that died before the table was gone")
     yield from _unfinished((entry for folder in _others(layout) for entry in idle[folder]), oldest)
 
 

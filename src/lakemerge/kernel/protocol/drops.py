@@ -19,7 +19,7 @@ from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.table.definition import TABLE_ID
-from lakemerge.kernel.table.layout import CONTROL, Layout
+from lakemerge.kernel.table.layout import CONTROL, Layout, normal
 from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import state_of
@@ -92,7 +92,9 @@ class Drops:
         found = find_row(self._metastore, name)
         if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
             return left
-        self._files.delete(self._path(name))
+        if found is not None:
+            self._files.delete(self._path(name))
+        # else another process has dropped it, and may have died: its list is needed, and this one has taken its place
         return None
 
     def withdraw(self, name: TableName, left: Leftovers, move_aside: Callable[[], None]) -> None:
@@ -129,17 +131,30 @@ class Drops:
             if entry.name.removeprefix(".").partition(".")[0] not in kept:
                 yield entry.path
 
-    def complete(self, name: TableName, left: Leftovers) -> None:
-        """Delete what a table has left whose row is gone."""
+    def complete(self, name: TableName, left: Leftovers, beside: HiveTable | None = None) -> None:
+        """Delete what a table has left whose row is gone.
+
+        Args:
+            beside: the next table of the name, whose files stay: another program may have put them in the same places.
+        """
         self._overlays.clear(name)
         if left.aside:
             self._metastore.drop_table(TableName(name.schema, left.aside))
         self._side_tables.drop(name, left.table_id)
+        live = self._places(beside) if beside else ()
         for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):
-            self._files.delete(path)
+            if not any(_overlap(path, place) for place in live):
+                self._files.delete(path)
         self._files.delete(self._path(name))
         layout = Layout(left.root)
         self._prune(layout.root if left.whole else layout.control)
+
+    def _places(self, table: HiveTable) -> list[str]:
+        """Where a table's files are."""
+        if not table.partitioned:
+            return [table.location]
+        names = self._metastore.partition_names(table.name)
+        return [partition.location for partition in self._metastore.partitions(table.name, names)]
 
     def _made_since(self, name: TableName, left: Leftovers) -> tuple[str, ...]:
         """What commits have made between the list and the end, as long as no other table has the name."""
@@ -169,13 +184,19 @@ class Drops:
             return
         table = find_row(self._metastore, name)
         if table is not None and left.are_of(table):
-            self._files.delete(self._path(name))  # it was not dropped
-        elif table is not None or self._is_gone(name):
-            self.complete(name, left)
+            return  # it is about to be dropped, or a drop has died: the next one lists anew
+        if table is not None or self._is_gone(name):
+            self.complete(name, left, beside=table)
         # else its row, or the next table's, is on its way
 
     def _path(self, name: TableName) -> str:
         return Layout(self._rebuilds.default_root(name)).dropping
+
+
+def _overlap(path: str, place: str) -> bool:
+    """Whether one of two is the other, or lies below it."""
+    one, other = (f"{normal(uri)}/" for uri in (path, place))
+    return one.startswith(other) or other.startswith(one)
 
 
 def _parsed(text: str) -> Leftovers:
