@@ -90,7 +90,7 @@ def read_while_swapping(site: Site, name: TableName, reads: int) -> str:
     return figures
 
 
-@pytest.mark.parametrize("reads", [60, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reads", [20, pytest.param(600, marks=pytest.mark.slow)])
 def test_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
     read_while_swapping(derby_site, name, reads)
 

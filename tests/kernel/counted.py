@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from kernel.commits import Kind
 from kernel.groups import GroupKind
 from kernel.support import Picture
 from lakemerge.kernel import Kernel, Ports, TableName
@@ -70,7 +71,7 @@ def counted(ports: Ports) -> tuple[Ports, list[str]]:
     return dataclasses.replace(ports, metastore=Counted(ports.metastore, "metastore", calls)), calls  # type: ignore[arg-type]
 
 
-def killed_after(world: World, write: int, kind: GroupKind) -> bool:
+def killed_after(world: World, write: int, kind: Kind | GroupKind) -> bool:
     """Let a process die after a write of a commit; false when it was done before."""
     ports = world.process()
     writes: list[str] = []

@@ -21,6 +21,7 @@ from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_name, part
 from lakemerge.kernel.table.definition import new_partition, new_table
 from lakemerge.kernel.table.layout import normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE
+from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.kernel.table.state import TableState, state_of
 
@@ -162,9 +163,9 @@ def rows_of(kernel: Kernel, name: TableName) -> Rows:
 
 
 def picture(kernel: Kernel, name: TableName) -> Picture | None:
-    """What a reader sees; ``None`` where there is no such table."""
+    """What a reader sees; ``None`` where there is no such table, or of a dropped one only the view is left."""
     table = kernel.metastore.get_table(name)
-    if table is None:
+    if table is None or find_row(kernel.metastore, name) is None:
         return None
     return Picture(
         table.columns,

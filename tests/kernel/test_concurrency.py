@@ -26,6 +26,7 @@ from lakemerge.kernel import Kernel, TableName
 
 _TESTS = Path(__file__).parents[1]
 _PROCESSES = 4
+_FEW_PROCESSES = 2
 _SECONDS = 900
 
 
@@ -36,15 +37,16 @@ def run_writers(
     *,
     writers: int,
     commits: int,
+    count: int,
     deaf: bool = False,
 ) -> list[dict[str, Any]]:
-    """Run writers, shared out among processes with a JVM each; what each of them did."""
+    """Run writers, shared out among some processes with a JVM each; what each of them did."""
     processes = []
-    for number in range(_PROCESSES):
+    for number in range(count):
         job = {
             "conf": server.client_conf,
             "table": name.name,
-            "writers": list(range(number, writers, _PROCESSES)),
+            "writers": list(range(number, writers, count)),
             "commits": commits,
             "mode": mode,
             "deaf": deaf,
@@ -76,6 +78,7 @@ def check_writers(
     *,
     writers: int,
     commits: int,
+    processes: int = _PROCESSES,
     deaf: bool = False,
 ) -> None:
     """Run writers and check that the table holds just what they were told that it holds."""
@@ -84,12 +87,12 @@ def check_writers(
     else:
         create(kernel, name, {"": [""]} if mode == "whole" else {"p=0": [""], "p=1": [""]})
     start = time.monotonic()
-    done = run_writers(server, name, mode, writers=writers, commits=commits, deaf=deaf)
+    done = run_writers(server, name, mode, writers=writers, commits=commits, count=processes, deaf=deaf)
     seconds = time.monotonic() - start
     acknowledged = [version for writer in done for version in writer["versions"]]
     conflicts = sum(writer["conflicts"] for writer in done)
     print(
-        f"{mode}: {writers} writers in {_PROCESSES} processes, {len(acknowledged)} commits, "
+        f"{mode}: {writers} writers in {processes} processes, {len(acknowledged)} commits, "
         f"{conflicts} conflicts, {seconds:.0f} s"
     )
     assert len(acknowledged) == writers * commits
@@ -119,14 +122,14 @@ def check_writers(
 @pytest.mark.parametrize(
     "mode",
     [
-        "disjoint",
+        pytest.param("disjoint", marks=pytest.mark.slow),
         "same",
         pytest.param("whole", marks=pytest.mark.slow),
         "append",
     ],
 )
 def test_few_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
-    check_writers(server, kernel, name, mode, writers=4, commits=5)
+    check_writers(server, kernel, name, mode, writers=4, commits=5, processes=_FEW_PROCESSES)
 
 
 @pytest.mark.slow
@@ -136,7 +139,7 @@ def test_many_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: 
 
 
 def test_few_writers_under_locks(server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
-    check_writers(server, kernel, name, "same", writers=4, commits=5, deaf=True)
+    check_writers(server, kernel, name, "same", writers=4, commits=5, processes=_FEW_PROCESSES, deaf=True)
 
 
 @pytest.mark.slow

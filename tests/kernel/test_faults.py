@@ -23,7 +23,7 @@ from lakemerge.errors import LakemergeError, StorageError
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
-_RUNS = 100
+_COMMITS = 50
 
 
 class LoseReply:
@@ -44,22 +44,25 @@ class LoseReply:
 
 
 @pytest.mark.parametrize(
-    ("probability", "seed", "partitioned"),
+    ("probability", "seed", "partitioned", "commits"),
     [
-        pytest.param(
-            *run, partitioned, marks=() if (*run, partitioned) == (0.01, 1, True) else pytest.mark.slow
-        )
-        for run in ((0.01, 1), (0.01, 2), (0.1, 3))
-        for partitioned in (True, False)
+        (0.1, 3, True, _COMMITS // 5),
+        *(
+            pytest.param(*run, partitioned, _COMMITS, marks=pytest.mark.slow)
+            for run in ((0.01, 1), (0.01, 2), (0.1, 3))
+            for partitioned in (True, False)
+        ),
     ],
 )
-def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jvm, name: TableName) -> None:
+def test_failing_calls(
+    probability: float, seed: int, partitioned: bool, commits: int, jvm: Jvm, name: TableName
+) -> None:
     """Each run is a commit with calls that fail before they are made, then recovery without faults."""
     dice = Dice(seed, probability)
     sound = Kernel(ports_of(jvm))
     chain = Chain(sound, name, seed, partitioned=partitioned)
     failed: Counter[str] = Counter()
-    for _ in range(_RUNS // 2):
+    for _ in range(commits):
         change = chain.draw()
         version = settled(sound, name).version
         metastore = HookedMetastore(jvm, before=dice.metastore)
@@ -87,8 +90,9 @@ def test_failing_calls(probability: float, seed: int, partitioned: bool, jvm: Jv
 @pytest.mark.parametrize(
     ("kind", "partitioned"),
     [
-        *(pytest.param(kind, True, marks=pytest.mark.slow if kind == "widen" else ()) for kind in KINDS),
-        *(pytest.param(kind, False, marks=() if kind == "swap" else pytest.mark.slow) for kind in KINDS),
+        pytest.param(kind, partitioned, marks=() if kind == "swap" else pytest.mark.slow)
+        for partitioned in (True, False)
+        for kind in KINDS
     ],
 )
 def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:
@@ -118,7 +122,7 @@ def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: 
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, marks=() if kind in ("create", "adopt", "take-in", "drop") else pytest.mark.slow)
+        pytest.param(kind, marks=() if kind in ("create", "take-in") else pytest.mark.slow)
         for kind in ("create", "create-whole", *OPERATIONS)
     ],
 )

@@ -113,19 +113,16 @@ def build_on(kernel: Kernel, name: TableName) -> Rows:
     return {"p=1": ["newest"], "p=2": ["old"], "p=gone": ["newest"], "p=new": ["late"]}
 
 
-POINTS = (
-    "claimed",
-    "registered",
-    "swapped",
-    "dropped",
-    "before add_partitions",
-    "before alter_partitions",
-    "before dropPartition",
-)
+#: Those of the fast ring; `tests/unit/kernel/test_late_swaps.py` and the simulator have late writers in memory.
+FEW_POINTS = ("claimed", "before alter_partitions", "before dropPartition")
+POINTS = (*FEW_POINTS, "registered", "swapped", "dropped", "before add_partitions")
 
 
 @pytest.mark.parametrize("later", [pytest.param(undo, marks=pytest.mark.slow), build_on])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(point, marks=() if point in FEW_POINTS else pytest.mark.slow) for point in POINTS],
+)
 def test_a_late_writer_changes_nothing(
     point: str, later: Callable[[Kernel, TableName], Rows], jvm: Jvm, kernel: Kernel, name: TableName
 ) -> None:
@@ -145,7 +142,14 @@ def test_a_late_writer_changes_nothing(
     assert_nothing_orphaned(kernel, name)
 
 
-@pytest.mark.parametrize("point", ["claimed", "swapped", "before add_partitions"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("claimed", marks=pytest.mark.slow),
+        "swapped",
+        pytest.param("before add_partitions", marks=pytest.mark.slow),
+    ],
+)
 def test_a_late_append_does_not_bring_back_what_was_compacted(
     point: str, jvm: Jvm, kernel: Kernel, name: TableName
 ) -> None:
@@ -241,7 +245,14 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
         pytest.param("rebuild-from-whole", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("step", ["claimed", "row prepared", "row moved"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("claimed", marks=pytest.mark.slow),
+        "row prepared",
+        pytest.param("row moved", marks=pytest.mark.slow),
+    ],
+)
 def test_a_late_rebuild_changes_nothing(
     step: str, kind: str, jvm: Jvm, kernel: Kernel, name: TableName
 ) -> None:
