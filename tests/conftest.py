@@ -16,6 +16,23 @@ settings.load_profile("lakemerge")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes or needs downloads; run by make test-all")
+    config.addinivalue_line("markers", "fast(*names): tests of one of dbt's classes, whose others are slow")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what a class of dbt's has besides the tests that are named as fast.
+
+    The tests stand in dbt's class: ours would have to override them to mark them one by one.
+    """
+    for item in items:
+        fast = item.get_closest_marker("fast")
+        if fast is None or not isinstance(item, pytest.Function):
+            continue
+        if unknown := [name for name in fast.args if not hasattr(item.cls, name)]:
+            raise pytest.UsageError(f"{item.nodeid}: dbt's class has no {', '.join(unknown)}")
+        if item.originalname not in fast.args:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -75,6 +75,7 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
     raise AssertionError(f"ended without {text!r}:\n{read}")
 
 
+@pytest.mark.slow
 def test_a_run_says_that_java_was_killed_and_the_next_one_finishes(
     dbt_project: Callable[[str], DbtProject],
 ) -> None:

@@ -149,6 +149,7 @@ class TestConsume(Project):
         assert "incremental" in run("viewed", expect_pass=False).message
 
 
+@pytest.mark.slow
 class TestPoison(Project):
     def test_a_bad_partition_is_found_and_discarded(self, project: Any) -> None:
         for day in (1, 2):

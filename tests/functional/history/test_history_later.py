@@ -40,12 +40,13 @@ def of_key(key: int, table: Any) -> list[tuple[Any, ...]]:
 
 
 class TestAfterTheRetention:
-    def test_a_feed_that_is_read_again_changes_nothing(self, merger: Any) -> None:
+    @pytest.mark.parametrize("months", [1, pytest.param(2, marks=pytest.mark.slow)])
+    def test_a_feed_that_is_read_again_changes_nothing(self, merger: Any, months: int) -> None:
         table = merger(FEED, SCHEMA)
         feed = [*LIFE, change(1, "oslo", 22, "c@x"), change(1, "bonn", 30), change(1, "bonn", 40, "d@x")]
         table.merge(feed)
         before = of_key(1, table)
-        for _ in range(2):
+        for _ in range(months):
             month_passes(table)
             for again in (feed, feed[3:5]):
                 response = table.merge(again)
@@ -53,6 +54,7 @@ class TestAfterTheRetention:
             assert of_key(1, table) == before
             assert ledger(table) == [(40, "watermark", "d@x")], "one change of a key is remembered for ever"
 
+    @pytest.mark.slow
     def test_newer_changes_are_absorbed_and_split_as_ever(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge(LIFE)
@@ -98,6 +100,7 @@ class TestAfterTheRetention:
         assert of_key(3, table) == [(*rome, 10, 20), (*oslo, 20, 23), (*oslo, 25, None)]
         assert table.merge([*changes, *feed]).version == 0
 
+    @pytest.mark.slow
     def test_a_delete_that_ended_nothing_is_forgotten_until_it_comes_again(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, None, 20, op="D"), change(1, "rome", 30)])

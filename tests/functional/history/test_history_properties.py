@@ -38,6 +38,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 #: Those whose ways through the merge differ most; all of them run in the slow ring.
 REPRESENTATIVE = ("all tracked", "key in the partition", "truncates", "bitemporal")
+#: Those of the fast ring.
+FEW = ("truncates", "bitemporal")
 
 
 def tracked(config: dict[str, Any]) -> list[str]:
@@ -99,7 +101,13 @@ def check_over_time(merger: Any, config: dict[str, Any], feed: list[Change], see
 
 
 class TestHistoryProperties:
-    @pytest.mark.parametrize("variant", REPRESENTATIVE)
+    @pytest.mark.parametrize(
+        "variant",
+        [
+            pytest.param(variant, marks=() if variant in FEW else pytest.mark.slow)
+            for variant in REPRESENTATIVE
+        ],
+    )
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant]}
 
@@ -110,6 +118,7 @@ class TestHistoryProperties:
 
         run()
 
+    @pytest.mark.slow
     def test_repetitions_stay_repetitions_for_ever(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from .oracle import Change
 from .test_merge_properties import (
     CONFIG,
-    REPRESENTATIVE,
+    REPRESENTED,
     SCHEMA,
     VARIANTS,
     as_stored,
@@ -44,7 +44,7 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
 
 
 class TestMergeOnRead:
-    @pytest.mark.parametrize("variant", REPRESENTATIVE)
+    @pytest.mark.parametrize("variant", REPRESENTED)
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant], **ON_READ}
 

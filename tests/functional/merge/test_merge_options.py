@@ -186,6 +186,7 @@ class TestPartialUpdates:
         table.merge([change(1, "late", 1.0, 4), change(1, "first", 1.0, 6), change(1, "second", 2.0, 7)])
         assert table.rows() == [{"id": 1, "name": "first", "price": 2.0, "ts": 7}]
 
+    @pytest.mark.slow
     def test_a_repetition_says_nothing_of_the_columns_that_it_leaves_alone(self, merger: Any) -> None:
         config = {**FEED, "ignore_null_updates": True, "merge_exclude_columns": ["name"]}
         table = merger(config, SCHEMA)
@@ -206,6 +207,7 @@ class TestPartialUpdates:
         table.merge([*tied, change(1, None, None, 4, "D"), change(1, None, 2.0, 5)])
         assert table.rows() == [{"id": 1, "name": None, "price": 2.0, "ts": 5}]
 
+    @pytest.mark.slow
     def test_a_part_of_the_sequence_that_an_update_leaves_out_is_not_taken_from_the_stored_row(
         self, merger: Any
     ) -> None:
@@ -218,7 +220,11 @@ class TestPartialUpdates:
         assert table.rows() == [{"id": 1, "name": "c", "price": 3.0, "ts": 2}]
 
     @pytest.mark.parametrize(
-        "config", [{"ignore_null_updates": True}, {"merge_update_columns": ["price", "ts"]}]
+        "config",
+        [
+            {"ignore_null_updates": True},
+            pytest.param({"merge_update_columns": ["price", "ts"]}, marks=pytest.mark.slow),
+        ],
     )
     def test_an_update_that_leaves_the_partition_alone_finds_its_row(
         self, merger: Any, config: dict[str, Any]
@@ -327,6 +333,7 @@ class TestPredicatesAndPartitions:
         assert [row["p-art"] for row in found] == values
         assert [row["select"] for row in found] == ["new", "old"] * 5
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("moves", [True, False], ids=["found by a scan", "known"])
     def test_each_odd_partition_rewritten_alone(self, merger: Any, moves: bool) -> None:
         values = ["a/b=100%", "both ' and \"", None]
@@ -372,7 +379,7 @@ class TestTypes:
         }
         return {"id": 1, **(filled if value is not None else dict.fromkeys(filled)), "ts": ts}
 
-    @pytest.mark.parametrize("file_format", ["orc", "parquet"])
+    @pytest.mark.parametrize("file_format", ["orc", pytest.param("parquet", marks=pytest.mark.slow)])
     def test_nested_and_rare_types_go_round(self, merger: Any, file_format: str) -> None:
         table = merger({"unique_key": "id", "sequence_by": "ts", "file_format": file_format}, self.DDL)
         table.merge([self.row(1, 1)])
@@ -459,6 +466,7 @@ class TestLedger:
         table.merge([change(1, None, None, 5, "D"), change(2, "b", 1.0, 1)])
         assert table.merge([change(1, "older", 1.0, 3)]).inserted == 1
 
+    @pytest.mark.slow
     def test_a_long_ledger_is_written_anew_and_still_knows_all(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         for key in range(12):

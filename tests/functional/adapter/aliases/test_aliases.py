@@ -20,10 +20,12 @@ class SparkLiterals:
         return {"cast.sql": STRING_LITERAL, "expect_value.sql": fixtures.MACROS__EXPECT_VALUE_SQL}
 
 
+@pytest.mark.slow
 class TestAliases(SparkLiterals, BaseAliases):
     pass
 
 
+@pytest.mark.slow
 class TestAliasErrors(SparkLiterals, BaseAliasErrors):
     pass
 

@@ -85,10 +85,12 @@ class TestEphemeral(BaseEphemeral):
     pass
 
 
+@pytest.mark.slow
 class TestIncremental(BaseIncremental):
     pass
 
 
+@pytest.mark.slow
 class TestIncrementalNotSchemaChange(BaseIncrementalNotSchemaChange):
     pass
 
@@ -97,10 +99,12 @@ class TestIncrementalBadStrategy(BaseIncrementalBadStrategy):
     pass
 
 
+@pytest.mark.slow
 class TestGenericTests(BaseGenericTests):
     pass
 
 
+@pytest.mark.slow
 class TestTableMaterialization(BaseTableMaterialization):
     pass
 

@@ -60,6 +60,7 @@ class TestCloneSameTargetAndState(BaseCloneSameTargetAndState):
     pass
 
 
+@pytest.mark.slow
 class TestCloneSameSourceAndTarget(BaseCloneSameSourceAndTarget):
     @pytest.fixture(scope="class")
     def snapshots(self) -> dict[str, str]:

@@ -58,6 +58,7 @@ class ColumnsEqual:
         ]
 
 
+@pytest.mark.fast("test__constraints_wrong_column_order", "test__constraints_wrong_column_data_types")
 class TestTableConstraintsColumnsEqual(ColumnsEqual, BaseTableConstraintsColumnsEqual):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -102,6 +103,7 @@ class TestTableConstraintsRollback(Rollback, BaseConstraintsRollback):
         return {"my_model.sql": fixtures.my_model_sql, "constraints_schema.yml": SCHEMA_YML}
 
 
+@pytest.mark.slow
 class TestIncrementalConstraintsRollback(Rollback, BaseIncrementalConstraintsRollback):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -213,6 +215,7 @@ class TestConstraintQuotedColumn:
         assert "not_null" in result.message
 
 
+@pytest.mark.slow
 class TestIncrementalForeignKeyConstraint(BaseIncrementalForeignKeyConstraint):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -43,6 +43,7 @@ class TestIncrementalUniqueKey(UniqueKey):
     pass
 
 
+@pytest.mark.fast("test__one_unique_key", "test__bad_unique_key")
 class TestUniqueKeyOfMerge(UniqueKey):
     strategy = "merge"
 
@@ -52,6 +53,7 @@ class TestUniqueKeyOfDeleteInsert(UniqueKey):
     strategy = "delete+insert"
 
 
+@pytest.mark.fast("test_run_incremental_sync_all_columns")
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
     pass
 
@@ -73,6 +75,7 @@ class TestIncrementalPredicates(BaseIncrementalPredicates):
         }
 
 
+@pytest.mark.slow
 class TestPredicatesOfDeleteInsert(BaseIncrementalPredicates):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:

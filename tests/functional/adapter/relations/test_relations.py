@@ -68,5 +68,6 @@ class TestSampleMode(BaseSampleModeTest):
     pass
 
 
+@pytest.mark.slow
 class TestConcurrency(BaseConcurrency):
     pass

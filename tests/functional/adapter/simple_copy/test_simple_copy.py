@@ -10,6 +10,7 @@ from dbt.tests.adapter.simple_copy.test_simple_copy import EmptyModelsArentRunBa
 from dbt.tests.util import check_relations_equal, run_dbt
 
 
+@pytest.mark.slow
 class TestSimpleCopy(SimpleCopyBase):
     # Spark makes none
     test_simple_copy_with_materialized_views = None

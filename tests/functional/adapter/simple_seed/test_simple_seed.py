@@ -38,6 +38,7 @@ class Expected:
         project.run_sql(EXPECTED_SQL.format(schema=project.test_schema))
 
 
+@pytest.mark.fast("test_simple_seed")
 class TestBasicSeed(Expected, test_seed.BaseBasicSeedTests):
     def test_simple_seed_full_refresh_flag(self, project: Any) -> None:
         """A full refresh publishes the seed anew; models that read it stay, as they do everywhere in Hive."""
@@ -122,6 +123,7 @@ class TestEmptySeed(test_seed.BaseTestEmptySeed):
     pass
 
 
+@pytest.mark.slow
 class TestSimpleSeedColumnOverride(BaseSimpleSeedColumnOverride):
     @staticmethod
     def seed_enabled_types() -> dict[str, str]:

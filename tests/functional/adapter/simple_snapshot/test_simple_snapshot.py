@@ -67,6 +67,7 @@ class TestBasicTimestamp(WithUpdates, test_snapshot_timestamp.BaseSnapshotTimest
     pass
 
 
+@pytest.mark.fast("test_updates_are_captured_by_snapshot")
 class TestSimpleSnapshot(OnHive, test_snapshot.BaseSimpleSnapshot):
     def test_revives_are_captured_by_snapshot(self, project: Any) -> None:
         """The suite's test is content with a history without the rows that came back."""
@@ -115,6 +116,7 @@ class TestInvalidColumnNames(SeedOfTheSchema, test_various_configs.BaseSnapshotI
     own_config = TestColumnNamesFromDbtProject.own_config
 
 
+@pytest.mark.slow
 class TestDbtValidToCurrent(SeedOfTheSchema, test_various_configs.BaseSnapshotDbtValidToCurrent):
     @pytest.fixture(autouse=True)
     def in_order_of_insertion(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +131,7 @@ class TestDbtValidToCurrent(SeedOfTheSchema, test_various_configs.BaseSnapshotDb
         monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", ordered)
 
 
+@pytest.mark.slow
 class TestMultiUniqueKey(OnHive, test_various_configs.BaseSnapshotMultiUniqueKey):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -143,6 +146,7 @@ class TestMultiUniqueKey(OnHive, test_various_configs.BaseSnapshotMultiUniqueKey
         }
 
 
+@pytest.mark.slow
 class TestNewRecordTimestampMode(
     SeedOfTheSchema, new_record_timestamp_mode.BaseSnapshotNewRecordTimestampMode
 ):

@@ -10,6 +10,7 @@ from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import
 )
 
 
+@pytest.mark.slow
 class TestStoreTestFailures(BaseStoreTestFailures):
     pass
 
@@ -43,5 +44,6 @@ class TestStoreTestFailuresAsGeneric(basic.StoreTestFailuresAsGeneric):
     pass
 
 
+@pytest.mark.slow
 class TestStoreTestFailuresAsExceptions(basic.StoreTestFailuresAsExceptions):
     pass

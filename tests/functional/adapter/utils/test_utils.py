@@ -53,6 +53,7 @@ from dbt.tests.adapter.utils.data_types import (
 )
 
 
+@pytest.mark.slow
 class TestAnyValue(test_any_value.BaseAnyValue):
     pass
 
@@ -290,5 +291,6 @@ class TestTypeString(test_type_string.BaseTypeString):
     pass
 
 
+@pytest.mark.slow
 class TestTypeTimestamp(test_type_timestamp.BaseTypeTimestamp):
     pass
