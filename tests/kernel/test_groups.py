@@ -49,7 +49,7 @@ class Expectations:
             old = GROUPS[kind].pictures(kernel, name)
             steps.clear()
             GROUPS[kind].run(kernel, name)
-            assert set(steps) >= set(STEPS), "each step is killed at"
+            assert kind not in _FAST or set(steps) == set(STEPS), "each step is killed at"
             self._found[kind] = old, GROUPS[kind].pictures(kernel, name)
         return self._found[kind]
 
