@@ -67,6 +67,7 @@ class Transaction:
         self._table = state
         self._data_change = data_change
         self._beating = False
+        self._on_lost: Callable[[str], None] | None = None
         self.layout = state.layout if state else Layout(_root(tables, definition))
         self._commit = TableCommit(
             table=name,
@@ -188,6 +189,21 @@ class Transaction:
 
     # -- staging -------------------------------------------------------------------------------
 
+    def watch_lease(self, on_lost: Callable[[str], None]) -> None:
+        """Have somebody told when other processes may take this transaction for dead, and delete what it has staged.
+
+        Call it before anything is staged.
+
+        Args:
+            on_lost: gets the reason, in the thread that writes heartbeats, once.
+        """
+        self._require_open()
+        self._on_lost = on_lost
+
+    def lease_loss(self) -> str | None:
+        """Why other processes may take this transaction for dead; ``None`` while it is alive. Only of a watched one."""
+        return self._tables.heartbeats.loss(self.layout, self.txn)
+
     @property
     def stage_directory(self) -> str:
         """The URI to write the new files to: partition directories in it, or the files of the whole table."""
@@ -203,7 +219,7 @@ class Transaction:
 
     def _beat(self) -> None:
         if not self._beating:
-            self._tables.heartbeats.start(self.layout, self.txn)
+            self._tables.heartbeats.start(self.layout, self.txn, self._on_lost)
             self._beating = True
             if self.base is None:
                 self._tables.creations.begin(self.layout, self.txn)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.ports import Ports
@@ -16,6 +18,22 @@ from lakemerge.kernel.ports.system import Owner
 from lakemerge.kernel.table.layout import Layout
 
 _LOG = logging.getLogger("lakemerge")
+
+
+#: Told once, by the thread that writes heartbeats, why other processes may take a transaction for dead.
+OnLost = Callable[[str], None]
+
+
+@dataclass
+class _Watch:
+    """What is known of a heartbeat that somebody wants to hear of.
+
+    Attributes:
+        beaten: when it was last written, by the monotonic clock.
+    """
+
+    on_lost: OnLost
+    beaten: float
 
 
 class Heartbeats:
@@ -27,11 +45,16 @@ class Heartbeats:
         self._host = ports.host
         self._lease = lease_seconds
         self._open: set[str] = set()
+        self._watched: dict[str, _Watch] = {}
         self._lock = threading.Lock()
         self._beating = False
 
-    def start(self, layout: Layout, txn: str) -> None:
-        """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`."""
+    def start(self, layout: Layout, txn: str, on_lost: OnLost | None = None) -> None:
+        """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`.
+
+        Args:
+            on_lost: called if that fails for as long as the lease; the heartbeat ends then.
+        """
         path = layout.heartbeat_of(txn)
         self._host.open_here.add(txn)
         try:
@@ -40,6 +63,8 @@ class Heartbeats:
             self._host.open_here.discard(txn)
             raise
         with self._lock:
+            if on_lost is not None:
+                self._watched[path] = _Watch(on_lost, self._clock.monotonic())
             self._open.add(path)
             begins, self._beating = not self._beating, True
         if begins:
@@ -49,8 +74,37 @@ class Heartbeats:
         """End a transaction's heartbeat and remove its file."""
         path = layout.heartbeat_of(txn)
         self._open.discard(path)
+        self._watched.pop(path, None)
         self._host.open_here.discard(txn)
         self._remove(path)
+
+    def loss(self, layout: Layout, txn: str) -> str | None:
+        """Why other processes may take a watched transaction for dead, or have done so; ``None`` while they may not."""
+        path = layout.heartbeat_of(txn)
+        watch = self._watched.get(path)
+        return self._loss(path, watch) if watch else "that its heartbeat has ended"
+
+    def _loss(self, path: str, watch: _Watch) -> str | None:
+        silent = self._clock.monotonic() - watch.beaten
+        if silent > self._lease:
+            return f"no sign of life for {silent:.0f} seconds"
+        try:
+            self._files.read_text(path)
+        except FileNotFoundError:
+            return "that another process has taken the transaction for dead"
+        except StorageError:
+            pass  # not answered: only time tells
+        return None
+
+    def _lose(self, path: str, watch: _Watch, reason: str) -> None:
+        self._open.discard(path)
+        self._host.open_here.discard(path.rpartition("/")[2])
+        if self._watched.pop(path, None) is None:
+            return  # stopped meanwhile
+        try:
+            watch.on_lost(reason)
+        except Exception:  # noqa: BLE001 - the heartbeats of other transactions must go on
+            _LOG.exception("Whoever was to be told that a lease is lost has failed")
 
     def _beat_all(self) -> bool:
         """Write all heartbeats once more; false, and the last time, when there are none."""
@@ -65,8 +119,14 @@ class Heartbeats:
         return bool(paths)
 
     def _beat_quietly(self, path: str) -> None:
+        watch = self._watched.get(path)
+        if watch is not None and (reason := self._loss(path, watch)):
+            self._lose(path, watch, reason)
+            return
         try:
             self._beat(path)
+            if watch is not None:
+                watch.beaten = self._clock.monotonic()
         except StorageError as error:
             _LOG.log(loudness(error), "A heartbeat could not be written: %s", error)
 

@@ -1,0 +1,105 @@
+"""Who is told when other processes may take a transaction for dead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lakemerge.errors import StorageError
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName
+from lakemerge.testing import World
+
+NAME = TableName("shop", "orders")
+
+
+@pytest.fixture
+def beat(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """Writes the heartbeats once, as the thread does every ten seconds."""
+    actions: list[Callable[[], bool]] = []
+    monkeypatch.setattr(kernel.clock, "repeat", lambda seconds, action, name: actions.append(action))
+    definition = TableDefinition(NAME, (HiveColumn("id", "bigint"),))
+    with kernel.create(definition) as transaction:
+        transaction.add_staged()
+        transaction.commit()
+    actions[-1]()  # there is none to keep alive, so the thread ends
+    return lambda: actions[-1]()
+
+
+def watched(kernel: Kernel, told: list[str]) -> Any:
+    transaction = kernel.begin(NAME, "transaction")
+    transaction.watch_lease(told.append)
+    assert transaction.stage_directory
+    return transaction
+
+
+def test_nobody_is_told_while_it_is_alive(world: World, kernel: Kernel, beat: Callable[[], bool]) -> None:
+    told: list[str] = []
+    transaction = watched(kernel, told)
+    for _ in range(20):
+        world.timeline.pass_by(10)
+        assert beat()
+    assert transaction.lease_loss() is None
+    transaction.abort()
+    assert not beat()
+    assert told == []
+
+
+def test_a_pause_for_longer_than_the_lease_is_told_once(
+    world: World, kernel: Kernel, beat: Callable[[], bool]
+) -> None:
+    told: list[str] = []
+    transaction = watched(kernel, told)
+    world.timeline.pass_by(31)
+    assert transaction.lease_loss() == "no sign of life for 31 seconds", "known before the next heartbeat"
+    beat()
+    assert told == ["no sign of life for 31 seconds"]
+    assert not beat(), "it is not kept alive any more"
+    assert told == ["no sign of life for 31 seconds"]
+    assert transaction.lease_loss()
+
+
+def test_storage_that_fails_for_longer_than_the_lease_is_told(
+    world: World, kernel: Kernel, beat: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    watched(kernel, told)
+
+    def fail(path: str, text: str) -> None:
+        raise StorageError(expected="a", found="b", action="c")
+
+    monkeypatch.setattr(kernel.files, "write_text", fail)
+    for _ in range(3):
+        world.timeline.pass_by(10)
+        beat()
+    assert told == []
+    world.timeline.pass_by(10)
+    beat()
+    assert told == ["no sign of life for 40 seconds"]
+
+
+def test_one_that_another_process_has_forgotten_is_told(
+    world: World, kernel: Kernel, beat: Callable[[], bool]
+) -> None:
+    told: list[str] = []
+    transaction = watched(kernel, told)
+    world.files.delete(transaction.layout.heartbeat_of(transaction.txn))
+    world.timeline.pass_by(10)
+    beat()
+    assert told == ["that another process has taken the transaction for dead"]
+
+
+def test_a_listener_that_fails_does_not_end_other_heartbeats(
+    world: World, kernel: Kernel, beat: Callable[[], bool]
+) -> None:
+    def fail(reason: str) -> None:
+        raise RuntimeError("the program's own")
+
+    lost, alive = kernel.begin(NAME, "transaction"), watched(kernel, [])
+    lost.watch_lease(fail)
+    assert lost.stage_directory
+    world.files.delete(lost.layout.heartbeat_of(lost.txn))
+    world.timeline.pass_by(10)
+    assert beat()
+    assert alive.lease_loss() is None
