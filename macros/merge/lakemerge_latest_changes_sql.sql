@@ -4,10 +4,12 @@
     Columns: __key_1…, __row (the table's columns), __sequence, __is_delete, __is_truncate, __changes,
     __null_sequences, __is_tie; of partial updates also __steps (all changes of the key).
 
-    Ties are found by hashes: the row with the highest hash at the highest sequence, against the one with the lowest.
+    Ties are found by hashes: the row with the highest hash at the highest place, against the one with the lowest. A
+    place is a sequence, and what orders the changes of one sequence, if anything does.
     Only one aggregate carries the whole row, because each that does costs a copy of every row.
 #}
 {%- macro lakemerge_latest_changes_sql(merge) -%}
+{%- set place = '__sequence, __order' if merge.change_order else '__sequence' -%}
 with changes as (
     select
         {{ lakemerge_typed_change_sql(merge) }}
@@ -32,8 +34,8 @@ grouped as (
     select
         {{ lakemerge_keys_sql(merge) }},
         __is_truncate,
-        max_by(struct(__sequence, __hash, __is_delete, __row), struct(__sequence, __hash)) as __highest,
-        max(struct(__sequence, ~__hash as __opposite_hash)) as __lowest,
+        max_by(struct(__sequence, __hash, __is_delete, __row), struct({{ place }}, __hash)) as __highest,
+        max(struct({{ place }}, ~__hash as __opposite_hash)) as __lowest,
         count(*) as __changes,
         sum(__null_sequence) as __null_sequences
     from hashed

@@ -4,9 +4,12 @@
     and __steps: the changes in the order of their sequence, one for each.
 
     A tie anywhere is a contradiction, because every change may leave a value behind, except before the key's last
-    delete. Use it after the CTE `hashed`, whose rows are shuffled by key once for both aggregates.
+    delete. Use it after the CTE `hashed`, whose rows are shuffled by key once for both aggregates. __place is the
+    sequence, with what orders the changes of one sequence, if anything does.
 #}
 {%- macro lakemerge_listed_changes_sql(merge) -%}
+{%- set place = 'struct(__sequence, __order)' if merge.change_order else '__sequence' -%}
+{%- set step_place = '__place' if merge.change_order else '__sequence' -%}
 gathered as (
     select /*+ repartition({{ lakemerge_keys_sql(merge) }}) */ *
     from hashed
@@ -17,12 +20,13 @@ placed as (
         {{ lakemerge_keys_sql(merge) }},
         __is_truncate,
         __sequence,
+        {{ place }} as __place,
         max_by(struct(__is_delete, __row), __hash) as __change,
         min(__hash) <> max(__hash) as __is_tie,
         count(*) as __changes,
         sum(__null_sequence) as __null_sequences
     from gathered
-    group by {{ lakemerge_keys_sql(merge) }}, __is_truncate, __sequence
+    group by {{ lakemerge_keys_sql(merge) }}, __is_truncate, __sequence{{ ', __order' if merge.change_order }}
 ),
 
 listed as (
@@ -30,15 +34,15 @@ listed as (
         {{ lakemerge_keys_sql(merge) }},
         __is_truncate,
         array_sort(
-            collect_list(struct(__sequence, __change.__is_delete, __change.__row)),
+            collect_list(struct(__sequence, __change.__is_delete, __change.__row{{ ', __place' if merge.change_order }})),
             (one, other) -> case
-                when one.__sequence < other.__sequence then -1
-                when one.__sequence > other.__sequence then 1
+                when one.{{ step_place }} < other.{{ step_place }} then -1
+                when one.{{ step_place }} > other.{{ step_place }} then 1
                 else 0
             end
         ) as __steps,
-        max(if(__change.__is_delete, __sequence, null)) as __deleted_at,
-        max(if(__is_tie, __sequence, null)) as __tied_at,
+        max(if(__change.__is_delete, __place, null)) as __deleted_at,
+        max(if(__is_tie, __place, null)) as __tied_at,
         sum(__changes) as __changes,
         sum(__null_sequences) as __null_sequences
     from placed

@@ -5,6 +5,9 @@
         {%- endfor %}
         {{ lakemerge_change_row_sql(merge) }} as __row,
         {{ merge.sequence or '0' }} as __sequence,
+        {%- if merge.change_order %}
+        {{ merge.change_order }} as __order,
+        {%- endif %}
         if({{ merge.null_sequence }}, 1, 0) as __null_sequence,
         coalesce({{ merge.deletes }}, false) as __is_delete,
         coalesce({{ merge.truncates }}, false) as __is_truncate

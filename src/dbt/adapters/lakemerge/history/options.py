@@ -76,6 +76,7 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "scd2", "history"})
+    changed_by: ClassVar[str] = ""
     keeps_history: ClassVar[bool] = True
 
     scd2: Scd2Config = field(default_factory=Scd2Config)

@@ -10,7 +10,6 @@ from dbt.adapters.lakemerge.merge.ledger import LEDGER, open_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now, retire_unread
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
 from lakemerge.kernel import DELTAS
@@ -34,14 +33,12 @@ class MergeOnRead(Merge):
             return ()
         return ("merge_on_read" if self._is_dear else "copy_on_write",)
 
-    def publish(self) -> CommitResponse:
-        response = super().publish()
+    def tidy(self) -> None:
         deltas = Deltas(self.publisher, self.macros)
         if self.config.write_mode == "auto" and not self._is_dear:
             deltas.move_into_base()
         elif compacts_now(self.config, self.macros):
             deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
-        return response
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         if self.config.write_mode == "auto":

@@ -23,9 +23,28 @@ class MergeConfig(WriteConfig):
         exact_counts: whether a merge on read tells inserts from updates where it need not match to be right.
         compact_deltas: so many deltas are compacted; 0 for never.
         compact_deltas_percent: deltas of so many percent of the base's bytes are moved into it; 0 for never.
+        change_order: SQL over the feed that orders the changes of a key where the sequence does not; no option of a
+            model, whose rows have no order. Empty for none.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "merge on read"})
+    changed_by: ClassVar[str] = "merge"
+    rules: ClassVar[tuple[str, ...]] = (
+        *WriteConfig.rules,
+        "unique_key",
+        "incremental_predicates",
+        "partition_moves",
+        "sequence_by",
+        "ignore_null_updates",
+        "merge_update_columns",
+        "merge_exclude_columns",
+        "on_sequence_tie",
+        "tombstone_retention",
+        "write_mode",
+        "exact_counts",
+        "compact_deltas",
+        "compact_deltas_percent",
+    )
     keeps_history: ClassVar[bool] = False
 
     unique_key: tuple[str, ...] = ()
@@ -45,6 +64,7 @@ class MergeConfig(WriteConfig):
     exact_counts: bool = False
     compact_deltas: int = 10
     compact_deltas_percent: int = 10
+    change_order: str = ""
 
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:
@@ -132,6 +152,7 @@ class DeleteInsertConfig(MergeConfig):
     """The options of dbt's delete+insert: those of a merge that say which rows meet, and no others."""
 
     groups: ClassVar[frozenset[str]] = frozenset()
+    changed_by: ClassVar[str] = ""
 
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class MergePlan:
         mixes_sequences: whether a stored row may give another sequence than its newest change, for that change
             left out a column of it.
         ledger: what the merge's ledger is for; ``None`` without a sequence.
+        change_order: SQL over the typed feed that orders changes of one sequence; empty for none.
         partition_known: whether a key's partition follows from the change.
         sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
             for sequences that have no exact text.
@@ -105,6 +106,7 @@ class MergePlan:
     known_sequences: tuple[str, ...] | None = None
     mixes_sequences: bool = False
     ledger: LedgerPurpose | None = None
+    change_order: str = ""
 
     @property
     def ledger_type(self) -> str:
@@ -169,6 +171,7 @@ class MergePlan:
             and config.ignore_null_updates
             and any(_hides_nulls(feed, part) for part in config.sequence_by),
             ledger=_ledger(config, keys, types, shown=bool(stored_sequence)),
+            change_order=config.change_order,
         )
 
     def is_above_all_known(self, lowest: str | None) -> bool:

@@ -24,6 +24,14 @@ class AppendConfig(WriteConfig):
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"commits"})
+    changed_by: ClassVar[str] = "append"
+    rules: ClassVar[tuple[str, ...]] = (
+        *WriteConfig.rules,
+        "append_layout",
+        "commit_column",
+        "compact_after",
+        "compact_below",
+    )
 
     append_layout: str = "rewrite"
     commit_column: str = COMMIT_COLUMN

@@ -6,7 +6,8 @@ Each capability has a class of its own with the options that it adds: a merge, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from dbt.adapters.lakemerge.options.groups import GROUPS
@@ -33,9 +34,19 @@ class WriteConfig:
         compact_files: so many files of a partition are few enough.
         compact_max_bytes: bytes that such a compaction writes again at most.
         groups: the groups of options (:data:`GROUPS`) that apply here.
+        changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
+        rules: the options that such programs go by.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset()
+    changed_by: ClassVar[str] = ""
+    rules: ClassVar[tuple[str, ...]] = (
+        "on_foreign_write",
+        "target_file_size",
+        "compaction",
+        "compact_files",
+        "compact_max_bytes",
+    )
 
     partition_by: tuple[str, ...] = ()
     column_list: tuple[str, ...] = ()
@@ -108,6 +119,13 @@ class WriteConfig:
         if self.column_list and self.except_column_list:
             problems.append("column_list and except_column_list exclude each other")
         return problems
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """The options of :attr:`rules` that do not have the default, for JSON; :meth:`of` reads them again."""
+        defaults = {option.name: option.default for option in fields(self)}
+        values = {name: getattr(self, name) for name in self.rules}
+        return {name: _plain(value) for name, value in values.items() if value != defaults[name]}
 
     # -- effects on the table --------------------------------------------------------------------
 
@@ -199,3 +217,9 @@ class WriteConfig:
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
     """Names in lower case, each once."""
     return tuple(dict.fromkeys(name.lower() for name in names))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return f"{int(value.total_seconds())} seconds"
+    return list(value) if isinstance(value, tuple) else value

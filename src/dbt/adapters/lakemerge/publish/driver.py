@@ -43,7 +43,11 @@ class Driver(ABC, Generic[C]):
     def publish(self) -> CommitResponse:
         """Make attempts until another commit overtakes none. Raises DbtRuntimeError; nothing was published then."""
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+        self.tidy()
         return CommitResponse.of(self.operation, txn.version, counts, self.remarks)
+
+    def tidy(self) -> None:
+        """Do what pays off from time to time after a commit, in commits of its own that change no row."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ class PublishingMethods(FeedMethods):
             config,
             guard=self.connections.exception_handler,
             constraints=enforced_checks(model or {}),
+            records_rules=model is not None,
         )
 
     def _guarded(self) -> Any:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import Processing
     from pyspark.sql import DataFrame, SparkSession
 
+#: Commits a transaction, or keeps it for later.
+Publish = Callable[[Transaction], "int | None"]
+
 _ROWS_OF_FILE = 1_000_000
 QUARANTINE = "quarantine"
 # How many times the files that their size asks for the partitions may have before they are gathered.
@@ -64,9 +67,12 @@ class NodeTransaction:
         before_commit: Callable[[], None] | None = None,
         groups: Sequence[Group] = (),
         processing: Processing | None = None,
+        publish: Publish = Transaction.commit,
     ) -> None:
         """
         Args:
+            publish: takes the transaction when it is complete; returns the version that it has made of it, ``None``
+                where it commits it later, with others.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
             groups: of a compaction, what it merges.
             processing: partitions of sources whose processing is part of the commit.
@@ -78,6 +84,7 @@ class NodeTransaction:
         self._before_commit = before_commit
         self.groups = groups
         self._processing = processing
+        self._publish = publish
         self.plan = plan
         self.table = table
         self.rebuilds = rebuilds
@@ -379,7 +386,7 @@ class NodeTransaction:
             self._processing.record(self._transaction)
         if self._before_commit:
             self._before_commit()
-        self.version = self._transaction.commit()
+        self.version = self._publish(self._transaction)
         if self._processing:
             self._processing.succeed()
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tenacity
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
 from dbt.adapters.lakemerge.publish.queries import Guard, Queries
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
@@ -68,11 +69,15 @@ class Publisher(Generic[C]):
         *,
         guard: Guard,
         constraints: Mapping[str, str],
+        records_rules: bool = False,
+        commit: Publish = Transaction.commit,
     ) -> None:
         """
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
+            records_rules: whether its commits tell programs by which rules the table may be changed.
+            commit: takes what brings the feed into the table; see :class:`NodeTransaction`.
         """
         self.name = name
         self.config = config
@@ -81,6 +86,8 @@ class Publisher(Generic[C]):
         self._kernel = kernel
         self._guard = guard
         self._constraints = constraints
+        self._records_rules = records_rules
+        self._commit = commit
         self.committed: Manifest | None = None
 
     @property
@@ -117,10 +124,14 @@ class Publisher(Generic[C]):
         """
         with self._guard(f"{operation} {self.name}"):
             txn, done = self._retrying()(lambda: self._attempt(begin, attempt))
-        self.committed = txn.made
-        if txn.version is not None:
-            self.refresh()
+        self.note(txn)
         return txn, done
+
+    def note(self, txn: NodeTransaction) -> None:
+        """Keep the version that a transaction has made, and let Spark forget the files of the one before."""
+        self.committed = txn.made
+        if self.committed is not None:
+            self.refresh()
 
     def refresh(self) -> None:
         """Let Spark forget what it knows of the table's files."""
@@ -183,7 +194,7 @@ class Publisher(Generic[C]):
         )
         if view or not self._kernel.exists(self.name):
             plan = self._plan_new(feed, keep)
-            transaction = self._kernel.create(self._definition(plan), operation)
+            transaction = self._kernel.create(self._definition(plan, self._rules(feed, keep)), operation)
         else:
             transaction, plan = self._follow(feed, keep, operation, rebuild)
         self._handle.on_release(transaction.abort)
@@ -193,7 +204,7 @@ class Publisher(Generic[C]):
                 found="that another run has made it merged on read at this moment",
                 action="Give both the same write_mode, and run again.",
             )
-        self._describe(transaction, plan, rebuild)
+        self._describe(transaction, plan, rebuild, self._rules(feed, keep))
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
@@ -202,6 +213,7 @@ class Publisher(Generic[C]):
             constraints=self._constraints,
             before_commit=(lambda: self._kernel.metastore.drop_table(self.name)) if view else None,
             processing=self._handle.processing,
+            publish=self._commit,
         )
 
     def begin_alteration(
@@ -221,7 +233,7 @@ class Publisher(Generic[C]):
         assert base is not None
         plan = plan_columns(base.columns, base.partition_columns)
         require_castable(self.spark, self.name, plan, base)
-        self._describe(transaction, plan, rebuild=False)
+        self._describe(transaction, plan)
         return self._node_transaction(transaction, plan)
 
     def begin_move(self, operation: str) -> NodeTransaction:
@@ -316,7 +328,19 @@ class Publisher(Generic[C]):
         generated = config.generated(feed, None, str(self.name), config.new_commit_column)
         return plan_new(feed.schema, config.partition_columns, keep, generated)
 
-    def _definition(self, plan: SchemaPlan) -> TableDefinition:
+    def _rules(self, feed: DataFrame, keep: Sequence[str]) -> dict[str, str]:
+        """The parameter that tells the table's rules; empty text where programs are not to change it."""
+        config = self.config
+        if not self._records_rules:
+            return {}
+        if not config.changed_by:
+            return {RULES: ""}
+        hidden = {name.lower(): kind for name, kind in feed.dtypes if name not in keep}
+        of_feed = hidden if config.changed_by == "merge" else {}
+        rules = TableRules(config.changed_by, config.recorded, self._constraints, of_feed)
+        return {RULES: rules.text}
+
+    def _definition(self, plan: SchemaPlan, rules: Mapping[str, str]) -> TableDefinition:
         config, name = self.config, self.name
         root = f"{config.location_root.rstrip('/')}/{name.name}" if config.location_root else None
         return TableDefinition(
@@ -328,10 +352,20 @@ class Publisher(Generic[C]):
             external=root is not None,
             owner=str(self.spark.sparkContext.sparkUser()),
             commit_column=config.new_commit_column,
-            parameters={**_COMPRESSION[config.file_format], **config.tblproperties},
+            parameters={
+                **_COMPRESSION[config.file_format],
+                **config.tblproperties,
+                **{key: text for key, text in rules.items() if text},
+            },
         )
 
-    def _describe(self, transaction: Transaction, plan: SchemaPlan, rebuild: bool) -> None:
+    def _describe(
+        self,
+        transaction: Transaction,
+        plan: SchemaPlan,
+        rebuild: bool = False,
+        rules: Mapping[str, str] | None = None,
+    ) -> None:
         """Give the transaction the table's columns and properties, as far as they change."""
         base, config = transaction.base, self.config
         if base is None:
@@ -350,6 +384,7 @@ class Publisher(Generic[C]):
             transaction.set_schema(described(plan.data))
         known = table.parameters if table else {}
         changed = {key: value for key, value in config.tblproperties.items() if known.get(key) != value}
+        changed.update({key: text for key, text in (rules or {}).items() if known.get(key, "") != text})
         if changed:
             transaction.set_parameters(changed)
 
