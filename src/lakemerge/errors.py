@@ -147,6 +147,16 @@ class CommitUnfinished(LakemergeError):
     """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
 
 
+class CommitInDoubt(LakemergeError):
+    """The metastore went silent when the commit was decided: it may stand, or not."""
+
+
+class LeaseLost(LakemergeError):
+    """A transaction gave no sign of life for too long, so other processes may have deleted what it kept on disk."""
+
+    retriable = True
+
+
 class InvalidTransactionState(LakemergeError):
     """A call that this state of the transaction does not allow, such as a second commit."""
 

@@ -19,8 +19,8 @@ _WAREHOUSE = "spark.sql.warehouse.dir"
 _HIVE_WAREHOUSE = "hive.metastore.warehouse.dir"
 _HADOOP = "spark.hadoop."
 
-# Set for every session. Without them commits or reads go wrong, so no configuration may change them.
-_REQUIRED_OF_SESSIONS: Mapping[str, str] = {
+#: Set for every session. Without them commits or reads go wrong, so no configuration may change them.
+REQUIRED_OF_SESSIONS: Mapping[str, str] = {
     # otherwise a partitioned CREATE TABLE … STORED AS ORC AS SELECT fails, and so does each dynamic insert
     "hive.exec.dynamic.partition": "true",
     "hive.exec.dynamic.partition.mode": "nonstrict",
@@ -158,7 +158,7 @@ def _named(given: Mapping[str, str], outside: Mapping[str, str], *names: str) ->
 
 def session_settings(credentials: LakemergeCredentials) -> dict[str, str]:
     """The settings of each session of a profile: its own, and those that no profile may change."""
-    return {**credentials.server_side_parameters, **_REQUIRED_OF_SESSIONS}
+    return {**credentials.server_side_parameters, **REQUIRED_OF_SESSIONS}
 
 
 def _derby_folder(url: str) -> Path | None:

@@ -45,7 +45,9 @@ _ENDING_SECONDS = 10
 
 _lock = threading.Lock()
 _application: Application | None = None
-# The last dbt command that used it.
+# That of a program which has started Spark by itself.
+_of_program: Application | None = None
+# The last dbt command that used the first.
 _invocation = ""
 # Whether an application that starts now must leave nothing behind.
 _rehearses = False
@@ -115,6 +117,22 @@ def application(credentials: LakemergeCredentials) -> Application:
             )
         _invocation = get_invocation_id()
         return _application
+
+
+def application_of(session: SparkSession) -> Application:
+    """The application that a program has started, and one of its sessions stands for.
+
+    Raises:
+        SparkApplicationMismatch: it has no Hive support.
+    """
+    global _of_program
+    with _lock:
+        for known in (_application, _of_program):
+            if known is not None and known.root.sparkContext is session.sparkContext:
+                return known
+        started = Configuration(application={}, metastore_uris="", derby=None, warehouse=None)
+        _of_program = _application_of(session, started)
+        return _of_program
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""The macros of this package, rendered without a dbt project."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.lakemerge.impl import LakemergeAdapter
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.include.lakemerge import PACKAGE_PATH
+from dbt_common.clients.jinja import BaseMacroGenerator, get_template
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+class _PackagedMacro(BaseMacroGenerator):
+    """A macro in a file that is named after it, read when it is first called."""
+
+    def __init__(self, path: Path, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self._path = path
+
+    def get_name(self) -> str:
+        return self._path.stem
+
+    def get_template(self) -> jinja2.Template:
+        return self._template
+
+    @functools.cached_property
+    def _template(self) -> jinja2.Template:
+        return get_template(self._path.read_text(), ctx={})
+
+
+@functools.cache
+def packaged_macros() -> Macros:
+    """All macros of this package, in dbt's base context and with the adapter's methods that need no connection.
+
+    There is no project, so none of a project's macros takes the place of one.
+    """
+    from dbt.context.base import generate_base_context
+
+    context: dict[str, Any] = {**generate_base_context({}), "adapter": LakemergeAdapter}
+    for path in (Path(PACKAGE_PATH) / "macros").rglob("*.sql"):
+        context[path.stem] = _PackagedMacro(path, context).call_macro
+    return Macros(context)

@@ -1,0 +1,360 @@
+"""A transaction of a Python program over several tables."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+import tenacity
+from dbt.adapters.lakemerge.publish.driver import Driver
+from dbt.adapters.lakemerge.spark.configuration import REQUIRED_OF_SESSIONS
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.session import application_of
+from dbt.adapters.lakemerge.transactions.changes import TableChanges
+from pyspark.errors import PySparkException
+
+from lakemerge.errors import (
+    CommitConflict,
+    CommitInDoubt,
+    CommitsExhausted,
+    InvalidConfig,
+    InvalidTransactionState,
+    LakemergeError,
+    LeaseLost,
+    SparkApplicationMismatch,
+)
+from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel import Transaction as TableTransaction
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger("lakemerge")
+# Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+# What the macros are written for, and what a program may have set otherwise in its own session.
+_ANSI = {"spark.sql.ansi.enabled": "false"}
+# Of the program's thread, which its own Spark jobs run under.
+_JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+
+State = Literal["new", "open", "committed", "aborted", "in doubt"]
+
+
+class Transaction:
+    """Changes of several tables that become visible together, or not at all; see :func:`lakemerge.transaction`.
+
+    Not for two threads at once.
+
+    Attributes:
+        state: ``new``, ``open``, ``committed``, ``aborted``, or ``in doubt``: the metastore went silent.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        spark: SparkSession,
+        *,
+        on_lease_lost: Callable[[LeaseLost], object] | None,
+        max_attempts: int,
+        lease_seconds: int = Settings.lease_seconds,
+    ) -> None:
+        self.state: State = "new"
+        self._listener = on_lease_lost
+        self._lease_seconds = lease_seconds
+        self._lost: LeaseLost | None = None
+        self._spark = spark
+        self._max_attempts = max_attempts
+        self._names = list(dict.fromkeys(_table_name(name) for name in names))
+        if not self._names:
+            raise InvalidConfig(
+                expected="the names of the tables that the transaction changes",
+                found="none",
+                action='Name them: lakemerge.transaction("shop.orders", "shop.stock").',
+            )
+        self._tables: dict[TableName, TableChanges] = {}
+
+    # -- the beginning -------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin: look the tables up, and open a place for their changes. Nothing is locked.
+
+        Raises:
+            TableNotFound, UnsupportedTable: a table cannot be changed by a transaction.
+            ClaimHeld, MetastoreError, StorageError: they may be retried, as far as they say so.
+        """
+        if self.state == "open":
+            raise self._wrong_state("a transaction that is not open", "Commit it or abort it first.")
+        self._lost = None
+        self._application = application_of(self._spark)
+        self._kernel = self._kernel_of("adopt")
+        self._tables = {name: TableChanges(self._kernel, self._spark, name) for name in self._names}
+        if any(changes.on_foreign_write == "fail" for changes in self._tables.values()):
+            self._kernel = self._kernel_of("fail")
+            self._tables = {name: TableChanges(self._kernel, self._spark, name) for name in self._names}
+        self.state = "open"
+        try:
+            for changes in self._tables.values():
+                changes.begin(partial(self._lose, changes.name))
+        except BaseException:
+            self.abort()
+            raise
+
+    def _kernel_of(self, on_foreign_write: Literal["adopt", "fail"]) -> Kernel:
+        """A kernel of the program's metastore; the strictest table decides about what other programs wrote."""
+        settings = Settings(
+            lease_seconds=self._lease_seconds,
+            writer={"agent": "lakemerge.transaction"},
+            on_foreign_write=on_foreign_write,
+        )
+        return Kernel(self._application.ports, settings)
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def upsert(self, table: str, rows: Any) -> None:
+        """Insert rows, or update those that have their keys.
+
+        Args:
+            rows: with all columns of the table (but for those of which a null changes nothing), and with those of its
+                ``sequence_by``. Mappings, one or many; or a table of Arrow, pandas or Spark.
+
+        Raises:
+            InvalidRecord: a row does not match the table; those before it are part of the transaction.
+            IncompatibleColumn: a column of a frame may have values that do not fit.
+            UnsupportedTable: the table has no key.
+            LeaseLost: the transaction can only be aborted, and made again.
+            PySparkException: a frame could not be computed or written; it is not part of the transaction.
+        """
+        self._changes_of(table).upsert(rows)
+
+    def delete(self, table: str, keys: Any) -> None:
+        """Delete the rows that have these keys; nothing where there are none.
+
+        Args:
+            keys: rows with the key's columns and, where the table has a ``sequence_by``, its columns. Other columns may
+                be there; those of the partition save work. Of any kind that :meth:`upsert` takes.
+
+        Raises:
+            InvalidRecord, IncompatibleColumn, UnsupportedTable, LeaseLost, PySparkException: as :meth:`upsert`.
+        """
+        self._changes_of(table).delete(keys)
+
+    def append(self, table: str, rows: Any) -> None:
+        """Add rows to a table without a key.
+
+        Args:
+            rows: with all columns of the table, of any kind that :meth:`upsert` takes.
+
+        Raises:
+            InvalidRecord, IncompatibleColumn, LeaseLost, PySparkException: as :meth:`upsert`.
+            UnsupportedTable: the table has a key.
+        """
+        self._changes_of(table).append(rows)
+
+    def _changes_of(self, table: str) -> TableChanges:
+        self._require_open()
+        if self._lost is not None:
+            raise self._lost
+        name = _table_name(table)
+        if name not in self._tables:
+            raise InvalidConfig(
+                expected=f"one of the tables that the transaction began with ({', '.join(map(str, self._tables))})",
+                found=str(name),
+                action="Name all tables when you make the transaction.",
+            )
+        return self._tables[name]
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def commit(self) -> dict[str, int]:
+        """Make all changes visible. If another commit came first, they are merged again, on what it has left.
+
+        Returns:
+            The version that was made of each table; tables without one had nothing to change.
+
+        Raises:
+            CommitsExhausted, ClaimHeld: other writers were in the way each time; may be retried.
+            LeaseLost: the changes may be gone from disk; make the transaction again.
+            SchemaChanged: a table's columns are not those that it had. Begin again.
+            NullKey, NullSequence, AmbiguousChange, ConstraintViolated: the rows break the table's rules.
+            CommitInDoubt: the metastore went silent; the changes may be visible, or not.
+            CommitUnfinished: the changes stand, and the next commit finishes what is left.
+        """
+        self._require_open()
+        pending = [changes for changes in self._tables.values() if changes.has_changes]
+        try:
+            for changes in pending:
+                changes.finish()
+            with self._sessions(pending) as handles:
+                drivers, versions = self._retrying()(self._attempt, pending, handles)
+                self.state = "committed"
+                self._close()
+                for driver in drivers:
+                    _tidy(driver)
+        finally:
+            self.abort()
+        for name in versions:
+            self._spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+        return {str(name): version for name, version in versions.items()}
+
+    def _attempt(
+        self, pending: Sequence[TableChanges], handles: Sequence[SessionHandle]
+    ) -> tuple[list[Driver[Any]], dict[TableName, int]]:
+        staged: list[TableTransaction] = []
+        try:
+            drivers = [
+                changes.stage(handle, staged.append) for changes, handle in zip(pending, handles, strict=True)
+            ]
+            self._require_leases(pending)  # what vanished while it was read was not missed
+            return drivers, self._kernel.commit_together(staged)
+        except PySparkException:
+            self._require_leases(pending)  # else that is why
+            raise
+        except LakemergeError as error:
+            states = {transaction.state for transaction in staged}
+            if "in doubt" in states:
+                self.state = "in doubt"
+                raise _in_doubt(staged) from error
+            if "committed" in states:
+                self.state = "committed"
+            raise
+        finally:
+            for handle in handles:
+                handle.release()  # ends what was not committed, and frees rows
+
+    def _lose(self, table: TableName, reason: str) -> None:
+        """Note that the lease is lost, and tell the listener."""
+        if self._lost is None and self.state == "open":
+            self._lost = _lease_lost(table, reason)
+            if self._listener is not None:
+                self._listener(self._lost)
+
+    def _require_leases(self, pending: Sequence[TableChanges]) -> None:
+        for changes in pending:
+            if reason := changes.lease_loss():
+                self._lose(changes.name, reason)
+        if self._lost is not None:
+            raise self._lost
+
+    def _retrying(self) -> tenacity.Retrying:
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(CommitConflict),
+            stop=tenacity.stop_after_attempt(self._max_attempts),
+            wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
+            before_sleep=_log_redo,
+            retry_error_callback=self._give_up,
+        )
+
+    def _give_up(self, state: tenacity.RetryCallState) -> Any:
+        conflict = state.outcome.exception() if state.outcome else None
+        assert isinstance(conflict, CommitConflict)
+        raise CommitsExhausted(
+            expected=f"to commit to {', '.join(map(str, self._tables))} within {self._max_attempts} attempts",
+            found=conflict.found,
+            action="Nothing was committed. Make the transaction again when the other writers are done.",
+        ) from conflict
+
+    def abort(self) -> None:
+        """Give the changes up. Does nothing when they are committed, or were given up before."""
+        if self.state in ("new", "open"):
+            self.state = "aborted"
+        self._close()
+
+    def _close(self) -> None:
+        for changes in self._tables.values():
+            changes.close()
+
+    def __enter__(self) -> Transaction:
+        self.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Commit, unless the block has done so or has failed."""
+        if self.state == "open" and error is None:
+            self.commit()
+        else:
+            self.abort()
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _sessions(self, pending: Sequence[TableChanges]) -> Iterator[list[SessionHandle]]:
+        """An isolated session for each table, whose temporary views have the same names."""
+        context = self._spark.sparkContext
+        before = {name: context.getLocalProperty(name) for name in _JOB_PROPERTIES}
+        zone = {"spark.sql.session.timeZone": self._spark.conf.get("spark.sql.session.timeZone") or "UTC"}
+        handles = []
+        try:
+            for changes in pending:
+                session = self._application.new_session({**REQUIRED_OF_SESSIONS, **_ANSI, **zone})
+                handles.append(SessionHandle(self._application, session, f"transaction on {changes.name}"))
+            yield handles
+        finally:
+            for handle in handles:
+                handle.close()
+            for name, value in before.items():
+                context.setLocalProperty(name, value)  # type: ignore[arg-type]
+
+    def _require_open(self) -> None:
+        if self.state != "open":
+            begin = "Begin it (`with` does so)" if self.state == "new" else "Begin it again"
+            raise self._wrong_state("an open transaction", f"{begin}, and then make its changes.")
+
+    def _wrong_state(self, expected: str, action: str) -> InvalidTransactionState:
+        return InvalidTransactionState(expected=expected, found=f"one that is {self.state}", action=action)
+
+
+def active_session() -> SparkSession:
+    """The program's active session. Raises SparkApplicationMismatch where there is none."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise SparkApplicationMismatch(
+            expected="a Spark session with Hive support to be active",
+            found="none in this thread",
+            action="Make one (SparkSession.builder.enableHiveSupport().getOrCreate()), or pass it as `spark`.",
+        )
+    return session
+
+
+def _table_name(text: str) -> TableName:
+    schema, _, name = text.replace("`", "").lower().rpartition(".")
+    return TableName(schema or "default", name)
+
+
+def _log_redo(state: tenacity.RetryCallState) -> None:
+    conflict = state.outcome.exception() if state.outcome else None
+    _LOG.info("A transaction was overtaken, so its changes are merged again: %s", conflict)
+
+
+def _lease_lost(table: TableName, reason: str) -> LeaseLost:
+    return LeaseLost(
+        expected=f"signs of life of the transaction on {table}, so that nobody deletes what it keeps on disk",
+        found=reason,
+        action="Nothing was committed. Make the transaction again.",
+    )
+
+
+def _in_doubt(staged: Sequence[TableTransaction]) -> CommitInDoubt:
+    ids = ", ".join(f"{transaction.txn} on {transaction.name}" for transaction in staged)
+    return CommitInDoubt(
+        expected="the metastore to say whether the commit stands",
+        found="no answer",
+        action=f"Look whether the table's history has it ({ids}), and make the changes again only if not.",
+    )
+
+
+def _tidy(driver: Driver[Any]) -> None:
+    """Let a driver do what pays off after a commit; the next commit tries again what fails."""
+    try:
+        driver.tidy()
+    except (LakemergeError, PySparkException) as error:
+        _LOG.info(
+            "%s was not tidied up after a commit; a later one tries again: %s", driver.publisher.name, error
+        )

@@ -1,0 +1,61 @@
+"""A program with two transactions over two tables, killed in the commit of the second one.
+
+`transaction_process.py <metastore's address> <warehouse> <schema> <step>`: dies by SIGKILL when that commit has done
+the step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from pyspark.sql import SparkSession
+
+import lakemerge
+from lakemerge.kernel import Kernel
+from small_spark import SMALL_SPARK
+
+# As the commits of their models record them.
+RULES = {
+    "orders": {"strategy": "merge", "options": {"unique_key": ["id"], "sequence_by": ["ts"]}},
+    "stock": {"strategy": "merge", "options": {"unique_key": ["id"]}},
+}
+
+
+def main(address: str, warehouse: str, schema: str, step: str) -> None:
+    builder = SparkSession.builder.master("local[2]").enableHiveSupport()
+    settings = {
+        **SMALL_SPARK,
+        "spark.hadoop.hive.metastore.uris": address,
+        "spark.sql.warehouse.dir": warehouse,
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sql(f"create database {schema}")
+    for table, rules in RULES.items():
+        spark.sql(
+            f"create table {schema}.{table} (id bigint, ts bigint) partitioned by (part string) stored as orc "
+            f"tblproperties ('lakemerge.rules' = '{json.dumps(rules)}')"
+        )
+    orders, stock = (f"{schema}.{table}" for table in RULES)
+
+    def transfer(ts: int) -> None:
+        with lakemerge.transaction(orders, stock) as t:
+            t.upsert(orders, {"id": 1, "ts": ts, "part": f"p{ts}"})
+            t.upsert(stock, [{"id": number, "ts": ts, "part": f"p{number}"} for number in (1, 2)])
+
+    transfer(1)
+
+    def die(done: str) -> None:
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
+    transfer(2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
