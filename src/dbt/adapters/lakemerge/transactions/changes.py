@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.drivers import driver_of
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.options.append import AppendConfig
@@ -14,24 +17,48 @@ from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.feeds import FEED
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relations.table_schema import spark_type, unsized
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.transactions.packaged_macros import packaged_macros
 from dbt.adapters.lakemerge.transactions.rows import DELETES, ORDER, ChangeColumns, arrow_of, frame_of
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.sql.types import BooleanType, DataType, LongType, StructField, StructType
 
-from lakemerge.errors import SchemaChanged, UnsupportedTable
+from lakemerge.errors import LakemergeError, SchemaChanged, UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction, find_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_LOG = logging.getLogger("lakemerge")
 # Records wait in memory until they are so many, or the commit comes.
 _BUFFERED_RECORDS = 10_000
 
 #: Takes what was staged for a table.
 HandOver = Callable[[Transaction], None]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What was staged for a table, and who has done it."""
+
+    driver: Driver[Any]
+    txn: NodeTransaction
+
+    def tidy(self) -> None:
+        """Do what pays off after the commit; a later one tries again what fails."""
+        publisher, macros = self.driver.publisher, self.driver.macros
+        try:
+            publisher.note(self.txn)
+            self.driver.tidy()
+            compact_after_commit(publisher, macros)
+        except (DbtRuntimeError, LakemergeError, PySparkException) as error:
+            _LOG.info(
+                "%s was not tidied up after a commit; a later one tries again: %s", publisher.name, error
+            )
 
 
 class TableChanges:
@@ -177,7 +204,7 @@ class TableChanges:
         """Bring what is still in memory to disk."""
         self._write_buffer()
 
-    def stage(self, handle: SessionHandle, hand_over: HandOver) -> Driver[Any]:
+    def stage(self, handle: SessionHandle, hand_over: HandOver) -> Staged:
         """Stage what the changes make of the table's newest version, if that is anything.
 
         Args:
@@ -208,8 +235,9 @@ class TableChanges:
             commit=hand_over,
         )
         driver = driver_of(self.strategy, self._config)(publisher, packaged_macros())
-        driver.attempt(driver.begin())
-        return driver
+        txn = driver.begin()
+        driver.attempt(txn)
+        return Staged(driver, txn)
 
     def close(self) -> None:
         """Delete the batches."""

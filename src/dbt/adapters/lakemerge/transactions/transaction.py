@@ -10,11 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import tenacity
-from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.spark.configuration import REQUIRED_OF_SESSIONS
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
-from dbt.adapters.lakemerge.transactions.changes import TableChanges
+from dbt.adapters.lakemerge.transactions.changes import Staged, TableChanges
 from pyspark.errors import PySparkException
 
 from lakemerge.errors import (
@@ -189,11 +188,11 @@ class Transaction:
             for changes in pending:
                 changes.finish()
             with self._sessions(pending) as handles:
-                drivers, versions = self._retrying()(self._attempt, pending, handles)
+                staged, versions = self._retrying()(self._attempt, pending, handles)
                 self.state = "committed"
                 self._close()
-                for driver in drivers:
-                    _tidy(driver)
+                for one in staged:
+                    one.tidy()
         finally:
             self.abort()
         for name in versions:
@@ -202,22 +201,23 @@ class Transaction:
 
     def _attempt(
         self, pending: Sequence[TableChanges], handles: Sequence[SessionHandle]
-    ) -> tuple[list[Driver[Any]], dict[TableName, int]]:
-        staged: list[TableTransaction] = []
+    ) -> tuple[list[Staged], dict[TableName, int]]:
+        complete: list[TableTransaction] = []
         try:
-            drivers = [
-                changes.stage(handle, staged.append) for changes, handle in zip(pending, handles, strict=True)
+            staged = [
+                changes.stage(handle, complete.append)
+                for changes, handle in zip(pending, handles, strict=True)
             ]
             self._require_leases(pending)  # what vanished while it was read was not missed
-            return drivers, self._kernel.commit_together(staged)
+            return staged, self._kernel.commit_together(complete)
         except PySparkException:
             self._require_leases(pending)  # else that is why
             raise
         except LakemergeError as error:
-            states = {transaction.state for transaction in staged}
+            states = {transaction.state for transaction in complete}
             if "in doubt" in states:
                 self.state = "in doubt"
-                raise _in_doubt(staged) from error
+                raise _in_doubt(complete) from error
             if "committed" in states:
                 self.state = "committed"
             raise
@@ -348,13 +348,3 @@ def _in_doubt(staged: Sequence[TableTransaction]) -> CommitInDoubt:
         found="no answer",
         action=f"Look whether the table's history has it ({ids}), and make the changes again only if not.",
     )
-
-
-def _tidy(driver: Driver[Any]) -> None:
-    """Let a driver do what pays off after a commit; the next commit tries again what fails."""
-    try:
-        driver.tidy()
-    except (LakemergeError, PySparkException) as error:
-        _LOG.info(
-            "%s was not tidied up after a commit; a later one tries again: %s", driver.publisher.name, error
-        )
