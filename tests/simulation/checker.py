@@ -17,6 +17,7 @@ from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.protocol.groups import Group, Member
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import FENCE
 from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, is_overlay_view, model_name
 from lakemerge.testing import MemoryMetastore, Timeline
 
@@ -61,6 +62,7 @@ class Checker:
         beyond: why the run says nothing; empty where it does.
         exact: whether processes see rows of the metastore as they are.
         groups: the commits of several tables that were decided.
+        fenced: the transactions that were taken for dead while they had a heartbeat.
     """
 
     files: FileSystem
@@ -76,6 +78,7 @@ class Checker:
     beyond: str = ""
     exact: bool = True
     groups: set[str] = field(default_factory=set)
+    fenced: set[str] = field(default_factory=set)
 
     @property
     def rows(self) -> frozenset[TableName]:
@@ -237,6 +240,9 @@ class Checker:
             raise Violation(
                 f"{name}: version {version} has met sequences up to {highest}, and its rows are newer"
             )
+        if manifest.operation == FENCE:
+            beating = (txn for txn in manifest.fenced if self.files.exists(layout.heartbeat_of(txn)))
+            self.fenced.update(beating)
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)
         self.newest[table_id] = commit

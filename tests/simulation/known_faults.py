@@ -105,6 +105,7 @@ MUTANTS = {
         "kernel.maintenance.vacuum",
         "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
         "        folder: list(entries)\n",
+        first=NARROW,
     ),
     "half-seen-rows": Mutant(
         "a row that was half seen is believed",

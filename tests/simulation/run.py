@@ -178,6 +178,7 @@ class Run:
                 raise process.error
         self.faults.calm = True
         self._check_swaps()
+        self._check_fences()
         self.world.timeline.pass_by(1000 * LEASE)
         process, kernel = self.process(Actor("last"))
         process.start(lambda: self._finish(kernel))
@@ -201,6 +202,11 @@ class Run:
         table = find_row(self.metastore, TABLE)
         if table is not None and self.metastore.has_late_swap(table):
             raise Violation("all have ended, and a partition shows an earlier version")
+
+    def _check_fences(self) -> None:
+        """Vacuum takes nobody for dead where nothing has failed."""
+        if self.checker.fenced and not self.faults.drawn:
+            raise Violation(f"{sorted(self.checker.fenced)} were taken for dead, and were not")
 
     @property
     def _consumed(self) -> bool:

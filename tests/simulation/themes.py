@@ -281,6 +281,15 @@ THEMES["narrow: rows made anew"] = Theme(
     calls=("create_table",),
     most=(1, 2, 3),
 )
+THEMES["narrow: vacuum meets writers"] = Theme(
+    0,
+    several=(2, 3),
+    consumed=0.0,
+    upkeep=1.0,
+    strangers=0.0,
+    retention=0.2,
+    most=(0,),
+)
 
 
 def theme_of(seed: int) -> str:
