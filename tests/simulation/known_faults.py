@@ -200,12 +200,6 @@ MUTANTS = {
         "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
         "            if table is None:\n",
     ),
-    "next-tables-conflict": Mutant(
-        "a commit follows on a table that was dropped and made again",
-        "kernel.commit.table_commit",
-        "        if parent.table_id != self.base.table_id:\n",
-        "        if False:\n",
-    ),
     "drop-takes-all": Mutant(
         "a drop deletes the whole directory when the row is gone",
         "kernel.protocol.drops",

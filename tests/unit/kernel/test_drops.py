@@ -132,8 +132,9 @@ def test_a_drop_beside_one_that_dies_leaves_nothing(call: str, world: World, ker
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("unread", [False, True], ids=["merge", "replace"])
 def test_a_commit_on_a_dropped_table_is_none_of_the_next_ones(
-    shape: str, world: World, kernel: Kernel
+    unread: bool, shape: str, world: World, kernel: Kernel
 ) -> None:
     """Both are at version 1, which is what a claim compares."""
     create(kernel, NAME, SHAPES[shape])
@@ -148,7 +149,10 @@ def test_a_commit_on_a_dropped_table_is_none_of_the_next_ones(
     part = next(iter(SHAPES[shape]))
     writer = Kernel(world.process(), step=remake)
     with writer.begin(NAME, "merge") as transaction:
-        transaction.read([part])
+        if unread:
+            transaction.replace_all()
+        else:
+            transaction.read([part])
         stage(writer, transaction, {part: ["late"]})
         with pytest.raises(CommitConflict, match="dropped and made again"):
             transaction.commit()
