@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulation.seeds import GROUPS
-from simulation.themes import NARROW, OVERLAID
+from simulation.seeds import GROUPS, NARROW, OVERLAID
 
 
 @dataclass(frozen=True)

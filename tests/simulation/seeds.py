@@ -1,4 +1,8 @@
 """Which seeds are of which worlds: a new world has seeds of its own, so that all others keep what they do."""
 
-#: From here on: worlds of several tables.
+#: From here on: tables that are merged on read.
+OVERLAID = 20_000_000
+#: Few things done often, which other worlds come to once in tens of thousands of seeds.
+NARROW = 30_000_000
+#: Several tables.
 GROUPS = 40_000_000

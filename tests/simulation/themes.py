@@ -11,6 +11,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from simulation.seeds import NARROW, OVERLAID
+
 #: What writers do with a table of each kind, each with how often it is drawn.
 EVERYTHING: Mapping[str, Mapping[str, int]] = {
     "partitioned": {"merge": 64, "rewrite": 10, "replace": 8, "recover": 6, "overwrite": 6, "pack": 6},
@@ -206,8 +208,6 @@ def _either(work: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
     return {"partitioned": work, "whole": work}
 
 
-#: Tables that are merged on read, in seeds of their own: other themes keep what their seeds do.
-OVERLAID = 20_000_000
 THEMES["overlaid"] = Theme(
     0,
     kinds=("partitioned", "whole"),
@@ -240,8 +240,6 @@ THEMES["overlaid, late"] = dataclasses.replace(
 )
 
 
-#: Few things done often, in seeds of their own as well: what other themes come to once in tens of thousands of seeds.
-NARROW = 30_000_000
 THEMES["narrow: compactions meet"] = Theme(
     0,
     kinds=("append",),
