@@ -11,14 +11,19 @@ from kernel.support import (
     OTHER_KEYS,
     WIDER_COLUMNS,
     Picture,
+    add_delta,
     append,
+    begin_delta,
+    begin_lay_over,
     create,
     create_appendable,
+    lay_over,
     merge,
+    move_into_base,
     picture,
     stage,
 )
-from lakemerge.kernel import DEFAULT_PARTITION, Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel import DEFAULT_PARTITION, Kernel, TableDefinition, TableName, Transaction, take_off
 
 #: The steps of a commit of several tables, in order; those of a swap happen for each table that has one.
 STEPS = (
@@ -32,6 +37,8 @@ STEPS = (
     "dropped",
     "settled",
 )
+#: Of groups with tables that are merged on read, besides those.
+ON_READ_STEPS = ("side data published", "table renamed", "view made", "view removed")
 #: Until these, nothing is decided.
 BEFORE_DECISION = STEPS[:3]
 
@@ -121,6 +128,36 @@ def _rebuild(kernel: Kernel, name: TableName) -> Transaction:
     return txn
 
 
+def _on_read(kernel: Kernel, name: TableName) -> None:
+    _partitioned(kernel, name)
+    lay_over(kernel, name)
+    add_delta(kernel, name, "delta 1")
+
+
+def _on_read_whole(kernel: Kernel, name: TableName) -> None:
+    _whole(kernel, name)
+    lay_over(kernel, name, "delta 1")
+
+
+def _folded(kernel: Kernel, name: TableName) -> None:
+    _on_read(kernel, name)
+    move_into_base(kernel, name, {"p=1": ["merged"], "p=new": ["merged too"]})
+
+
+def _delta(kernel: Kernel, name: TableName) -> Transaction:
+    return begin_delta(kernel, name, "delta 2")
+
+
+def _lay(kernel: Kernel, name: TableName) -> Transaction:
+    return begin_lay_over(kernel, name, "delta 1")
+
+
+def _take(kernel: Kernel, name: TableName) -> Transaction:
+    txn = kernel.begin(name, "write_mode")
+    take_off(txn)
+    return txn
+
+
 def _nothing(kernel: Kernel, name: TableName) -> None:
     return None
 
@@ -137,6 +174,8 @@ def _create(rows: Mapping[str, list[str]]) -> Callable[[Kernel, TableName], Tran
 
 SWAP, WHOLE, APPEND = Part(_partitioned, _swap), Part(_whole, _swap_whole), Part(_appendable, _append)
 REBUILD = Part(_partitioned, _rebuild)
+DELTA, DELTA_WHOLE = Part(_on_read, _delta), Part(_on_read_whole, _delta)
+LAY, LAY_WHOLE, TAKE = Part(_partitioned, _lay), Part(_whole, _lay), Part(_folded, _take)
 CREATE, CREATE_WHOLE = (
     Part(_nothing, _create({"p=1": ["n1"], "p=2": ["n2"]})),
     Part(_nothing, _create({"": ["n"]})),
@@ -149,4 +188,8 @@ GROUPS = {
     "group-rebuilt": GroupKind((REBUILD, WHOLE)),
     "group-created": GroupKind((CREATE_WHOLE, CREATE)),
     "group-of-five": GroupKind((SWAP, WHOLE, APPEND, REBUILD, CREATE_WHOLE)),
+    "group-on-read": GroupKind((DELTA, SWAP)),
+    "group-of-deltas": GroupKind((DELTA_WHOLE, DELTA)),
+    "group-of-modes": GroupKind((LAY, DELTA, SWAP)),
+    "group-of-views": GroupKind((TAKE, LAY_WHOLE)),
 }

@@ -21,7 +21,7 @@ from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_name, part
 from lakemerge.kernel.table.definition import new_partition, new_table
 from lakemerge.kernel.table.layout import normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE
-from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.overlay import DELTAS, base_name, find_row
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.kernel.table.state import TableState, state_of
 
@@ -182,6 +182,14 @@ def rejected(kernel: Kernel, name: TableName) -> tuple[str, ...]:
     return published(kernel, name, "quarantine")
 
 
+def names_in_metastore(kernel: Kernel, name: TableName) -> set[str]:
+    """All names that a table has in its schema: its own, and those of its base and its deltas, where it has them."""
+    if not kernel.exists(name):
+        return set()
+    is_view = kernel.settled(name)[1].overlay is not None
+    return {name.name, *((base_name(name).name, SIDE_TABLES[DELTAS].name_of(name).name) if is_view else ())}
+
+
 def published(kernel: Kernel, name: TableName, kind: str) -> tuple[str, ...]:
     """The texts in a published table of side data; none where there is no such table."""
     table = SIDE_TABLES[kind].name_of(name)
@@ -207,18 +215,28 @@ def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], t
 
 def lay_over(kernel: Kernel, name: TableName, delta: str = "") -> int:
     """Put a view in the table's place; with a delta of this text, if it is given."""
+    return begin_lay_over(kernel, name, delta).commit()
+
+
+def begin_lay_over(kernel: Kernel, name: TableName, delta: str = "") -> Transaction:
+    """As :func:`lay_over`, but for the commit."""
     txn = kernel.begin(name, "write_mode")
     lay_view_over(txn, "select 1", ["line"])
     if delta:
         _write_delta(kernel, txn, delta)
-    return txn.commit()
+    return txn
 
 
 def add_delta(kernel: Kernel, name: TableName, text: str) -> int:
     """Add a delta of this text."""
+    return begin_delta(kernel, name, text).commit()
+
+
+def begin_delta(kernel: Kernel, name: TableName, text: str) -> Transaction:
+    """As :func:`add_delta`, but for the commit."""
     txn = kernel.begin(name, "merge")
     _write_delta(kernel, txn, text)
-    return txn.commit()
+    return txn
 
 
 def _write_delta(kernel: Kernel, txn: Transaction, text: str) -> None:

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from kernel.groups import BEFORE_DECISION, GROUPS, STEPS
+from kernel.groups import BEFORE_DECISION, GROUPS, ON_READ_STEPS, STEPS
 from kernel.servers import MetastoreServer
-from kernel.support import Picture, assert_nothing_orphaned, assert_whole
+from kernel.support import Picture, assert_nothing_orphaned, assert_whole, names_in_metastore
 from kernel.test_crash import Killer
 from lakemerge.kernel import Jvm, Kernel, TableName, as_of_group, ports_of
 
@@ -75,7 +75,9 @@ def check_recovery(
         assert_whole(kernel, table)
         assert_nothing_orphaned(kernel, table)
     schema = {row.name for row in kernel.metastore.table_summaries(name.schema)}
-    assert {one for one in schema if one.startswith(f"{name.name}_")} == {table.name for table in there}
+    assert {one for one in schema if one.startswith(f"{name.name}_")} == {
+        one for table in there for one in names_in_metastore(kernel, table)
+    }
     assert {manifest.group is not None for manifest in as_of_group(kernel, there).values()} <= {
         found == new,
         False,
