@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from typing import Any
@@ -25,6 +26,7 @@ from kernel.support import (
 from lakemerge.errors import (
     ClaimHeld,
     CommitConflict,
+    CommitUnfinished,
     InvalidTransactionState,
     TableNotFound,
     TableTooNew,
@@ -42,7 +44,8 @@ from lakemerge.kernel import (
 )
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
-from lakemerge.kernel.ports import ReplyLost
+from lakemerge.kernel.ports import HiveTable, ReplyLost
+from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table import manifest as manifests
 from lakemerge.kernel.table.definition import VERSION
 from lakemerge.testing import World
@@ -323,6 +326,59 @@ def test_a_table_that_decides_may_be_dropped_and_the_others_have_the_commit(worl
     first, last = sorted(group.names(NAME))
     drop(other, first)
     world.running.discard(ports.host.owner().pid)
+    recover(other, [last])
+    at = group.names(NAME).index(last)
+    assert group.pictures(other, NAME)[at] == new[at]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["dropped", "dropped and made anew"])
+def test_a_live_writer_finishes_the_others_when_the_table_that_decides_is_dropped(
+    world: World, again: bool
+) -> None:
+    """Whoever drops a table cannot compare, so the decision may come between the last look and the drop."""
+    group = GROUPS["group-of-two"]
+    other = Kernel(world.process())
+    group.prepare(other, NAME)
+    _, new = expected(group)
+    first, last = sorted(group.names(NAME))
+
+    def at(step: str) -> None:
+        if step == "claimed":
+            other.metastore.drop_table(first)
+            if again:
+                create(other, first, {"p=1": ["another"]})
+
+    kernel = Kernel(world.process(), step=at)
+    opened = group.begin(kernel, NAME)
+    with contextlib.nullcontext() if again else pytest.raises(CommitUnfinished):
+        kernel.commit_together(opened)
+    recover(other, [last])
+    at_last = group.names(NAME).index(last)
+    assert group.pictures(other, NAME)[at_last] == new[at_last]
+
+
+def test_a_drop_looks_once_more_whether_a_group_stands_by_the_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = GROUPS["group-of-two"]
+    other = Kernel(world.process())
+    group.prepare(other, NAME)
+    _, new = expected(group)
+    _, ports = halted(world, "table claimed", group, times=2)
+    first, last = sorted(group.names(NAME))
+    prepare = other.drops.prepare
+
+    def decided_meanwhile(table: HiveTable) -> Leftovers | None:
+        left = prepare(table)
+        state = other.current_state(first)
+        assert state is not None
+        assert state.claim is not None
+        assert other.groups.confirm(other.groups.read(state.layout, state.claim).first)
+        world.running.discard(ports.host.owner().pid)
+        return left
+
+    monkeypatch.setattr(other.drops, "prepare", decided_meanwhile)
+    drop(other, first)
     recover(other, [last])
     at = group.names(NAME).index(last)
     assert group.pictures(other, NAME)[at] == new[at]

@@ -15,6 +15,7 @@ from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.protocol.claims import claimed_row
+from lakemerge.kernel.protocol.groups import Member
 from lakemerge.kernel.protocol.rebuild import makes_row_anew
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
 from lakemerge.kernel.table.definition import (
@@ -70,9 +71,7 @@ class Committer:
         for table, manifest in zip(commit.tables, commit.manifests, strict=True):
             try:
                 self._tables.retried(
-                    lambda table=table, manifest=manifest: self._tables.roll_forward.run(  # type: ignore[misc]
-                        table.table, table.layout, manifest
-                    ),
+                    lambda table=table, manifest=manifest: self._roll_forward(table, manifest),  # type: ignore[misc]
                     StorageError,
                     MetastoreError,
                     first=0.1,
@@ -88,6 +87,14 @@ class Committer:
                 unfinished.__cause__ = unfinished.__cause__ or error
         if unfinished is not None:
             raise unfinished
+
+    def _roll_forward(self, table: TableCommit, manifest: Manifest) -> None:
+        if manifest.group not in (None, manifest.txn):
+            # by now it is, unless the first table of the group was dropped just after the decision
+            self._tables.groups.confirm(
+                Member(table.table, manifest.table_id, table.layout.root, manifest.txn)
+            )
+        self._tables.roll_forward.run(table.table, table.layout, manifest)
 
     def _attempt(self, commit: Commit) -> list[Manifest]:
         """Try once, which another writer may win (:class:`LostRace`)."""

@@ -39,7 +39,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
             left = kernel.drops.prepare(table)
             if left is None:
                 continue
-        _let_others_know(kernel, table)
+        _let_others_know(kernel, name, table_id)
         kernel.metastore.drop_table(table.name)
         dropped = table_id
     kernel.roll_forward.overlays.clear(name)
@@ -51,8 +51,12 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         kernel.drops.finish(name)  # of another process that was faster, and may have died
 
 
-def _let_others_know(kernel: Kernel, table: HiveTable) -> None:
+def _let_others_know(kernel: Kernel, name: TableName, table_id: str) -> None:
     """Confirm the claims of a group that stands by this table, for without it nobody would know that it does."""
+    # as it is now: a group may have been decided while what the table leaves was listed
+    table = find_row(kernel.metastore, name)
+    if table is None or table.parameters.get(TABLE_ID, "") != table_id:
+        return
     with contextlib.suppress(CorruptTable, TableTooNew):  # what is damaged may be dropped as well
         state = state_of(table)
         if state is not None and state.claim is not None and not state.undecided:
