@@ -18,7 +18,7 @@ from lakemerge.kernel.protocol.groups import Group, Member
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
-from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, is_overlay_view, model_name
+from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, find_row, is_overlay_view, model_name
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
@@ -202,7 +202,7 @@ class Checker:
     def _has_mark(self, member: Member) -> bool:
         """Whether a table has its claim; one that was dropped needs none."""
         assert self.metastore is not None
-        row = self.metastore.get_table(member.table)
+        row = find_row(self.metastore, member.table)
         if row is None or row.parameters.get(TABLE_ID) != member.table_id:
             return member.table_id in self.dropped
         return row.parameters[VERSION].endswith(f":{member.txn}{UNDECIDED}")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kernel.support import assert_nothing_orphaned, assert_whole
+from kernel.support import assert_nothing_orphaned, assert_whole, names_in_metastore
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel import HiveTable, Kernel, TableDefinition, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -21,6 +21,7 @@ from simulation import histories
 from simulation.checker import Checker, Violation
 from simulation.histories import Elements, Key, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, COMMIT_KEYS, KEYS, Operation, Upkeep
+from simulation.overlays import FoldDeltas, IntoBase, Lay, Retire, TakeOff
 from simulation.plan import Actor, Cut, Plan
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
@@ -58,7 +59,11 @@ GROUP_THEMES = {
         most=(1, 2, 3),
     ),
     "dropped groups": replace(_MIXED, weight=2, strangers=0.0, most=(0, 1, 2, 3)),
+    # some tables are merged on read, which comes and goes, and their deltas are compacted
+    "groups on read": replace(_MIXED, weight=3, strangers=0.0, upkeep=0.6, most=(0, 1, 2, 3)),
 }
+#: What becomes of views and deltas beside such groups, each with how often it is drawn; no rows change.
+_ON_READ = {Lay: 5, FoldDeltas: 4, IntoBase: 4, Retire: 2, TakeOff: 2}
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,12 @@ class GroupPlan(Plan):
     Attributes:
         tables: as they are made, those that are there from the beginning first.
         there: how many of them are.
+        on_read: those that are merged on read from then on.
     """
 
     tables: tuple[TableDefinition, ...] = ()
     there: int = 0
+    on_read: frozenset[TableName] = frozenset()
 
     @property
     def rules(self) -> Theme:
@@ -93,6 +100,7 @@ class GroupPlanner:
         tables = tuple(self._table(name) for name in "abcde"[: dice.choice((2, 2, 3, 4, 5))])
         there = len(tables) if dice.random() < 0.5 else dice.randrange(len(tables))
         order = dice.sample(tables, len(tables))
+        on_read = [one.name for one in self._overlaid(order[:there]) if dice.random() < 0.7]
         actors = list(self._actors(tables))
         return GroupPlan(
             theme=self._name,
@@ -104,11 +112,16 @@ class GroupPlanner:
             actors=tuple(actors),
             tables=tuple(order),
             there=there,
+            on_read=frozenset(on_read),
         )
 
     def _table(self, name: str) -> TableDefinition:
         keys, column = self._dice.choice(((KEYS, ""), (KEYS, ""), ((), ""), (COMMIT_KEYS, COMMIT_COLUMN)))
         return TableDefinition(TableName("s", name), COLUMNS, keys, commit_column=column)
+
+    def _overlaid(self, tables: Iterable[TableDefinition]) -> list[TableDefinition]:
+        """Those that may be merged on read."""
+        return [one for one in tables if self._name == "groups on read" and not one.commit_column]
 
     def _actors(self, tables: tuple[TableDefinition, ...]) -> Iterator[Actor]:
         dice, theme = self._dice, self._theme
@@ -147,11 +160,17 @@ class GroupPlanner:
         dice = self._dice
         if self._name == "dropped groups" and dice.random() < 0.25:
             return DropOne(dice.choice(tables).name, label)
+        overlaid = self._overlaid(tables)
+        if overlaid and dice.random() < 0.35:
+            kind = dice.choices(list(_ON_READ), list(_ON_READ.values()))[0]
+            return kind(dice.choice(overlaid).name, label)
         names = self._some(tables, 2 if dice.random() < 0.75 else 1)
         appends = {name: tuple(dice.sample(LIST_KEYS, dice.choice((1, 1, 2)))) for name in names}
         definitions = {table.name: table for table in tables}
         whole = frozenset(
-            name for name in names if not definitions[name].commit_column and dice.random() < 0.15
+            name
+            for name in names
+            if not (overlaid or definitions[name].commit_column) and dice.random() < 0.15
         )
         return Transfer(
             names[0], label, appends=appends, whole=whole, definitions=definitions, history=self._history
@@ -201,7 +220,8 @@ class GroupRun(Run):
                 definitions={table.name: table},
                 history=self.history,
             )
-            self._begin(Actor(f"maker {table.name}", work=(first,)))
+            lay = (Lay(table.name, f"lay {table.name}"),) if table.name in self.plan.on_read else ()
+            self._begin(Actor(f"maker {table.name}", work=(first, *lay)))
 
     def _begin(self, actor: Actor) -> None:
         process, kernel = self.process(actor)
@@ -276,7 +296,8 @@ class GroupRun(Run):
                 assert_nothing_orphaned(kernel, name)
             kernel.recover(name)
             self._check_shown(name)
-        left = {row.name for row in self.metastore.table_summaries("s")} - {name.name for name in self.names}
+        known = {one for name in self.names for one in names_in_metastore(kernel, name)}
+        left = {row.name for row in self.metastore.table_summaries("s")} - known
         if left:
             raise Violation(f"the metastore still has {sorted(left)}")
         self.result.commits = len(self.checker.commits)
@@ -304,6 +325,9 @@ class GroupRun(Run):
     def _check_versions(self) -> None:
         """Each version is the one before and what its transaction appended."""
         by_txn = self._by_transaction()
+        moves = {
+            txn for one in self.result.operations if isinstance(one, tuple(_ON_READ)) for txn in one.txns
+        }
         before: dict[str, Lists] = defaultdict(dict)
         for commit in self.checker.commits:
             lists = dict(before[commit.table_id])
@@ -311,7 +335,10 @@ class GroupRun(Run):
                 for (table_id, key), elements in seen.appends.items():
                     if table_id == commit.table_id:
                         lists[key] = (*lists.get(key, ()), *elements)
-            elif commit.manifest.operation not in (FENCE, FOREIGN, RELEASE):
+            elif (
+                commit.manifest.operation not in (FENCE, FOREIGN, RELEASE)
+                and commit.manifest.txn not in moves
+            ):
                 raise Violation(f"version {commit.version} of {commit.table} is nobody's")
             found = {key: one for key, one in self.lists.lists[commit.manifest.txn].items() if one}
             if found != lists:

@@ -269,6 +269,13 @@ MUTANTS = {
         "            if True:\n",
         first=GROUPS,
     ),
+    "group-blind-to-views": Mutant(
+        "a group does not find the row of a table that has a view in its place",
+        "kernel.protocol.groups",
+        "        row = find_row(self._metastore, member.table)\n",
+        "        row = self._metastore.get_table(member.table)\n",
+        first=GROUPS,
+    ),
     # of ingests
     "ledger-of-files-unread": Mutant(
         "a run commits files that another has read meanwhile",

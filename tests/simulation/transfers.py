@@ -28,8 +28,10 @@ from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED
 from simulation.histories import Elements, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, KEYS, OTHER_KEYS, FilesGone, Model, Operation, read
+from simulation.overlays import deltas_of, merged
 
 _PARTITIONS = 3
 LIST_KEYS = tuple(f"k{number}" for number in range(5))
@@ -109,11 +111,14 @@ class Transfer(Operation):
             opened.append(transaction)
             assert transaction.base is not None
             table_id = transaction.base.table_id
+            found: Lists = {}
             if transaction.commit_column:
                 _stage(kernel, transaction, _parts(values, _new_partition))
+            elif transaction.overlay is not None:
+                found = self._add_delta(kernel, transaction, values)
             else:
                 found = self._rewrite(kernel, transaction, name, values)
-                seen.reads.update({(table_id, key): elements for key, elements in found.items()})
+            seen.reads.update({(table_id, key): elements for key, elements in found.items()})
         self.labels[transaction.txn] = seen.label
         seen.appends.update({(table_id, key): one for key, one in values.items()})
 
@@ -121,6 +126,25 @@ class Transfer(Operation):
         keys = self.definitions[name].partition_columns
         place = _new_partition if transaction.commit_column else partial(_partition_of, keys=keys)
         _stage(kernel, transaction, _parts(values, place))
+
+    def _add_delta(self, kernel: Kernel, transaction: Transaction, values: Lists) -> Lists:
+        """Read the lists as a view shows them, and write those that are appended to beside the base."""
+        base = transaction.base
+        assert base is not None
+        touched = sorted({_partition_of(key, base.partition_columns) for key in values})
+        transaction.read(touched)
+        transaction.read_side_data(DELTAS)
+        base = transaction.base
+        assert base is not None
+        stored = [row for part in touched for row in _content(kernel, transaction.layout, base, part)]
+        deltas = deltas_of(kernel, transaction.layout, _folders(base))
+        shown = lists_of(merged(stored, deltas))
+        found = {key: shown.get(key, ()) for key in values}
+        rows = [[key, 0, [*found[key], *values[key]], base.version + 1] for key in sorted(values)]
+        directory = transaction.sidecar_directory(DELTAS)
+        kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(rows))
+        transaction.add_sidecar(DELTAS, directory)
+        return found
 
     def _rewrite(self, kernel: Kernel, transaction: Transaction, name: TableName, values: Lists) -> Lists:
         """Read the lists' partitions, and write them with what is appended."""
@@ -136,7 +160,7 @@ class Transfer(Operation):
         touched = set(base.partitions) if all_of_it else {_partition_of(key, keys) for key in values}
         rows = [row for part in sorted(touched) for row in _content(kernel, transaction.layout, base, part)]
         found = lists_of(rows)
-        others = [row for row in rows if len(row) != 2]  # of other programs
+        others = [row for row in rows if not _is_list(row)]  # of other programs
         after = {key: (*found.get(key, ()), *values.get(key, ())) for key in {*found, *values}}
         if all_of_it:
             transaction.replace_all()
@@ -199,9 +223,14 @@ def lists_of(rows: Iterable[Any]) -> Lists:
     """The lists that rows hold, those of one key put together in order."""
     found: Lists = {}
     for row in rows:
-        if len(row) == 2:
-            found[row[0]] = (*found.get(row[0], ()), *row[1])
+        if _is_list(row):
+            found[row[0]] = (*found.get(row[0], ()), *row[-1])
     return found
+
+
+def _is_list(row: Any) -> bool:
+    """Whether a row is a key and its list; between them, rows that were in a delta have a sequence."""
+    return isinstance(row, list) and isinstance(row[-1], list)
 
 
 def lists_in(files: FileSystem, layout: Layout, manifest: Manifest) -> Lists:
@@ -209,15 +238,28 @@ def lists_in(files: FileSystem, layout: Layout, manifest: Manifest) -> Lists:
     rows: list[Any] = []
     for name in sorted(manifest.partitions, key=_commit_of):
         state = manifest.partitions[name]
-        entries = [one for one in files.list(layout.absolute(state.location)) if one.name[:1] not in "_."]
-        if len(entries) < state.files:
-            raise FilesGone
-        for entry in entries:
-            try:
-                rows += json.loads(files.read_text(entry.path))
-            except FileNotFoundError as error:
-                raise FilesGone from error
-    return lists_of(rows)
+        rows += _rows_below(files, layout.absolute(state.location), state.files)
+    deltas = [row for folder in _folders(manifest) for row in _rows_below(files, layout.absolute(folder), 1)]
+    return lists_of(merged(rows, deltas))
+
+
+def _rows_below(files: FileSystem, location: str, least: int) -> list[Any]:
+    """The rows of a directory's files, of which there are so many. Raises FilesGone."""
+    entries = [one for one in files.list(location) if one.name[:1] not in "_."]
+    if len(entries) < least:
+        raise FilesGone
+    rows: list[Any] = []
+    for entry in entries:
+        try:
+            rows += json.loads(files.read_text(entry.path))
+        except FileNotFoundError as error:
+            raise FilesGone from error
+    return rows
+
+
+def _folders(manifest: Manifest) -> tuple[str, ...]:
+    """Those of the deltas that a view of this version merges with the base."""
+    return (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
 
 
 def _commit_of(partition: str) -> int:
