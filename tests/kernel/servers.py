@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 
 import pyspark
 
+from bounded import MOST_SECONDS
 from lakemerge.java import ensure_java
 
 JARS = Path(pyspark.__file__).parent / "jars" / "*"
-_START_SECONDS = 120
 
 _OPTIONS = (
     "-XX:+UseSerialGC",
@@ -106,7 +106,7 @@ class MetastoreServer:
                 source.write_text(_PREPARE_TRANSACTION_TABLES)
                 command = [java, *_OPTIONS, "-cp", self._classpath, str(source)]
                 subprocess.run(
-                    command, cwd=self.directory, stdout=log, stderr=log, timeout=_START_SECONDS, check=True
+                    command, cwd=self.directory, stdout=log, stderr=log, timeout=MOST_SECONDS, check=True
                 )
             server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
             self._process = subprocess.Popen(
@@ -121,7 +121,7 @@ class MetastoreServer:
 
     def _wait(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + MOST_SECONDS
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 break
