@@ -37,8 +37,6 @@ STEPS = (
     "dropped",
     "settled",
 )
-#: Of groups with tables that are merged on read, besides those.
-ON_READ_STEPS = ("side data published", "table renamed", "view made", "view removed")
 #: Until these, nothing is decided.
 BEFORE_DECISION = STEPS[:3]
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from kernel.groups import BEFORE_DECISION, GROUPS, ON_READ_STEPS, STEPS
+from kernel.groups import BEFORE_DECISION, GROUPS, STEPS
 from kernel.servers import MetastoreServer
 from kernel.support import Picture, assert_nothing_orphaned, assert_whole, names_in_metastore
 from kernel.test_crash import Killer

@@ -18,7 +18,15 @@ from lakemerge.kernel.protocol.groups import Group, Member
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
-from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, base_name, find_row, is_overlay_view, model_name
+from lakemerge.kernel.table.overlay import (
+    BASE,
+    DELTAS,
+    FOLDED,
+    base_name,
+    find_row,
+    is_overlay_view,
+    model_name,
+)
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
