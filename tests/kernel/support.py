@@ -291,7 +291,7 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
             assert columns == [(column.name, column.type) for column in manifest.columns]
     beats = [entry.name for entry in kernel.files.list(state.layout.open) if not entry.name.startswith(".")]
     assert beats == [], "heartbeats of transactions that are no more"
-    assert not kernel.files.exists(state.layout.rebuild)
+    assert kernel.files.list(state.layout.rebuilds) == []
     for kinds in (("quarantine",), ("deltas", "folded_deltas")):
         table = SIDE_TABLES[kinds[0]].name_of(name)
         if kernel.metastore.get_table(table) is not None:

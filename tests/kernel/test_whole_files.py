@@ -131,7 +131,7 @@ def test_what_a_killed_write_has_left_is_vacuumed(kernel: Kernel, name: TableNam
     left = [
         f"{folder}/.x.{number}" for number, folder in enumerate((layout.commits, layout.open, layout.pins))
     ]
-    left.append(f"{layout.control}/.rebuild.0")
+    left.append(f"{layout.control}/.dropping.0")
     for path in left:
         kernel.files.write_text(path, "part of ")
     vacuum(kernel, name, dry_run=False)

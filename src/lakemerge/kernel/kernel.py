@@ -8,6 +8,7 @@ from lakemerge.errors import UnknownReference
 from lakemerge.kernel.commit.transaction import Transaction, commit_together
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import TableDefinition
+from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.state import TableState, current_table
@@ -112,15 +113,16 @@ class Kernel(Tables):
         """Remove heartbeats of transactions that died before their claim."""
         done = []
         lease = self.settings.lease_seconds
-        rebuild = self.roll_forward.rebuilds.find(state.name)
-        if rebuild is not None and not self.heartbeats.alive(state.layout, rebuild.txn, lease):
-            self.roll_forward.rebuilds.clear(state.name, rebuild.txn)
+        rebuilds = self.roll_forward.rebuilds
+        for rebuild in rebuilds.find(state.name):
+            if not self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, lease):
+                rebuilds.clear_if_over(state.name, rebuild.txn)
         for entry in self.files.list(state.layout.open):
             if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue
             if not entry.name.startswith("."):  # else a look at the clock whose process died in it
                 # a row that it made anew just after another process had finished its commit
-                self.roll_forward.rebuilds.clear(state.name, entry.name)
+                rebuilds.clear_rows_if_over(state.name, entry.name)
             self.files.delete(entry.path)
             if not entry.name.startswith("."):
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")

@@ -19,7 +19,7 @@ from lakemerge.kernel.protocol.groups import Group, Standing
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.releases import Releases
 from lakemerge.kernel.protocol.roll_forward import RollForward
-from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.protocol.versions import LostRace, Versions
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.table.definition import check_supported, same_keys
@@ -182,17 +182,23 @@ class Tables:
 
     def _rebuild(self, name: TableName) -> None:
         """Finish a writer that died between taking a table's row away and putting it back. Raises TableNotFound."""
-        rebuild = self.roll_forward.rebuilds.find(name)
-        if rebuild is None:
-            raise no_table(name)
-        if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
-            raise _held(name, rebuild.txn)
-        if not self.roll_forward.rebuilds.is_prepared(name, rebuild.txn):
+        rebuilds = self.roll_forward.rebuilds
+        while True:
+            begun = rebuilds.find(name)
+            # after the look at who has begun: one of them that has the row aside now has prepared the new one
             if find_row(self.metastore, name) is not None:
-                return  # it has got its place just now
-            # it had its place, and was dropped since; only its process did not get to clear up
-            self.roll_forward.rebuilds.clear(name, rebuild.txn)
-            raise no_table(name)
+                return
+            if not begun:
+                if rebuilds.find(name):
+                    continue  # one that began just now
+                raise no_table(name)
+            rebuild = begun[0]
+            if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
+                raise _held(name, rebuild.txn)
+            if rebuilds.is_prepared(name, rebuild.txn):
+                break
+            # it has had its place, or the table was dropped; its process did not get to clear up
+            rebuilds.clear(name, rebuild.txn)
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         manifest = read_manifest(self.files, layout, rebuild.txn)
@@ -279,6 +285,13 @@ class Tables:
         """
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
+        return self.retried(
+            lambda: self._commit_external_changes(name, wanted, seen), LostRace, first=0.01, longest=0.5
+        )
+
+    def _commit_external_changes(
+        self, name: TableName, wanted: frozenset[str] | None, seen: set[str]
+    ) -> tuple[TableState, frozenset[str]]:
         state, manifest = self.settled(name)
         while True:
             found = self.external.inspect(state, manifest, wanted)

@@ -77,7 +77,7 @@ def test_all_but_the_data_is_hidden_below_one_folder() -> None:
         LAYOUT.manifest_of("x"),
         LAYOUT.heartbeat_of("x"),
         LAYOUT.empty_of("x"),
-        LAYOUT.rebuild,
+        LAYOUT.rebuilds,
         LAYOUT.dropping,
     ]
     assert all(path.startswith("file:/wh/t/_lakemerge/") for path in paths)

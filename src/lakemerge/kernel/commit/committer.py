@@ -137,7 +137,7 @@ class Committer:
     ) -> Manifest:
         present: list[str] = []
         if commit.replaces_all and state is not None and state.table.partitioned:
-            present = self._metastore.partition_names(state.table.name)
+            present = self._tables.external.partition_names(state.table.name)
         if not commit.keys and (parent is None or commit.replaces_all) and not commit.writes_whole_table:
             empty = self._tables.external.examine(commit.layout, commit.layout.data_of(commit.txn))
             commit.updates.append(WritePartitions({WHOLE_TABLE: empty}))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lakemerge.errors import ForeignWrite, UnsupportedTable
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.filesystem import Fingerprint
-from lakemerge.kernel.ports.metastore import HiveTable
-from lakemerge.kernel.ports.names import partition_name
+from lakemerge.kernel.ports.metastore import HiveTable, Refused
+from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
 from lakemerge.kernel.protocol.lease import Heartbeats
-from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.protocol.versions import Versions, lost_race
 from lakemerge.kernel.settings import Policy
 from lakemerge.kernel.table.definition import (
     ROOT,
@@ -120,10 +121,14 @@ class ExternalChanges:
         return done
 
     def inspect(self, state: TableState, manifest: Manifest, names: Iterable[str] | None) -> Found:
-        """What the partitions of these names (``None``: all) are now."""
+        """What the partitions of these names (``None``: all) are now.
+
+        Raises:
+            LostRace: the table's row has been made anew since the state was read, or is gone at this moment.
+        """
         if not state.table.partitioned:
             return Found(self._look(state.table, state.layout, [WHOLE_TABLE]), ())
-        known = self._metastore.partition_names(state.table.name)
+        known = self.partition_names(state.table.name)
         wanted = set(known) if names is None else set(known) & set(names)
         present = self._look(state.table, state.layout, sorted(wanted))
         strays = {
@@ -137,6 +142,15 @@ class ExternalChanges:
             tuple(sorted(missing if names is None else missing & set(names))),
             tuple(sorted(strays)),
         )
+
+    def partition_names(self, name: TableName) -> list[str]:
+        """The partitions of a table whose row was there just now.
+
+        Raises:
+            LostRace: it is not there any more.
+        """
+        with _expecting_row(name):
+            return self._metastore.partition_names(name)
 
     def differs(self, manifest: Manifest, found: Found) -> list[str]:
         """The names of the partitions that are not what the manifest says."""
@@ -211,7 +225,10 @@ class ExternalChanges:
         if not table.partitioned:
             return {WHOLE_TABLE: self.examine(layout, table.location)}
         columns = [column.name for column in table.partition_columns]
-        found = self._metastore.partitions(table.name, names)
+        with _expecting_row(table.name):
+            found = self._metastore.partitions(table.name, names)
+        if any(len(partition.values) != len(columns) for partition in found):
+            raise lost_race(table.name)  # which has other partition columns by now
         states = self.examine_all(layout, [partition.location for partition in found])
         rows = zip(found, states, strict=True)
         return {partition_name(columns, partition.values): state for partition, state in rows}
@@ -227,3 +244,14 @@ class ExternalChanges:
             PartitionState(layout.relative(location), mark.files, mark.bytes, mark.digest)
             for location, mark in zip(locations, marks, strict=True)
         ]
+
+
+@contextlib.contextmanager
+def _expecting_row(name: TableName) -> Iterator[None]:
+    """Calls that need a table's row, which was there just now; raises :class:`LostRace` where it is not any more."""
+    try:
+        yield
+    except Refused as error:
+        if error.kind == "NoSuchObjectException":
+            raise lost_race(name) from error
+        raise

@@ -336,7 +336,7 @@ def _content(layout: Layout) -> list[str]:
 
 def _others(layout: Layout) -> list[str]:
     """The folders of small files that are no transaction's, or only as long as it is open."""
-    return [layout.control, layout.open, layout.creations, layout.pins, layout.compactions]
+    return [layout.control, layout.open, layout.creations, layout.rebuilds, layout.pins, layout.compactions]
 
 
 def _txn_of(entry: FileEntry) -> str:

@@ -4,6 +4,9 @@ The new row is made under a name of its own, with all its partitions. Then two r
 old one: the old row goes aside, if it is still the one that was claimed, and the new one takes its name and is settled
 with that. Between the two the table is missing; a file says who is at it. Nothing is dropped but the row that went
 aside, by a name that no other commit has, so that no call can harm what others have committed since, however late.
+
+Who clears up after others does so only after transactions that will never be at it again. What one leaves is there
+only after its claim; if the table has a row after that which it does not claim, its claim is over.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.manifests import read_manifest
 
 _TRIES = 8
 
@@ -73,16 +77,29 @@ class Rebuilds:
         database = self._metastore.database_location(name.schema)
         return self._files.qualify(f"{database.rstrip('/')}/{name.name}")
 
-    def _path(self, name: TableName) -> str:
-        return Layout(self.default_root(name)).rebuild
+    def _layout(self, name: TableName) -> Layout:
+        return Layout(self.default_root(name))
 
-    def find(self, name: TableName) -> Rebuild | None:
-        """The rebuild of a table that is under way; ``None`` where there is none.
+    def find(self, name: TableName) -> list[Rebuild]:
+        """The rebuilds of a table that have begun, and after which nobody has cleared up.
 
         Raises:
-            CorruptTable: the file cannot be read.
+            CorruptTable: the file of one cannot be read.
         """
-        path = self._path(name)
+        layout = self._layout(name)
+        while True:
+            entries = self._files.list(layout.rebuilds)
+            paths = [layout.rebuild_of(entry.name) for entry in entries if not entry.name.startswith(".")]
+            found = [rebuild for path in paths if (rebuild := self._read(path))]
+            if len(found) == len(paths):
+                return found
+            # one has just ended, and the next may have begun
+
+    def has_begun(self, name: TableName, txn: str) -> bool:
+        """Whether a transaction's rebuild has begun, and nobody has cleared up after it."""
+        return self._files.exists(self._layout(name).rebuild_of(txn))
+
+    def _read(self, path: str) -> Rebuild | None:
         try:
             return Rebuild(**json.loads(self._files.read_text(path)))
         except FileNotFoundError:
@@ -106,13 +123,13 @@ class Rebuilds:
         claim = _claim(manifest)
         table = self._metastore.get_table(name)
         if table is not None and table.parameters.get(VERSION) == claim:
-            before = self.find(name)
-            if before is not None and before.txn != manifest.txn:
-                self.clear(
-                    name, before.txn
-                )  # an earlier version's: its process died when the row had its place
+            for before in self.find(name):
+                if before.txn != manifest.txn:
+                    # an earlier version's: its process died when the row had its place
+                    self.clear_if_over(name, before.txn)
             rebuild = Rebuild(manifest.txn, layout.root)
-            self._files.write_text(self._path(name), json.dumps(dataclasses.asdict(rebuild)))
+            path = self._layout(name).rebuild_of(manifest.txn)
+            self._files.write_text(path, json.dumps(dataclasses.asdict(rebuild)))
             self._prepare(name, fresh, table, layout, manifest)
             self._step("row prepared")
             self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
@@ -125,13 +142,46 @@ class Rebuilds:
         fresh, _ = _rows_of(name, txn)
         return self._metastore.get_table(fresh) is not None
 
+    def require_settled(self, name: TableName, manifest: Manifest) -> None:
+        """See that a claimed commit is settled whose table had no row just now, and whose own rebuild is over.
+
+        It is if the table is there again, or if a later commit is making its row anew.
+
+        Raises:
+            TableNotFound: the table was dropped.
+        """
+        begun = (read_manifest(self._files, Layout(one.root), one.txn) for one in self.find(name))
+        if any(later.table_id == manifest.table_id for later in begun):
+            return
+        table = self._metastore.get_table(name)
+        if table is None or table.parameters.get(TABLE_ID) != manifest.table_id:
+            raise TableNotFound(
+                expected=f"the table {name}, which transaction {manifest.txn} has claimed",
+                found="that it was dropped meanwhile",
+                action="Run again to make it anew.",
+            )
+
     def clear(self, name: TableName, txn: str) -> None:
         """Remove what a transaction's exchange leaves, after the end of it."""
         for row in _rows_of(name, txn):
             self._metastore.drop_table(row)
-        rebuild = self.find(name)
-        if rebuild is not None and rebuild.txn == txn:
-            self._files.delete(self._path(name))
+        self._files.delete(self._layout(name).rebuild_of(txn))
+
+    def clear_if_over(self, name: TableName, txn: str) -> None:
+        """Remove what a transaction's exchange has left, unless it is, or may yet be, under way.
+
+        Args:
+            txn: a transaction whose file, or one of whose rows, has been seen.
+        """
+        # only now: a look from before may tell of the time before its claim
+        row = self._metastore.get_table(name)
+        if row is not None and txn not in row.parameters.get(VERSION, ""):
+            self.clear(name, txn)
+
+    def clear_rows_if_over(self, name: TableName, txn: str) -> None:
+        """The same of a transaction that may have left no more than a row, sent again after the end of it."""
+        if any(self._metastore.get_table(row) is not None for row in _rows_of(name, txn)):
+            self.clear_if_over(name, txn)
 
     def _prepare(
         self, name: TableName, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest
@@ -213,11 +263,8 @@ class Rebuilds:
                 )
             row = self._metastore.get_table(fresh)
             if row is None:
-                raise TableNotFound(
-                    expected=f"the table {name}, which transaction {manifest.txn} has claimed",
-                    found="that it was dropped meanwhile",
-                    action="Run again to make it anew.",
-                )
+                self.require_settled(name, manifest)
+                return
             with contextlib.suppress(ReplyLost, Refused):
                 placed = moved(replace(with_parameters(row, own), name=name), location)
                 self._metastore.alter_table(fresh, placed, expected=(VERSION, claim))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from lakemerge.errors import TableNotFound
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
@@ -67,13 +66,9 @@ class RollForward:
         Returns quietly when another process has settled it already.
         """
         table = find_row(self._metastore, name)
-        rebuild = self.rebuilds.find(name) if table is None else None
-        if table is None and (rebuild is None or rebuild.txn != manifest.txn):
-            raise TableNotFound(
-                expected=f"the table {name}, which transaction {manifest.txn} has claimed",
-                found="that it was dropped meanwhile",
-                action="Run again to make it anew.",
-            )
+        if table is None and not self.rebuilds.has_begun(name, manifest.txn):
+            self.rebuilds.require_settled(name, manifest)
+            return
         if table is not None and not self._holds_claim(table, manifest):
             return
         if self.groups.confirm_others(layout, manifest):

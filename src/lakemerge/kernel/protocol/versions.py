@@ -66,6 +66,10 @@ class Versions:
                 return True
             except (ReplyLost, ValueChanged):
                 continue  # it may have succeeded, or another writer was first: look again
+            except Refused:
+                if self._metastore.get_table(name) is not None:
+                    raise
+                return False  # the row has just gone
         raise ReplyLost(
             expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
             found=f"no answer {_SENDS} times",

@@ -16,7 +16,7 @@
     <root>/_lakemerge/compactions/<id>.json  what a compaction did, or is doing; for people
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
-    <root>/_lakemerge/rebuild                the table while its metastore row is made anew
+    <root>/_lakemerge/rebuilds/<txn>         there while a transaction makes the table's metastore row anew
     <root>/_lakemerge/dropping               what a drop has still to delete
     <root>/_lakemerge/seen/<txn>             made by the first vacuum that finds this version to be the newest
     <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
@@ -85,9 +85,9 @@ class Layout:
         return f"{self.control}/empty"
 
     @property
-    def rebuild(self) -> str:
-        """Describes a table whose metastore row is being made anew; below its default root, whatever its own."""
-        return f"{self.control}/rebuild"
+    def rebuilds(self) -> str:
+        """Who is making the table's metastore row anew; below its default root, whatever its own."""
+        return f"{self.control}/rebuilds"
 
     @property
     def dropping(self) -> str:
@@ -119,6 +119,9 @@ class Layout:
 
     def creation_of(self, txn: str) -> str:
         return f"{self.creations}/{txn}"
+
+    def rebuild_of(self, txn: str) -> str:
+        return f"{self.rebuilds}/{txn}"
 
     def empty_of(self, txn: str) -> str:
         return f"{self.empty}/{txn}"
