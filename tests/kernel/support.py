@@ -271,6 +271,11 @@ def settled(kernel: Kernel, name: TableName) -> TableState:
     return state
 
 
+def shown(kernel: Kernel, folder: str) -> list[str]:
+    """What is in a folder, but for what a process has left that was killed while it wrote a file."""
+    return [entry.name for entry in kernel.files.list(folder) if not entry.name.startswith(".")]
+
+
 def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     """Check that the table is settled, that metastore, manifest and files agree, and that nothing is open."""
     state = settled(kernel, name)
@@ -289,9 +294,8 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
         for partition in kernel.metastore.partitions(state.table.name, list(found)):
             columns = [(column.name, column.type) for column in partition.storage.columns]
             assert columns == [(column.name, column.type) for column in manifest.columns]
-    beats = [entry.name for entry in kernel.files.list(state.layout.open) if not entry.name.startswith(".")]
-    assert beats == [], "heartbeats of transactions that are no more"
-    assert kernel.files.list(state.layout.rebuilds) == []
+    assert shown(kernel, state.layout.open) == [], "heartbeats of transactions that are no more"
+    assert shown(kernel, state.layout.rebuilds) == [], "rebuilds that are over"
     for kinds in (("quarantine",), ("deltas", "folded_deltas")):
         table = SIDE_TABLES[kinds[0]].name_of(name)
         if kernel.metastore.get_table(table) is not None:
