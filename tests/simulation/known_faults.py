@@ -199,12 +199,6 @@ MUTANTS = {
         "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
         "            if table is None:\n",
     ),
-    "drop-takes-all": Mutant(
-        "a drop deletes the whole directory when the row is gone",
-        "kernel.protocol.drops",
-        "        for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):\n",
-        "        for path in (left.root,):\n",
-    ),
     # of commits of several tables
     "group-decided-early": Mutant(
         "a group is decided before its last table is claimed",
