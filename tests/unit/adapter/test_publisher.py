@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish import publisher as module
+from dbt.adapters.lakemerge.publish import redo
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 
 from lakemerge.errors import CommitConflict, CommitsExhausted, InvalidTransactionState
@@ -43,7 +44,7 @@ def started() -> list[FakeTransaction]:
 
 @pytest.fixture
 def publish(started: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(module, "_LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(redo, "_LONGEST_WAIT", 0.0)
     config = WriteConfig(max_attempts=3)
     name, guard = TableName("shop", "airports"), lambda _: nullcontext()
     publisher = Publisher(Mock(), Mock(), name, config, guard=guard, constraints={})

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import tenacity
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
 from dbt.adapters.lakemerge.publish.queries import Guard, Queries
+from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt_common.exceptions import CompilationError
 
-from lakemerge.errors import CommitConflict, CommitsExhausted, InvalidTransactionState, SchemaChanged
+from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged
 from lakemerge.kernel import (
     COMPACTION,
     Group,
@@ -46,8 +46,7 @@ logger = AdapterLogger("Lakemerge")
 
 # For the programs that write to the table without lakemerge; its own files are compressed so too.
 _COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
-# Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+_WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of them share partitions."
 
 
 class Publisher(Generic[C]):
@@ -123,7 +122,8 @@ class Publisher(Generic[C]):
                 ``max_attempts`` was overtaken.
         """
         with self._guard(f"{operation} {self.name}"):
-            txn, done = self._retrying()(lambda: self._attempt(begin, attempt))
+            redo = redoing(str(self.name), self.config.max_attempts, self._say_redo, advice=_WHEN_EXHAUSTED)
+            txn, done = redo(lambda: self._attempt(begin, attempt))
         self.note(txn)
         return txn, done
 
@@ -154,26 +154,9 @@ class Publisher(Generic[C]):
             )
         return txn, done
 
-    def _retrying(self) -> tenacity.Retrying:
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(CommitConflict),
-            stop=tenacity.stop_after_attempt(self.config.max_attempts),
-            wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
-            before_sleep=self._log_redo,
-            retry_error_callback=self._give_up,
-        )
-
-    def _log_redo(self, state: tenacity.RetryCallState) -> None:
-        found = _conflict_of(state).found.removeprefix("that ")
+    def _say_redo(self, conflict: CommitConflict) -> None:
+        found = conflict.found.removeprefix("that ")
         logger.info(f"{self.name}: {found}, so the work is redone on the newer version.")
-
-    def _give_up(self, state: tenacity.RetryCallState) -> Any:
-        conflict = _conflict_of(state)
-        raise CommitsExhausted(
-            expected=f"to commit to {self.name} within {self.config.max_attempts} attempts",
-            found=conflict.found,
-            action="Run again when the other writers are done, or let fewer of them share partitions.",
-        ) from conflict
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -395,9 +378,3 @@ class Publisher(Generic[C]):
         others = [f"`{name}`" for name in feed.columns if name.lower() not in reach or name not in keep]
         typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
         feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)
-
-
-def _conflict_of(state: tenacity.RetryCallState) -> CommitConflict:
-    error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, CommitConflict)
-    return error

@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-import tenacity
+from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.spark.configuration import REQUIRED_OF_SESSIONS
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
@@ -19,7 +19,6 @@ from pyspark.errors import PySparkException
 from lakemerge.errors import (
     CommitConflict,
     CommitInDoubt,
-    CommitsExhausted,
     InvalidConfig,
     InvalidTransactionState,
     LakemergeError,
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger("lakemerge")
-# Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
-_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+_WHEN_EXHAUSTED = "Nothing was committed. Make the transaction again when the other writers are done."
 # What the macros are written for, and what a program may have set otherwise in its own session.
 _ANSI = {"spark.sql.ansi.enabled": "false"}
 # Of the program's thread, which its own Spark jobs run under.
@@ -188,7 +186,9 @@ class Transaction:
             for changes in pending:
                 changes.finish()
             with self._sessions(pending) as handles:
-                staged, versions = self._retrying()(self._attempt, pending, handles)
+                tables = ", ".join(map(str, self._tables))
+                redo = redoing(tables, self._max_attempts, _say_redo, advice=_WHEN_EXHAUSTED)
+                staged, versions = redo(self._attempt, pending, handles)
                 self.state = "committed"
                 self._close()
                 for one in staged:
@@ -238,24 +238,6 @@ class Transaction:
                 self._lose(changes.name, reason)
         if self._lost is not None:
             raise self._lost
-
-    def _retrying(self) -> tenacity.Retrying:
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(CommitConflict),
-            stop=tenacity.stop_after_attempt(self._max_attempts),
-            wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
-            before_sleep=_log_redo,
-            retry_error_callback=self._give_up,
-        )
-
-    def _give_up(self, state: tenacity.RetryCallState) -> Any:
-        conflict = state.outcome.exception() if state.outcome else None
-        assert isinstance(conflict, CommitConflict)
-        raise CommitsExhausted(
-            expected=f"to commit to {', '.join(map(str, self._tables))} within {self._max_attempts} attempts",
-            found=conflict.found,
-            action="Nothing was committed. Make the transaction again when the other writers are done.",
-        ) from conflict
 
     def abort(self) -> None:
         """Give the changes up. Does nothing when they are committed, or were given up before."""
@@ -328,8 +310,7 @@ def _table_name(text: str) -> TableName:
     return TableName(schema or "default", name)
 
 
-def _log_redo(state: tenacity.RetryCallState) -> None:
-    conflict = state.outcome.exception() if state.outcome else None
+def _say_redo(conflict: CommitConflict) -> None:
     _LOG.info("A transaction was overtaken, so its changes are merged again: %s", conflict)
 
 
