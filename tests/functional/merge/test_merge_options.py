@@ -474,3 +474,13 @@ class TestLedger:
         late = [change(key + 100, "late", 1.0, 3) for key in range(12)]
         assert table.merge(late).version == 0
         assert len(table.rows()) == 12
+
+    def test_a_sequence_that_the_table_does_not_hold_is_found_by_no_query_that_fails(
+        self, merger: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        table = merger({**FEED, "except_column_list": ["op", "ts"]}, SCHEMA)
+        table.merge([change(1, "a", 1.0, 10)])
+        table.merge([change(1, "late", 1.0, 9), change(2, "c", 1.0, 1)])
+        assert [row["name"] for row in table.rows()] == ["a", "c"]
+        # pyspark's, of errors
+        assert "SQLQueryContextLogger" not in {record.name for record in caplog.records}

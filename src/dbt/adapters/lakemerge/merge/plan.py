@@ -239,16 +239,13 @@ def _stored_sequence(config: MergeConfig, feed: DataFrame, columns: tuple[MergeC
 
     A history has sequences in columns of its own.
     """
-    from pyspark.errors import AnalysisException
-
     if not config.sequence or config.keeps_history:
         return ""
-    held = [column for column in columns if column.plan.in_feed and column.mode != "keep"]
-    try:
-        feed.select(*(column.quoted for column in held)).selectExpr(config.sequence)
-    except AnalysisException:
-        return ""
-    return config.sequence
+    held = {column.name for column in columns if column.plan.in_feed and column.mode != "keep"}
+    # looked up, not tried on stored rows alone: pyspark logs each query that fails, with its stack trace
+    read = feed.selectExpr(config.sequence)._jdf.queryExecution().analyzed().references().toSeq()
+    names = {str(read.apply(place).name()).lower() for place in range(read.size())}
+    return config.sequence if names <= held else ""
 
 
 def _hides_nulls(feed: DataFrame, expression: str) -> bool:
