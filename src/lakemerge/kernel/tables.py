@@ -184,13 +184,10 @@ class Tables:
         """Finish a writer that died between taking a table's row away and putting it back. Raises TableNotFound."""
         rebuilds = self.roll_forward.rebuilds
         while True:
-            begun = rebuilds.find(name)
-            # after the look at who has begun: one of them that has the row aside now has prepared the new one
-            if find_row(self.metastore, name) is not None:
+            row, begun = rebuilds.row_or_begun(name)
+            if row is not None:
                 return
             if not begun:
-                if rebuilds.find(name):
-                    continue  # one that began just now
                 raise no_table(name)
             rebuild = begun[0]
             if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):

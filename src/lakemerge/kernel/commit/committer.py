@@ -28,7 +28,7 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, write_manifest
-from lakemerge.kernel.table.state import TableState, current_table
+from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
 # So long a look at the files that were read is good for the next try of a claim: they have not changed by the commits
@@ -223,9 +223,9 @@ class Committer:
 
     def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
         """Whether a creation that ended in an error has happened all the same."""
+        if self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id):
+            return  # others may have committed to it since, and may be making its row anew
         row = self._metastore.get_table(table.table)
-        if row is not None and row.parameters.get(TABLE_ID) == table.table_id:
-            return
         if isinstance(error, ReplyLost) and row is None:
             raise lost_race(table.table) from error
         commit.in_doubt = False
@@ -234,15 +234,14 @@ class Committer:
         raise error
 
     def _in_history(self, table: TableCommit) -> bool:
-        """Whether a version is there although its claim seemed lost: a rescuer may have settled it."""
-        current = current_table(self._metastore, self._files, table.table)
-        state = current.state if current else None
-        table_id, base = (table.base.table_id, table.base.txn) if table.base else (table.table_id, None)
-        if state is None or state.table_id != table_id or state.is_reserved:
-            return False
-        txn: str | None = state.txn if state.undecided else state.claim or state.txn
-        while txn and txn != base:
-            if txn == table.txn:
-                return True
-            txn = read_commit(self._files, state.layout, txn).parent
+        """Whether a version is there although its claim seemed lost: a rescuer may have settled it, or be at it."""
+        base = table.base
+        table_id, base_txn = (base.table_id, base.txn) if base else (table.table_id, None)
+        for layout, newest in self._tables.roll_forward.rebuilds.newest_of(table.table, table_id):
+            txn: str | None = newest
+            while txn and txn != base_txn:
+                if txn == table.txn:
+                    return True
+                commit = read_commit(self._files, layout, txn)
+                txn = commit.parent if base is None or commit.version > base.version else None
         return False

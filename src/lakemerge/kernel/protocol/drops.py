@@ -166,8 +166,7 @@ class Drops:
 
     def _is_gone(self, name: TableName) -> bool:
         """Whether there is no table, nor one whose row is being made anew."""
-        missing = find_row(self._metastore, name) is None and not self._rebuilds.find(name)
-        return missing and find_row(self._metastore, name) is None  # nor one that was made anew just then
+        return self._rebuilds.row_or_begun(name) == (None, [])
 
     def _prune(self, folder: str) -> None:
         """Remove a directory in which nothing is but empty ones."""

@@ -20,13 +20,13 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.claims import claimed_row
+from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import lineage, read_manifest
 from lakemerge.kernel.table.overlay import find_row
-from lakemerge.kernel.table.state import current_table
 
 # No number, as the format of a manifest is: an older program that takes the file for one says that it is too new.
 _FORMAT = "group"
@@ -111,10 +111,11 @@ class Group:
 class Groups:
     """Finds out how groups stand, and confirms the claims of those that are decided."""
 
-    def __init__(self, ports: Ports, versions: Versions) -> None:
+    def __init__(self, ports: Ports, versions: Versions, rebuilds: Rebuilds) -> None:
         self._metastore = ports.metastore
         self._files = ports.files
         self._versions = versions
+        self._rebuilds = rebuilds
 
     def write(self, layout: Layout, txn: str, group: Group) -> None:
         """Record the group that a commit is part of, before its claim."""
@@ -160,13 +161,8 @@ class Groups:
     def has_confirmed(self, members: Iterable[Member]) -> bool:
         """Whether some table of a group has its commit: then it was decided, even if its first table is gone."""
         for member in members:
-            current = current_table(self._metastore, self._files, member.table)
-            if current is None or current.state is None or current.state.table_id != member.table_id:
-                continue
-            if current.state.claim == member.txn and not current.state.undecided:
-                return True
-            if current.manifest is not None and not current.state.is_reserved:
-                commits = lineage(self._files, member.layout, current.manifest)
+            for layout, newest in self._rebuilds.newest_of(member.table, member.table_id):
+                commits = lineage(self._files, layout, read_manifest(self._files, layout, newest))
                 if any(commit.txn == member.txn for commit in commits):
                     return True
         return False

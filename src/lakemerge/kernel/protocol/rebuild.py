@@ -37,7 +37,9 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
-from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.manifests import read_commit, read_manifest
+from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.state import current_table
 
 _TRIES = 8
 
@@ -94,6 +96,34 @@ class Rebuilds:
             if len(found) == len(paths):
                 return found
             # one has just ended, and the next may have begun
+
+    def row_or_begun(self, name: TableName) -> tuple[HiveTable | None, list[Rebuild]]:
+        """A table's row; where there is none, the rebuilds of which one may have it aside. Neither of no table."""
+        for _ in range(2):  # one that had begun and ended between the two looks has given the row its place
+            begun = self.find(name)
+            # after the look at who has begun: one of them that has the row aside now has prepared the new one
+            row = find_row(self._metastore, name)
+            if row is not None or begun:
+                return row, begun
+        return None, []
+
+    def newest_of(self, name: TableName, table_id: str) -> list[tuple[Layout, str]]:
+        """The transaction that is the newest to stand in a table; those that are making its row anew, if it is missing.
+
+        Args:
+            table_id: of the table that is meant; there is none of any other.
+        """
+        while True:
+            current = current_table(self._metastore, self._files, name)
+            if current is not None:
+                state = current.state
+                if state is None or state.table_id != table_id or state.is_reserved:
+                    return []
+                return [(state.layout, state.txn if state.undecided else state.claim or state.txn)]
+            row, begun = self.row_or_begun(name)
+            if row is None:
+                found = [(Layout(one.root), one.txn) for one in begun]
+                return [one for one in found if read_commit(self._files, *one).table_id == table_id]
 
     def has_begun(self, name: TableName, txn: str) -> bool:
         """Whether a transaction's rebuild has begun, and nobody has cleared up after it."""

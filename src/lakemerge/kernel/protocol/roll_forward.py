@@ -57,7 +57,7 @@ class RollForward:
         self._step = step
         self.rebuilds = Rebuilds(ports, versions, step)
         self.overlays = Overlays(ports, versions, step)
-        self.groups = Groups(ports, versions)
+        self.groups = Groups(ports, versions, self.rebuilds)
         self.side_tables = SideTables(ports.metastore, ports.files)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
