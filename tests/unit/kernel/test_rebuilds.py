@@ -23,8 +23,8 @@ from kernel.support import (
     rows_of,
     stage,
 )
-from lakemerge.errors import CommitConflict
-from lakemerge.kernel import Kernel, TableName
+from lakemerge.errors import CommitConflict, TableNotFound
+from lakemerge.kernel import Kernel, TableName, as_of_group
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
@@ -191,3 +191,18 @@ def test_a_drop_beside_it_removes_all_of_it(step: str) -> None:
         kernel.drops.finish(NAME)
         assert list(kernel.files.walk(kernel.default_root(NAME))) == [], f"before call {number}"
     assert number > 1
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_pinned_read_finds_the_version_whose_row_is_being_exchanged(step: str, world: World) -> None:
+    prepare_settled(world)
+    rebuild_and_die(world, step, "new")
+    (found,) = as_of_group(Kernel(world.process()), [NAME]).values()
+    assert (found.version, found.partition_columns) == (2, OTHER_KEYS)
+
+
+def test_a_pinned_read_finds_no_table_that_was_dropped(world: World) -> None:
+    prepare_uncleared(world)
+    Kernel(world.process()).metastore.drop_table(NAME)  # by another program
+    with pytest.raises(TableNotFound):
+        as_of_group(Kernel(world.process()), [NAME])

@@ -10,6 +10,7 @@ from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.versions import LostRace
 from lakemerge.kernel.table.definition import TABLE_ID, VERSION
+from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
@@ -64,7 +65,10 @@ def _standing_version(kernel: Kernel, name: TableName, marks: dict[TableName, _M
     current = current_table(kernel.metastore, kernel.files, name)
     _note(marks, name, current.table if current else None)
     if current is None:
-        raise no_table(name)
+        rebuild = kernel.roll_forward.rebuilds.exchanging(name)
+        if rebuild is None:
+            raise no_table(name)
+        return read_manifest(kernel.files, Layout(rebuild.root), rebuild.txn)
     state = current.state
     if state is None or current.manifest is None:
         raise UnsupportedTable(

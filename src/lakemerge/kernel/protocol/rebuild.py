@@ -37,7 +37,7 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
-from lakemerge.kernel.table.manifests import read_commit, read_manifest
+from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import current_table
 
@@ -167,6 +167,11 @@ class Rebuilds:
         self._take_place(name, fresh, manifest, layout)
         self.clear(name, manifest.txn)
 
+    def exchanging(self, name: TableName) -> Rebuild | None:
+        """The rebuild that has a table's row aside, or is about to give the new one its place."""
+        _, begun = self.row_or_begun(name)
+        return next((one for one in begun if self.is_prepared(name, one.txn)), None)
+
     def is_prepared(self, name: TableName, txn: str) -> bool:
         """Whether a transaction's new row is there, and has not its place yet. It is before the old one goes aside."""
         fresh, _ = _rows_of(name, txn)
@@ -180,11 +185,7 @@ class Rebuilds:
         Raises:
             TableNotFound: the table was dropped.
         """
-        begun = (read_manifest(self._files, Layout(one.root), one.txn) for one in self.find(name))
-        if any(later.table_id == manifest.table_id for later in begun):
-            return
-        table = self._metastore.get_table(name)
-        if table is None or table.parameters.get(TABLE_ID) != manifest.table_id:
+        if not self.newest_of(name, manifest.table_id):
             raise TableNotFound(
                 expected=f"the table {name}, which transaction {manifest.txn} has claimed",
                 found="that it was dropped meanwhile",
