@@ -54,7 +54,7 @@ def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     if missing():
         pytest.skip(missing())
     directory = tmp_path_factory.mktemp("on_postgres")
-    database = Postgres(directory).start()
+    database = Postgres().start()
     server = MetastoreServer(
         directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
     ).start()

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 DRIVER = Path("/usr/share/java/postgresql.jar")
@@ -42,10 +43,9 @@ def missing() -> str:
 
 
 class Postgres:
-    """One server with one database below a directory, gone with it."""
+    """One server with one database, gone when it is stopped."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory / "postgres"
+    def __init__(self) -> None:
         found = programs()
         assert found is not None, missing()
         self._programs = found
@@ -55,13 +55,10 @@ class Postgres:
 
     def start(self) -> Postgres:
         """Make the cluster, start it and load Hive's schema."""
-        self._directory.mkdir(parents=True)
+        # not in pytest's folder, which every session of pytest closes to others than its user
+        self._directory = Path(tempfile.mkdtemp(prefix="lakemerge-postgres-"))
         if os.geteuid() == 0:
-            # the server refuses to run as root, and its user must get at the directory
-            shutil.chown(self._directory, "postgres", "postgres")
-            for parent in self._directory.parents:
-                if parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
-                    parent.chmod(parent.stat().st_mode | 0o011)
+            shutil.chown(self._directory, "postgres", "postgres")  # the server refuses to run as root
         data = str(self._directory / "data")
         self._run("initdb", "-D", data, "-U", "hive", "-A", "trust", "-E", "UTF8", "--locale=C")
         options = f"-p {self._port} -k '' -c listen_addresses=localhost -c fsync=off"
@@ -90,8 +87,9 @@ class Postgres:
         }
 
     def stop(self) -> None:
-        """Stop the server."""
+        """Stop the server and delete its files."""
         self._run("pg_ctl", "-D", str(self._directory / "data"), "-m", "immediate", "stop")
+        shutil.rmtree(self._directory)
 
     def _run(self, program: str, *arguments: str, stdin: bytes = b"") -> None:
         command = [str(self._programs / program), *arguments]

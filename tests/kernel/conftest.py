@@ -39,7 +39,7 @@ def postgres_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
         pytest.skip(missing())
     ensure_java()
     directory = tmp_path_factory.mktemp("on_postgres")
-    database = Postgres(directory).start()
+    database = Postgres().start()
     server = MetastoreServer(
         directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
     ).start()

@@ -12,6 +12,7 @@ import pytest
 
 from bounded import MOST_SECONDS
 from kernel.servers import MetastoreServer
+from kernel.support import shown
 from lakemerge.kernel import Jvm, Kernel, TableName, as_of_group, ports_of
 
 _PROGRAM = Path(__file__).with_name("transaction_process.py")
@@ -51,4 +52,4 @@ def test_a_killed_transaction_is_in_both_tables_or_in_none(
         assert after[name].partitions == before[name].partitions, "what a reader saw is what stays"
         assert kernel.current_state(name).claim is None  # type: ignore[union-attr]
         layout = kernel.settled(name)[0].layout
-        assert kernel.files.list(layout.open) == [], "nothing seems alive"
+        assert shown(kernel, layout.open) == [], "nothing seems alive"
