@@ -135,6 +135,16 @@ structure: env  ## How the source is built, in figures; REF=<commit> shows those
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
 	@$(PY) benchmarks/merge.py
 
+.PHONY: bench-peers
+bench-peers: env  ## Merges beside Iceberg, Delta and INSERT OVERWRITE (needs Maven); WORKLOADS="small,20 partitions" for some
+	@PYTHON=$(PY) scripts/install_peers.sh build/peers
+	@PYTHONPATH=benchmarks build/peers/venv/bin/python -m peers --jars build/peers/jars --workloads "$(WORKLOADS)" \
+		--engines "$(ENGINES)" $(if $(REPORT),--report $(REPORT)) $(BENCH_ARGS)
+
+.PHONY: bench-start
+bench-start: env  ## CPU seconds of a whole dbt run of one small merge, beside dbt-spark's of a select 1
+	@$(PY) benchmarks/start.py
+
 .PHONY: bench-on-read
 bench-on-read: env  ## CPU seconds of a merge on read, of reads by the number of deltas, and of compaction
 	@$(PY) benchmarks/merge_on_read.py

@@ -49,6 +49,9 @@ _DEFAULTS: Mapping[str, str] = {
     # Spark keeps the texts of the last thousand plans for a UI, which is off, and those of wide tables are megabytes
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.maxPlanStringLength": "1000000",
+    # Spark begins a task for each directory that it lists, up to 10,000, which of a table of thousands of partitions
+    # take longer than all the rest of a small merge
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
 
 _EMBEDDED_SETTINGS: Mapping[str, str] = {

@@ -1,0 +1,1 @@
+"""Merges by lakemerge and by others, side by side."""

@@ -1,0 +1,98 @@
+"""A process with one program's table, which does what its parent tells it, and measures it.
+
+It reads jobs from its standard input, a JSON object a line, and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from measure import Measured
+from peers.engines import ENGINES, Engine
+
+ANSWER = "answer: "
+
+
+class CountedCalls:
+    """Counts calls from Python to Java from now on."""
+
+    def __init__(self) -> None:
+        from py4j.clientserver import JavaClient
+        from py4j.java_gateway import GatewayClient
+
+        self.calls = 0
+        for kind in (GatewayClient, JavaClient):
+            if "send_command" in vars(kind):
+                kind.send_command = self._counted(kind.send_command)
+
+    def _counted(self, send: Any) -> Any:
+        def send_command(*arguments: Any, **named: Any) -> Any:
+            self.calls += 1
+            return send(*arguments, **named)
+
+        return send_command
+
+
+def jobs_of(spark: Any) -> int:
+    """How many jobs a session's Spark has run, or at least begun."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def measured_merge(engine: Engine, feed: str, calls: CountedCalls) -> dict[str, float]:
+    """Merge, and return seconds and counts."""
+    files, jobs, seconds = engine.data_files(), jobs_of(engine.spark), Measured()
+    calls.calls = 0
+    with seconds.run():
+        own = engine.merge(feed)
+    made = calls.calls
+    return {
+        "cpu": seconds.cpu[0],
+        "compiling": seconds.compiling[0],
+        "wall": seconds.wall[0],
+        "calls": made,
+        "jobs": jobs_of(engine.spark) - jobs,
+        "files": len(engine.data_files() - files),
+        **own,
+    }
+
+
+def measured_read(engine: Engine) -> dict[str, float]:
+    """Read all columns of all rows, three times; returns the seconds of the third time."""
+    seconds = Measured()
+    for _ in range(3):
+        with seconds.run():
+            engine.spark.sql(f"select sum(xxhash64(*)) from {engine.table}").collect()
+    return {"cpu": seconds.cpu[-1], "wall": seconds.wall[-1]}
+
+
+def main(name: str, root: str, jars: str) -> None:
+    engine = ENGINES[name](Path(root), Path(jars))
+    calls = CountedCalls()
+    for line in sys.stdin:
+        job = json.loads(line)
+        try:
+            value: Any = None
+            if job["do"] == "create":
+                engine.create(job["base"], job["rows"])
+            elif job["do"] == "merge":
+                value = measured_merge(engine, job["feed"], calls)
+            elif job["do"] == "read":
+                value = measured_read(engine)
+            elif job["do"] == "export":
+                engine.export(job["target"])
+            elif job["do"] == "write":
+                engine.spark.sql(job["sql"]).coalesce(2).write.parquet(job["target"])
+            reply = {"value": value}
+        except Exception:  # noqa: BLE001 - told to the parent, which ends
+            reply = {"error": traceback.format_exc()}
+        print(ANSWER + json.dumps(reply), flush=True)
+    os._exit(0)  # without waiting for what Java still does; it ends with this process
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
