@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.relations.table_schema import quote, stores_losslessly
+from dbt.adapters.lakemerge.ruled_table import ORDER
 from pyspark.errors import PySparkException
 from pyspark.sql import types
 from pyspark.sql.types import DataType, StructField, StructType
@@ -17,12 +18,6 @@ from lakemerge.errors import IncompatibleColumn, InvalidRecord
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-
-#: The place of a change in its transaction: the later one of a key counts.
-ORDER = "__lakemerge_order"
-#: Whether a change deletes its key.
-DELETES = "__lakemerge_deletes"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbt.adapters.lakemerge.publish.redo import redoing
+from dbt.adapters.lakemerge.ruled_table import Staged
 from dbt.adapters.lakemerge.spark.configuration import REQUIRED_OF_SESSIONS
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
-from dbt.adapters.lakemerge.transactions.changes import Staged, TableChanges
+from dbt.adapters.lakemerge.transactions.changes import TableChanges
 from pyspark.errors import PySparkException
 
 from lakemerge.errors import (

@@ -1,0 +1,221 @@
+"""A table that is changed without its model, by the rules that the model has recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.lakemerge.compact.driver import compact_after_commit
+from dbt.adapters.lakemerge.drivers import driver_of
+from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.options.rules import RULES, TableRules
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.driver import Counts, Driver
+from dbt.adapters.lakemerge.publish.feeds import FEED
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import PySparkException
+
+from lakemerge.errors import LakemergeError, UnsupportedTable
+from lakemerge.kernel import Kernel, TableName, Transaction, find_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger("lakemerge")
+
+#: The place of a change among those that are committed with it: the later one of a key counts.
+ORDER = "__lakemerge_order"
+#: Whether a change deletes its key.
+DELETES = "__lakemerge_deletes"
+#: Whether a change ends all rows up to its sequence.
+TRUNCATES = "__lakemerge_truncates"
+# How a merge reads them.
+_OPTIONS = {ORDER: "change_order", DELETES: "apply_as_deletes", TRUNCATES: "apply_as_truncates"}
+
+#: Takes what was staged for a table.
+HandOver = Callable[[Transaction], None]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What was staged for a table, who has done it, and what it does to the rows."""
+
+    driver: Driver[Any]
+    txn: NodeTransaction
+    counts: Counts
+
+    def tidy(self) -> None:
+        """Do what pays off after the commit; a later one tries again what fails."""
+        publisher, macros = self.driver.publisher, self.driver.macros
+        try:
+            publisher.note(self.txn)
+            self.driver.tidy()
+            compact_after_commit(publisher, macros)
+        except (DbtRuntimeError, LakemergeError, PySparkException) as error:
+            _LOG.info(
+                "%s was not tidied up after a commit; a later one tries again: %s", publisher.name, error
+            )
+
+
+class RuledTable:
+    """A table as its model and its newest version describe it, at the moment that this is made.
+
+    Attributes:
+        name: the table.
+        strategy: ``merge`` or ``append``.
+        config: the model's options that matter to a change.
+        constraints: SQL over the table's columns that finds the rows which break one, by its name.
+        stored: the table's own columns and their types, as the metastore has them.
+        hidden: columns that a change has and the table has not, because its sequence alone reads them; Spark's types.
+        partitions: names of the partition columns among :attr:`stored`.
+        sequence: names of the columns that the sequence reads.
+        file_format: ``orc`` or ``parquet``.
+    """
+
+    def __init__(self, kernel: Kernel, spark: SparkSession, name: TableName) -> None:
+        """
+        Raises:
+            TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written, or its model has recorded no rules.
+        """
+        self.name = name
+        self._kernel = kernel
+        state, manifest = kernel.settled(name)
+        rules = _rules(kernel, name, state.commit_column)
+        self._rules = rules
+        self._schema = _schema_of(manifest)
+        self._table_id = manifest.table_id
+        self.strategy = rules.strategy
+        self.constraints = rules.constraints
+        self.config: WriteConfig = _CONFIGS[rules.strategy].of(rules.options)
+        self.file_format = manifest.file_format
+        read = _columns_read(spark, rules.options.get("sequence_by", ()))
+        self.stored = {
+            column.name: column.type
+            for column in (*manifest.columns, *manifest.partition_columns)
+            if column.name != state.commit_column and column.name not in rules.feed
+        }
+        # of what the model gives and the table has not, only this matters to a change
+        self.hidden = {column: kind for column, kind in rules.feed.items() if column in read}
+        self.partitions = [column.name for column in manifest.partition_columns if column.name in self.stored]
+        self.sequence = read & set(self.columns)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The types of the columns that a change may have, by name."""
+        return {**self.stored, **self.hidden}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key's columns; none of a table that rows are appended to."""
+        return self.config.merge_keys
+
+    @property
+    def updates_whole_rows(self) -> bool:
+        """Whether a change brings every column of its row."""
+        if not isinstance(self.config, MergeConfig):
+            return True
+        listed = self.config.merge_update_columns or self.config.merge_exclude_columns
+        return not (self.config.ignore_null_updates or listed)
+
+    @property
+    def new_row_columns(self) -> list[str]:
+        """The columns that a change which inserts or updates must have."""
+        coalesces = isinstance(self.config, MergeConfig) and self.config.ignore_null_updates
+        return self._with_sequence(self.keys if coalesces else self.stored)
+
+    @property
+    def delete_columns(self) -> list[str]:
+        """The columns that a change which deletes must have."""
+        return self._with_sequence(self.keys)
+
+    def _with_sequence(self, columns: Iterable[str]) -> list[str]:
+        required = list(columns)
+        return [*required, *sorted(self.sequence - set(required))]
+
+    # -- merging -------------------------------------------------------------------------------
+
+    def change(self) -> str | None:
+        """What has become of the table since this was made, in words; ``None`` where its columns are the same."""
+        _, manifest = self._kernel.settled(self.name)
+        if manifest.table_id != self._table_id:
+            return "a new table of that name"
+        return None if _schema_of(manifest) == self._schema else "other columns"
+
+    def stage(self, handle: SessionHandle, macros: Macros, feed: DataFrame, hand_over: HandOver) -> Staged:
+        """Stage what changes make of the table's newest version, if that is anything.
+
+        Args:
+            handle: a session that no other table's changes are staged in, for their views have the same names.
+            feed: a frame of that session: :attr:`columns`; for a merge :data:`ORDER` and :data:`DELETES` too, and
+                :data:`TRUNCATES` if changes may be such.
+            hand_over: gets the staged transaction.
+
+        Raises:
+            CommitConflict: the table has moved on; stage it again.
+            LakemergeError: the changes break a rule of the table.
+        """
+        feed.createOrReplaceTempView(FEED)
+        publisher = Publisher(
+            handle,
+            self._kernel,
+            self.name,
+            self._config_of(feed.columns),
+            guard=lambda _: contextlib.nullcontext(),
+            constraints=self.constraints,
+            commit=hand_over,
+        )
+        driver = driver_of(self.strategy, self.config)(publisher, macros)
+        txn = driver.begin()
+        return Staged(driver, txn, driver.attempt(txn))
+
+    def _config_of(self, columns: Iterable[str]) -> WriteConfig:
+        """The model's options, with those that read what a feed says of its changes."""
+        if not isinstance(self.config, MergeConfig):
+            return self.config
+        own = [name for name in _OPTIONS if name in columns]
+        options: dict[str, Any] = {_OPTIONS[name]: f"`{name}`" for name in own}
+        return dataclasses.replace(self.config, except_column_list=(*self.hidden, *own), **options)
+
+
+_CONFIGS: Mapping[str, type[WriteConfig]] = {"merge": MergeConfig, "append": AppendConfig}
+
+
+def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
+    """The rules of a table. Raises UnsupportedTable where there are none."""
+    row = find_row(kernel.metastore, name)
+    text = row.parameters.get(RULES) if row else None
+    if text:
+        return TableRules.of_text(text, name)
+    if commit_column:
+        return TableRules("append", {"append_layout": "commit_partitioned", "commit_column": commit_column})
+    raise UnsupportedTable(
+        expected=f"{name} to say by which key it is merged, or that rows are appended to it",
+        found="a table of a model with another strategy, or not written since by a model that records it",
+        action="Use a model with the strategy merge (stored_as_scd_type 1) or append; if it is one, run it once with "
+        "rows to merge.",
+    )
+
+
+def _schema_of(manifest: Any) -> tuple[Any, ...]:
+    return tuple((column.name, column.type) for column in (*manifest.columns, *manifest.partition_columns))
+
+
+def _columns_read(spark: SparkSession, expressions: Iterable[str]) -> set[str]:
+    """The columns that some expressions are made of, in lower case."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    found = set()
+    for expression in expressions:
+        leaves = parser.parseExpression(expression).collectLeaves()
+        for leaf in (leaves.apply(place) for place in range(leaves.size())):
+            if leaf.getClass().getSimpleName() == "UnresolvedAttribute":
+                found.add(str(leaf.nameParts().apply(0)).lower())
+    return found
