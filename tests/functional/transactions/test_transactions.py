@@ -205,6 +205,23 @@ class TestTransactions:
         assert len(told) == 1
         assert len(history(program.kernel, program.table_name(shop[1]), None)) == before
 
+    def test_a_run_without_rows_records_the_models_rules(
+        self, merger: Any, appended: Any, program: Any
+    ) -> None:
+        table, log = merger(ORDERS, ORDERS_FEED), appended(LOG, "id bigint, what string")
+        table.merge([{**order(1, 1), "op": "U"}])
+        log.append([])
+        table.model["config"] |= {"on_sequence_tie": "any"}
+        log.model["config"] |= {"compact_after": 5}
+        assert (table.merge([]).version, log.append([]).version) == (2, 2)
+        assert (table.merge([]).version, log.append([]).version) == (0, 0), "there is nothing new to record"
+        # by the rules before, a change that contradicts the stored row is an error
+        with lakemerge.transaction(program.name(table), program.name(log), spark=program.spark) as t:
+            t.upsert(program.name(table), order(1, 1, "other"))
+            t.append(program.name(log), {"id": 1, "what": "seen"})
+        assert table.rows() == [order(1, 1)]
+        assert len(log.sql("select * from {table}")) == 1
+
     def test_types_of_python_are_those_of_the_table(self, merger: Any, program: Any) -> None:
         table = merger(
             {"unique_key": "id"}, "id int, amount decimal(6,2), share double, day date, tags array<string>"

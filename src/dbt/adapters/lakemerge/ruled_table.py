@@ -20,6 +20,7 @@ from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.errors import PySparkException
@@ -55,9 +56,11 @@ class Staged:
 
     def tidy(self) -> None:
         """Do what pays off after the commit; a later one tries again what fails."""
-        publisher, macros = self.driver.publisher, self.driver.macros
+        publisher, macros, config = self.driver.publisher, self.driver.macros, self.driver.config
         try:
             publisher.note(self.txn)
+            if config.always_on_read:  # a truncate takes the view away
+                WriteModes(publisher, macros).lay_over(config.merge_keys)
             self.driver.tidy()
             compact_after_commit(publisher, macros)
         except (DbtRuntimeError, LakemergeError, PySparkException) as error:
@@ -200,8 +203,7 @@ def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
     raise UnsupportedTable(
         expected=f"{name} to say by which key it is merged, or that rows are appended to it",
         found="a table of a model with another strategy, or not written since by a model that records it",
-        action="Use a model with the strategy merge (stored_as_scd_type 1) or append; if it is one, run it once with "
-        "rows to merge.",
+        action="Use a model with the strategy merge (stored_as_scd_type 1) or append; if it is one, run it once.",
     )
 
 

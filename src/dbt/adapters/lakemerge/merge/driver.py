@@ -196,7 +196,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         }
         changed = counts["inserted"] + counts["updated"] + counts["deleted"]
         remembers = self._remembers(plan, feed, counts, has_ledger)
-        if not (changed or remembers or txn.changes_schema or not plan.exists):
+        if not (changed or remembers or txn.changes_description or not plan.exists):
             return Staged(False, counts)
         if changed or txn.rewrites_all or not plan.exists:
             self._stage_rows(txn, plan, feed, resolved, list(absent["partitions"]), has_ledger)

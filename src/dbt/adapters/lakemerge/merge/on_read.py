@@ -85,7 +85,7 @@ class MergeOnRead(Merge):
         self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]
     ) -> Staged:
         if not feed["keys"]:
-            return Staged(False, {"upserted": 0, "deleted": 0})
+            return Staged(txn.changes_description, {"upserted": 0, "deleted": 0})
         self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
         self._stage_delta(txn, plan)
         if plan.sequence and (feed["deletes"] or plan.keeps_live_sequences):

@@ -64,6 +64,7 @@ class NodeTransaction:
         table: str,
         rebuilds: bool,
         constraints: Mapping[str, str],
+        changes_rules: bool = False,
         before_commit: Callable[[], None] | None = None,
         groups: Sequence[Group] = (),
         processing: Processing | None = None,
@@ -73,6 +74,7 @@ class NodeTransaction:
         Args:
             publish: takes the transaction when it is complete; returns the version that it has made of it, ``None``
                 where it commits it later, with others.
+            changes_rules: whether programs are to change the table by other rules from this commit on.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
             groups: of a compaction, what it merges.
             processing: partitions of sources whose processing is part of the commit.
@@ -81,6 +83,7 @@ class NodeTransaction:
         self._transaction = transaction
         self.config = config
         self._constraints = constraints
+        self._changes_rules = changes_rules
         self._before_commit = before_commit
         self.groups = groups
         self._processing = processing
@@ -139,6 +142,11 @@ class NodeTransaction:
     def changes_schema(self) -> bool:
         base = self._transaction.base
         return base is not None and self.plan.data != _bare(base.columns)
+
+    @property
+    def changes_description(self) -> bool:
+        """Whether there is something to commit without any row: other columns, or other rules."""
+        return self.changes_schema or self._changes_rules
 
     @property
     def next_version(self) -> int:

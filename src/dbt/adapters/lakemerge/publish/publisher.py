@@ -187,13 +187,14 @@ class Publisher(Generic[C]):
                 found="that another run has made it merged on read at this moment",
                 action="Give both the same write_mode, and run again.",
             )
-        self._describe(transaction, plan, rebuild, self._rules(feed, keep))
+        changes_rules = self._describe(transaction, plan, rebuild, self._rules(feed, keep))
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
             plan,
             rebuilds=rebuild,
             constraints=self._constraints,
+            changes_rules=changes_rules,
             before_commit=(lambda: self._kernel.metastore.drop_table(self.name)) if view else None,
             processing=self._handle.processing,
             publish=self._commit,
@@ -348,11 +349,15 @@ class Publisher(Generic[C]):
         plan: SchemaPlan,
         rebuild: bool = False,
         rules: Mapping[str, str] | None = None,
-    ) -> None:
-        """Give the transaction the table's columns and properties, as far as they change."""
+    ) -> bool:
+        """Give the transaction the table's columns and properties, as far as they change.
+
+        Returns:
+            Whether the rules of an existing table do.
+        """
         base, config = transaction.base, self.config
         if base is None:
-            return
+            return False
         table = find_row(self._kernel.metastore, transaction.name)
         # comments are set by persist_docs; a change of the schema must not lose them
         comments = {c.name: c.comment for c in (*table.columns, *table.partition_columns)} if table else {}
@@ -367,9 +372,10 @@ class Publisher(Generic[C]):
             transaction.set_schema(described(plan.data))
         known = table.parameters if table else {}
         changed = {key: value for key, value in config.tblproperties.items() if known.get(key) != value}
-        changed.update({key: text for key, text in (rules or {}).items() if known.get(key, "") != text})
-        if changed:
-            transaction.set_parameters(changed)
+        others = {key: text for key, text in (rules or {}).items() if known.get(key, "") != text}
+        if changed or others:
+            transaction.set_parameters({**changed, **others})
+        return bool(others)
 
     @staticmethod
     def _type_feed(feed: DataFrame, plan: SchemaPlan, keep: list[str]) -> None:

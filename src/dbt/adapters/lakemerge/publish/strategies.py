@@ -57,7 +57,7 @@ class Append(Driver[AppendConfig]):
         staged = txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept))
         before = txn.rows_before
         inserted = staged if kept is None else 0 if before is None else staged - before
-        if staged or txn.changes_schema:
+        if staged or txn.changes_description:
             txn.commit({"inserted": inserted}, rows_after(txn, inserted))
         else:
             txn.skip()
@@ -70,7 +70,7 @@ class Append(Driver[AppendConfig]):
         column that new rows share (a date) to keep that small.
         """
         feed = materialize_feed(self, txn)
-        if not feed.rows and not txn.changes_schema and txn.exists:
+        if not feed.rows and not txn.changes_description and txn.exists:
             txn.skip()
             return 0
         touched = txn.base_partitions if txn.rewrites_all else feed.partitions
