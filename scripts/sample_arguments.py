@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
+from dbt.adapters.lakemerge.ingest.route_plan import RouteColumn, RoutePlan, RouteRule, RoutingPlan
 from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -196,7 +197,7 @@ def _options(form: str, **changes: Any) -> IngestOptions:
     return IngestOptions(LandingRules(("/landing",)), form, **changes)
 
 
-def _ingest(form: str, **changes: Any) -> IngestPlan:
+def _ingest(form: str, routing: RoutingPlan | None = None, **changes: Any) -> IngestPlan:
     options = _options(form, **changes)
     fields = tuple(column.field for column in _RECORD_COLUMNS if not column.constant)
     typed = {
@@ -218,9 +219,38 @@ def _ingest(form: str, **changes: Any) -> IngestPlan:
         has_nulls=form == "regex",
     )
     constraints = {"not_null_column_string": "column_string is null"}
-    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group])
+    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group], routing=routing)
 
 
+def _route(number: int, *, merges: bool) -> RoutePlan:
+    feed = f"__feed_{number}"
+    named = {f"column_{kind.kind}": kind for kind in _TYPES}
+    columns = (
+        RouteColumn(_RECORD_COLUMNS[3], "column_string", None),
+        RouteColumn(
+            _RECORD_COLUMNS[1],
+            "column_string",
+            TypedField("column_string", "column_string", "char_length(column_string) <= 3"),
+        ),
+        RouteColumn(
+            RecordColumn("day", "date", named["column_date"], "day"),
+            "column_date",
+            TypedField("", "column_date", "true"),
+        ),
+    )
+    return RoutePlan(
+        value=f"table_{number}",
+        table=f"sample_schema.table_{number}",
+        feed=feed,
+        columns=columns,
+        flags={"__lakemerge_deletes": "column_char = 'd'"} if merges else {},
+        rules=(RouteRule(f"{feed}.`day` is not null", "null_key", "day", "expected a value in the key"),),
+        options=_options("json"),
+        merges=merges,
+    )
+
+
+_ROUTING = RoutingPlan("column_string", False, (_route(0, merges=True), _route(1, merges=False)))
 _PLANS = [
     _ingest("delimited"),
     _ingest("delimited", quote="", missing_fields="null", extra_fields="drop", encoding="ISO-8859-1"),
@@ -228,11 +258,15 @@ _PLANS = [
     _ingest("json"),
     _ingest("regex", pattern="(a)(b)"),
     _ingest("orc"),
+    _ingest("json", _ROUTING),
 ]
 _SAMPLES: dict[str, list[Any]] = {
     "group": [_PLANS[number].groups[0] for number in (0, 3)],
     "options": [_PLANS[number].options for number in (0, 2)],
     "plan": _PLANS,
+    "route": list(_ROUTING.routes),
+    "route_column": list(_ROUTING.routes[0].columns),
+    "routing": [_ROUTING, replace(_ROUTING, keeps_unknown=True)],
     "record_column": [column for column in _RECORD_COLUMNS if column.type.kind in ("decimal", "map")],
     "type": _TYPES,
     "broadcast": [True, False],

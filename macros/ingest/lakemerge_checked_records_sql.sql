@@ -1,6 +1,6 @@
 {#
     The records of a group as rows, with `__ok`: whether they keep all rules. Computed in layers (parts, fields,
-    values, checks), so that nothing is computed twice and the code that Spark generates for each stays short.
+    values, changes of other tables, checks), so that nothing is computed twice and the code that Spark generates for each stays short.
 
     Args:
         plan: how records become rows: an IngestPlan.
@@ -20,17 +20,23 @@
 {%- for broken in plan.constraints.values() -%}
     {%- do conditions.append('not coalesce(' ~ broken ~ ', false)') -%}
 {%- endfor -%}
+{%- for rule in lakemerge_route_rules(plan.routing) -%}
+    {%- do conditions.append(rule[0]) -%}
+{%- endfor -%}
+{%- set values_sql -%}
+select
+    {%- for column in plan.columns %}
+    {{ lakemerge_field_value_sql(plan, group, column) }} as {{ column.quoted }},
+    {%- endfor %}
+    *
+from (
+    {{ lakemerge_record_fields_sql(plan, group) | indent(4) }}
+)
+{%- endset -%}
 select
     *,
     coalesce({{ adapter.all_of(conditions) | indent(4) }}, false) as __ok
 from (
-    select
-        {%- for column in plan.columns %}
-        {{ lakemerge_field_value_sql(plan, group, column) }} as {{ column.quoted }},
-        {%- endfor %}
-        *
-    from (
-        {{ lakemerge_record_fields_sql(plan, group) | indent(8) }}
-    )
+    {{ (lakemerge_route_values_sql(plan.routing, values_sql) if plan.routing else values_sql) | indent(4) }}
 )
 {%- endmacro -%}

@@ -7,6 +7,7 @@ in a row of `and`s, works for hundreds of columns and ends in a StackOverflowErr
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from dbt.adapters.lakemerge.history.plan import Scd2Plan
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.ingest.route_plan import RoutePlan, RoutingPlan
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 
 from render_macros import Macros, documentation
@@ -75,7 +77,12 @@ def widened(value: Any, count: int) -> Any:
         columns = many([column for column in value.columns if not column.constant], count, name="", field="")
         groups = [_widened_group(group, columns) for group in value.groups]
         checks = {f"not_null_{column.name}": f"{column.quoted} is null" for column in columns}
-        return dataclasses.replace(value, columns=columns, groups=groups, constraints=checks)
+        routing = value.routing and widened(value.routing, count)
+        return dataclasses.replace(value, columns=columns, groups=groups, constraints=checks, routing=routing)
+    if isinstance(value, RoutingPlan):
+        return dataclasses.replace(
+            value, routes=tuple(_widened_route(route, count) for route in value.routes)
+        )
     if isinstance(value, MergePlan):
         columns = list(value.columns)
         for number in range(count):
@@ -93,6 +100,14 @@ def widened(value: Any, count: int) -> Any:
     if isinstance(value, SampleTransaction):
         return SampleTransaction((*many(value.plan.columns[:1], count, name=""), *value.plan.columns))
     raise TypeError(f"{value!r} has no columns")
+
+
+def _widened_route(route: RoutePlan, count: int) -> RoutePlan:
+    copies = [
+        dataclasses.replace(one, column=dataclasses.replace(one.column, name=f"name_{number}"))
+        for number, one in zip(range(count), itertools.cycle(route.columns))
+    ]
+    return dataclasses.replace(route, columns=(*route.columns, *copies))
 
 
 def _widened_group(group: RecordGroup, columns: Sequence[Any]) -> RecordGroup:

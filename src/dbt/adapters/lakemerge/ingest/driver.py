@@ -10,6 +10,7 @@ from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
+from dbt.adapters.lakemerge.ingest.routing import RECORDS, Routing
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -26,7 +27,48 @@ _COUNTED = {"records": "count(*)", "rejected": "count_if(not __ok)"}
 _MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "collect_set(__bad_mark)"}
 
 
-class Ingest(Driver[AppendConfig]):
+class RecordDriver(Driver[AppendConfig]):
+    """Commits records as rows, and with routes their changes of other tables."""
+
+    def __init__(
+        self,
+        publisher: Publisher[AppendConfig],
+        macros: Macros,
+        plan: IngestPlan,
+        intake: Intake,
+        routing: Routing | None,
+        *,
+        rebuild: bool = False,
+    ) -> None:
+        """
+        Args:
+            routing: takes records to other tables; ``None`` where they go to none.
+            rebuild: replace the existing table by a new one, read from all files.
+        """
+        super().__init__(publisher, macros, rebuild=rebuild)
+        self._plan = plan
+        self._intake = intake
+        self._routing = routing
+
+    def _read(self, metrics: Mapping[str, str]) -> Callable[[], dict[str, Any]]:
+        """Make the records a view; returns what gives the counts once they are written."""
+        if self._routing is not None:
+            self._routing.begin()
+        sql = self.macros.lakemerge_observed_records_sql(self._plan)
+        if self._routing is not None:
+            found = self._routing.keep_records(sql, metrics)
+            return lambda: found
+        observed = self.queries.observe_view(RECORDS, sql, metrics)
+        return lambda: observed.get
+
+    def _respond(self, version: int | None, counts: Mapping[str, int]) -> IngestResponse:
+        remarks = self._routing.remarks if self._routing else ()
+        response = IngestResponse.of(self.operation, version, counts, remarks)
+        response.routed = self._routing.done if self._routing else {}
+        return response
+
+
+class Ingest(RecordDriver):
     """Commits the records that have landed, and how far was read, together: in one batch or in several.
 
     The model's trigger decides how many. A batch is redone if another commit came first.
@@ -40,6 +82,7 @@ class Ingest(Driver[AppendConfig]):
         macros: Macros,
         plan: IngestPlan,
         intake: Intake,
+        routing: Routing | None,
         batches: IngestBatches,
         *,
         rebuild: bool,
@@ -47,12 +90,9 @@ class Ingest(Driver[AppendConfig]):
     ) -> None:
         """
         Args:
-            rebuild: replace the existing table by a new one, read from all files.
             committed: called after each commit.
         """
-        super().__init__(publisher, macros, rebuild=rebuild)
-        self._plan = plan
-        self._intake = intake
+        super().__init__(publisher, macros, plan, intake, routing, rebuild=rebuild)
         self._batches = batches
         self._committed = committed
         self._batch = IngestBatch(is_first=True, until=None)
@@ -64,13 +104,17 @@ class Ingest(Driver[AppendConfig]):
                 self._batch = batch
                 txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
                 batch.end(txn.version, counts, self._arrivals)
+                if self._routing:
+                    self._routing.finish()
                 if batch.is_first or batch.version is not None:
                     compact_after_commit(self.publisher, self.macros)
                     self._committed()
                 self.rebuild = False
-        return IngestResponse.of(self.operation, self._batches.version, self._batches.counts)
+        return self._respond(self._batches.version, self._batches.counts)
 
     def attempt(self, txn: NodeTransaction) -> Counts:
+        if self._routing:
+            self._routing.release()
         arrivals = self._arrivals = self._intake.choose(txn, self._batch)
         counts = {**arrivals.counts, "inserted": 0}
         if arrivals.is_empty and txn.exists and not txn.changes_schema:
@@ -95,13 +139,15 @@ class Ingest(Driver[AppendConfig]):
             if kept:
                 txn.stage(macros.lakemerge_accepted_rows_sql(txn, plan, kept), count=False)
             return {"inserted": 0}
-        observation = self.queries.observe_view(
-            "lakemerge_records", macros.lakemerge_observed_records_sql(plan), _MARKED
-        )
+        counted = self._read(_MARKED)
         rows_sql = macros.lakemerge_accepted_rows_sql(txn, plan, kept)
-        found = txn.stage_records(rows_sql, observation, rewrites=kept is not None)
+        found = txn.stage_records(rows_sql, counted, rewrites=kept is not None)
         counts = {"inserted": found["records"] - found["rejected"]}
-        return counts | self._stage_rejected(txn, found) if found["rejected"] else counts
+        if found["rejected"]:
+            counts |= self._stage_rejected(txn, found)
+        if self._routing:
+            self._routing.stage(txn, found)
+        return counts
 
     def _stage_rejected(self, txn: NodeTransaction, found: Mapping[str, Any]) -> dict[str, int]:
         self._intake.open_rejected(found["bad_files"], found["bad_marks"])
@@ -139,28 +185,36 @@ class Ingest(Driver[AppendConfig]):
         )
 
 
-class Replay(Driver[AppendConfig]):
+class Replay(RecordDriver):
     """Reads quarantined records again: one commit adds the readable ones as rows and takes them out."""
 
     operation = "replay"
 
     def __init__(
-        self, publisher: Publisher[AppendConfig], macros: Macros, plan: IngestPlan, intake: Intake, where: str
+        self,
+        publisher: Publisher[AppendConfig],
+        macros: Macros,
+        plan: IngestPlan,
+        intake: Intake,
+        routing: Routing | None,
+        where: str,
     ) -> None:
         """
         Args:
             where: SQL over the quarantine's columns that chooses the records to read again.
         """
-        super().__init__(publisher, macros)
-        self._plan = plan
-        self._intake = intake
+        super().__init__(publisher, macros, plan, intake, routing)
         self._where = where
 
     def publish(self) -> IngestResponse:
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
-        return IngestResponse.of(self.operation, txn.version, counts)
+        if self._routing:
+            self._routing.finish()
+        return self._respond(txn.version, counts)
 
     def attempt(self, txn: NodeTransaction) -> Counts:
+        if self._routing:
+            self._routing.release()
         chosen = self._intake.open_quarantined(txn, self._where)
         counts = self._stage(txn) if chosen else {"inserted": 0}
         if counts["inserted"]:
@@ -172,10 +226,10 @@ class Replay(Driver[AppendConfig]):
     def _stage(self, txn: NodeTransaction) -> dict[str, int]:
         """Write the rows of the replayed records, and replace the quarantine by what is left of it."""
         plan, macros = self._plan, self.macros
-        observation = self.queries.observe_view(
-            "lakemerge_records", macros.lakemerge_observed_records_sql(plan), _COUNTED
-        )
-        found = txn.stage_records(macros.lakemerge_accepted_rows_sql(txn, plan), observation)
+        counted = self._read(_COUNTED)
+        found = txn.stage_records(macros.lakemerge_accepted_rows_sql(txn, plan), counted)
+        if self._routing:
+            self._routing.stage(txn, found)
         rejected = found["rejected"]
         if rejected or self.queries.rows(f"select 1 from {UNCHOSEN} limit 1"):
             left = f"{macros.lakemerge_rejected_records_sql(plan)}\nunion all\nselect * from {UNCHOSEN}"

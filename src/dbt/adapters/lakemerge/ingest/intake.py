@@ -92,7 +92,7 @@ class Intake:
         arrivals: Arrivals = _with_retries(lambda: look(self._files, plan.options.landing, ledger, until))
         self._log_changed(arrivals)
         plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
-        positions = "_line" in plan.options.record_columns
+        positions = plan.orders or "_line" in plan.options.record_columns
         plan.groups = self._record_source().open(plan.files, positions=positions) if plan.files else ()
         return arrivals
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,20 @@ from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.record_types import record_columns
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
+from dbt.adapters.lakemerge.ingest.route_names import require_order, route_tables
+from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_repeatable
+from dbt.adapters.lakemerge.ingest.routing import Routing
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.ruled_table import RuledTable
+from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt_common.exceptions import CompilationError
 
@@ -114,13 +121,18 @@ class IngestMethods(PublishingMethods):
         model, macros = context["model"], Macros(context)
         plan = self._ingest_plan(model)
         self._check_quarantine(relation)
+        publisher, routing = self._publishing(context, relation, model, options, plan)
+        if routing is not None:
+            with config_errors():
+                self._check_routing(context, routing, plan, rebuild=rebuild and publisher.exists)
         table = f"{relation.schema}.{relation.identifier}"
         batches = IngestBatches(table, plan.options, self.handle, continuous.current())
         return Ingest(
-            self.publisher(relation, options, model),
+            publisher,
             macros,
             plan,
             Intake(self.handle, plan),
+            routing,
             batches,
             rebuild=rebuild,
             committed=lambda: macros.lakemerge_create_quarantine_view(relation),
@@ -138,8 +150,54 @@ class IngestMethods(PublishingMethods):
         if self.quarantine_of(relation) is None:
             return None
         plan = self._ingest_plan(model)
-        publisher = self.publisher(relation, self.ingest_config(model), model)
-        return Replay(publisher, Macros(context), plan, Intake(self.handle, plan), where).publish()
+        publisher, routing = self._publishing(context, relation, model, self.ingest_config(model), plan)
+        return Replay(publisher, Macros(context), plan, Intake(self.handle, plan), routing, where).publish()
+
+    # -- routes --------------------------------------------------------------------------------
+
+    def _publishing(
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        model: Mapping[str, Any],
+        options: AppendConfig,
+        plan: IngestPlan,
+    ) -> tuple[Publisher[AppendConfig], Routing | None]:
+        """What publishes an ingest's rows, and what takes them to the tables of its routes, if it has any.
+
+        Raises:
+            CompilationError: the routes' options are wrong.
+            DbtRuntimeError: a table cannot be written, or a route does not fit it.
+        """
+        with config_errors():
+            given = RoutingOptions.of(model["config"])
+            names = (
+                route_tables(given.routes, relation.table_name, context.get("graph") or {}) if given else []
+            )
+        if given is None:
+            return self.publisher(relation, options, model), None
+        kernel = self._kernel(model, options)
+        with self.connections.exception_handler("look up the tables of the routes"):
+            tables = [RuledTable(kernel, self.handle.spark, name) for name in names]
+            # the strictest table decides about what other programs wrote
+            if any(table.config.on_foreign_write == "fail" for table in tables):
+                kernel = self._kernel(model, dataclasses.replace(options, on_foreign_write="fail"))
+            plan.orders = any(table.keys for table in tables)
+            session = session_settings(self.config.credentials)
+            routing = Routing(self.handle, kernel, Macros(context), plan, given, names, session)
+            routing.begin()
+        return self.publisher(relation, options, model, kernel=kernel, commit=routing.commit), routing
+
+    @staticmethod
+    def _check_routing(
+        context: Mapping[str, Any], routing: Routing, plan: IngestPlan, *, rebuild: bool
+    ) -> None:
+        """Raises InvalidConfig where routes could not be taken in the right order, or would be taken twice."""
+        require_order(routing.options.routes, context["model"], context.get("graph") or {})
+        if rebuild:
+            require_repeatable("--full-refresh", routing.once_only)
+        if plan.options.on_changed_file == "reread":
+            require_repeatable("on_changed_file: reread", routing.once_only)
 
     # -- the quarantine ------------------------------------------------------------------------
 

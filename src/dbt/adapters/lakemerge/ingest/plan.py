@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField
+from dbt.adapters.lakemerge.ingest.route_plan import RoutingPlan
 from dbt.adapters.lakemerge.relations.table_schema import literal, quote
 
 if TYPE_CHECKING:
@@ -190,6 +191,8 @@ class IngestPlan:
         tasks: how many tasks write rows that are not grouped by partition.
         reported: the changed files that a warning has already named.
         most_bytes: the most that one task reads, by the session's settings; 0 until something is read.
+        routing: where else the records go; ``None`` for nowhere, and until the tables are looked up.
+        orders: whether the order of records matters, because some go to tables with a key.
     """
 
     options: IngestOptions
@@ -203,6 +206,13 @@ class IngestPlan:
     tasks: int = 1
     reported: set[FileEntry] = field(default_factory=set)
     most_bytes: int = 0
+    routing: RoutingPlan | None = None
+    orders: bool = False
+
+    @property
+    def place_sql(self) -> str:
+        """SQL of a record's place: the later one of a key counts. Kafka orders the records of a partition."""
+        return "struct(__file, __line)" if self.options.topics else "struct(__file_modified, __file, __line)"
 
     @property
     def text_sql(self) -> str:

@@ -46,6 +46,7 @@ _OWN = frozenset(
     for name in (
         *("raw", "row", "file", "file_modified", "line", "batch", "ingested_at", "replays", "unterminated"),
         *("tokens", "plain", "well_formed", "objects", "fields", "numbers", "ok", "bad_file", "bad_mark"),
+        *("route", "place"),
     )
 )
 
@@ -242,12 +243,12 @@ def _has_other_keys(kind: ValueType) -> bool:
 
 @dataclass(frozen=True)
 class TypedField:
-    """How a column is read from a file with its own types.
+    """How a column is read from something that has a type of its own, such as a column of a file.
 
     Attributes:
-        source: SQL of the file's column.
+        source: SQL of that.
         value: SQL of its value in the column's type.
-        exact: SQL that is true where the value is what the file says.
+        exact: SQL that is true where the value says the same.
     """
 
     source: str
@@ -258,10 +259,16 @@ class TypedField:
 def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
     """The column from a file's schema; ``None`` if it has no such column, or one of an unrelated type."""
     found = next((field for field in schema.fields if field.name.lower() == column.field.lower()), None)
-    if found is None:
-        return None
-    source, target = found.dataType, column.spark_field.dataType
-    name = f"__row.{quote(found.name)}"
+    return None if found is None else typed_value(column, f"__row.{quote(found.name)}", found.dataType)
+
+
+def typed_value(column: RecordColumn, name: str, source: DataType) -> TypedField | None:
+    """The column from something that has a type; ``None`` if that is unrelated to the column's.
+
+    Args:
+        name: SQL of it.
+    """
+    target = column.spark_field.dataType
     if column.type.kind == "char":
         return (
             TypedField(name, name, f"char_length({name}) <= {column.type.length}")

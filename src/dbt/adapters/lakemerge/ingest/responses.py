@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
@@ -21,6 +21,7 @@ class IngestResponse(CommitResponse):
         offsets: of topics, how many were read.
         backlog: files or offsets that are left for a later run, because this one reached its limits.
         changed: files that changed after they were read.
+        routed: what became of the records in the tables of their routes: counts and the version, by table.
     """
 
     quarantined: int = 0
@@ -29,6 +30,7 @@ class IngestResponse(CommitResponse):
     offsets: int = 0
     backlog: int = 0
     changed: int = 0
+    routed: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -25,6 +25,7 @@ class FeedMethods(metaclass=AdapterMeta):
     """A mixin of the adapter; see the materializations for its use."""
 
     if TYPE_CHECKING:
+        config: Any
         connections: Any
 
         @property

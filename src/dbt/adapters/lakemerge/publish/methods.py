@@ -13,13 +13,14 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FeedMethods
 from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
+from dbt.adapters.lakemerge.publish.node_transaction import Publish
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, find_row
+from lakemerge.kernel import Kernel, Settings, Transaction, find_row
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -45,21 +46,30 @@ class PublishingMethods(FeedMethods):
     # -- publishing ----------------------------------------------------------------------------
 
     def publisher(
-        self, relation: LakemergeRelation, config: C, model: Mapping[str, Any] | None = None
+        self,
+        relation: LakemergeRelation,
+        config: C,
+        model: Mapping[str, Any] | None = None,
+        *,
+        kernel: Kernel | None = None,
+        commit: Publish = Transaction.commit,
     ) -> Publisher[C]:
         """What brings rows into a table.
 
         Args:
             model: the node whose rows they are; ``None`` for an operation.
+            kernel: what commits to other tables as well; ``None`` for one of its own.
+            commit: takes what is complete; see :class:`NodeTransaction`.
         """
         return Publisher(
             self.handle,
-            self._kernel(model or {}, config),
+            kernel or self._kernel(model or {}, config),
             relation.table_name,
             config,
             guard=self.connections.exception_handler,
             constraints=enforced_checks(model or {}),
             records_rules=model is not None,
+            commit=commit,
         )
 
     def _guarded(self) -> Any:

@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
 from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, unsized
-from dbt.adapters.lakemerge.spark.observations import Observed, observe
+from dbt.adapters.lakemerge.spark.observations import observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 
@@ -286,11 +286,14 @@ class NodeTransaction:
             self._transaction.remove(set(touched) - written)
         return int(counts.get("rows", 0))
 
-    def stage_records(self, sql: str, observation: Observed, *, rewrites: bool = False) -> dict[str, Any]:
+    def stage_records(
+        self, sql: str, counted: Callable[[], dict[str, Any]], *, rewrites: bool = False
+    ) -> dict[str, Any]:
         """Write the rows of records that keep all rules, constraints among them.
 
         Args:
-            observation: what counts the records as they are read: ``records``, and ``rejected`` among them.
+            counted: what was counted of the records as they were read, asked when the rows are written: ``records``,
+                and ``rejected`` among them.
             rewrites: whether the query has rows of earlier commits too.
 
         Returns:
@@ -305,7 +308,7 @@ class NodeTransaction:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
             else:
                 write_files(frame, self._transaction.stage_directory, self.file_format, self.config, keys)
-            counts = observation.get
+            counts = counted()
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
         return counts
