@@ -4,6 +4,7 @@ It knows neither dbt nor Spark SQL, and of the outside world only its ports. Thi
 uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
 """
 
+from lakemerge.kernel.commit.aside import leave, set_aside, take_up
 from lakemerge.kernel.commit.on_read import lay_over, mark_folded, retire_folded, take_off
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
@@ -25,6 +26,7 @@ from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.maintenance.instant import as_of_group
 from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
+from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
 from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports import Ports
@@ -107,10 +109,12 @@ __all__ = [
     "TableState",
     "Transaction",
     "ValueChanged",
+    "Waiting",
     "as_of_group",
     "batches",
     "beside",
     "check_supported",
+    "discard_left",
     "drop",
     "escape",
     "file_format_of",
@@ -122,6 +126,7 @@ __all__ = [
     "is_overlay_view",
     "last_change",
     "lay_over",
+    "leave",
     "mark_folded",
     "model_name",
     "needs_new_row",
@@ -135,10 +140,13 @@ __all__ = [
     "remove_pin",
     "retire_folded",
     "same_keys",
+    "set_aside",
     "set_pin",
+    "staged_versions",
     "state_of",
     "still_there",
     "take_off",
+    "take_up",
     "tier_of",
     "timestamp",
     "vacuum",

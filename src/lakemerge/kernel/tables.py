@@ -73,6 +73,10 @@ class Tables:
         self.groups = rolling.groups
         self.releases = Releases(ports, self.versions, self.groups, self.drops, self.writer)
 
+    def same_process(self, other: Tables) -> bool:
+        """Whether both reach the same world as the same process; their settings may differ."""
+        return (self.metastore, self.files, self.host) == (other.metastore, other.files, other.host)
+
     # -- opening -------------------------------------------------------------------------------
 
     def table(self, name: TableName) -> HiveTable:

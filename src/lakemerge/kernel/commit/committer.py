@@ -145,7 +145,7 @@ class Committer:
             parent,
             present,
             committed_at=timestamp(self._tables.clock),
-            writer=self._tables.writer,
+            writer=commit.writer,
             lease_seconds=self._tables.settings.lease_seconds,
         )
         manifest = write_manifest(self._files, commit.layout, manifest, parent)

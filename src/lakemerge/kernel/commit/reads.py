@@ -18,6 +18,7 @@ class Reads:
         states: what the ones that are there were.
         side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
         directly: whether no commit may come between, whatever it touches.
+        rows: whether none may that changes rows, whatever it touches; one that only moves them may.
     """
 
     partitions: set[str] = field(default_factory=set)
@@ -25,9 +26,10 @@ class Reads:
     states: dict[str, PartitionState] = field(default_factory=dict)
     side_data: dict[str, frozenset[str] | None] = field(default_factory=dict)
     directly: bool = False
+    rows: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.partitions or self.everything or self.side_data or self.directly)
+        return bool(self.partitions or self.everything or self.side_data or self.directly or self.rows)
 
     @property
     def has_partitions(self) -> bool:
@@ -66,13 +68,24 @@ class Reads:
 
     def meets(self, later: Manifest) -> bool:
         """Whether a later commit has changed any of it."""
-        if self.directly or later.touched & self.partitions or (self.everything and later.touched):
+        if (
+            self.directly
+            or (self.rows and _changes_rows(later))
+            or later.touched & self.partitions
+            or (self.everything and later.touched)
+        ):
             return True
         return any(
             _overlap(names, later.side_data_touched[kind])
             for kind, names in self.side_data.items()
             if kind in later.side_data_touched
         )
+
+
+def _changes_rows(later: Manifest) -> bool:
+    """Whether a commit has other rows than the one before it, in its partitions or by its side data."""
+    moves = not later.touched or later.only_moves_rows
+    return not moves or any(_overlap(None, names) for names in later.side_data_touched.values())
 
 
 def _overlap(one: frozenset[str] | None, other: tuple[str, ...] | None) -> bool:

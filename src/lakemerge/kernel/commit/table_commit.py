@@ -53,6 +53,7 @@ class TableCommit:
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
         group: of a commit of several tables, its id.
+        writer: who has made it, as manifests tell.
         claim_sent: whether a claim was sent that says that nothing is decided: who finds it needs the manifest.
         looked_at: when the files that were read were found as they should be, by the process's own clock.
     """
@@ -73,6 +74,7 @@ class TableCommit:
     metrics: dict[str, int] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
     group: str | None = None
+    writer: Mapping[str, str] = field(default_factory=dict)
     claim_sent: bool = False
     looked_at: float = -math.inf
 

@@ -67,6 +67,8 @@ class Transaction:
         self._table = state
         self._data_change = data_change
         self._beating = False
+        #: Whether a file tells what this transaction has staged; see :func:`set_aside`.
+        self._is_told = False
         self._on_lost: Callable[[str], None] | None = None
         self.layout = state.layout if state else Layout(_root(tables, definition))
         self._commit = TableCommit(
@@ -79,6 +81,7 @@ class Transaction:
             definition=definition,
             had_commit_column=_commit_column(state, definition),
             properties=dict(base.properties) if base else {},
+            writer=tables.writer,
         )
 
     @property
@@ -397,6 +400,12 @@ class Transaction:
                 self._tables.creations.end(self.layout, self.txn)
             self._tables.heartbeats.stop(self.layout, self.txn)
             self._beating = False
+        if self._is_told and self.state != "left":
+            self._is_told = False
+            try:
+                self._tables.files.delete(self.layout.staged_of(self.txn))
+            except StorageError as error:  # vacuum removes it
+                _LOG.log(loudness(error), "What was told of a staged version could not be removed: %s", error)
 
     def _group_record(self) -> list[str]:
         return [self.layout.group_of(self.txn)] if self._commit.group else []
@@ -419,7 +428,7 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         The versions that they made.
 
     Raises:
-        InvalidTransactionState: one is not open, two are of one table, or they are of several kernels.
+        InvalidTransactionState: one is not open, two are of one table, or they are of several processes.
         CommitConflict, ClaimHeld, CommitUnfinished, MetastoreError: as :meth:`Transaction.commit`, of all of them.
     """
     for transaction in transactions:
@@ -427,11 +436,11 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
     if not transactions:
         return []
     tables = transactions[0]._tables
-    if any(transaction._tables is not tables for transaction in transactions):
+    if any(not transaction._tables.same_process(tables) for transaction in transactions):
         raise InvalidTransactionState(
-            expected="transactions of one kernel, to commit them together",
+            expected="transactions of kernels on the same ports, to commit them together",
             found="some of another one",
-            action="Begin all of them with the same kernel.",
+            action="Begin all of them with the same kernel, or with kernels on the same ports.",
         )
     for transaction in transactions:
         transaction._beat()

@@ -289,10 +289,13 @@ def _small_files(
     kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], committed: set[str], oldest: int
 ) -> Iterator[Garbage]:
     layout = state.layout
-    for entry in idle[layout.empty]:
-        # a query may have planned with it
+    aged = {
+        layout.empty: "an empty directory of a settled commit",  # a query may have planned with it
+        layout.staged: "of a version that was staged and never published",
+    }
+    for entry, reason in ((entry, reason) for folder, reason in aged.items() for entry in idle[folder]):
         if entry.modified <= oldest:
-            yield Garbage(entry.path, 0, "an empty directory of a settled commit")
+            yield Garbage(entry.path, 0 if entry.is_directory else entry.size, reason)
     for entry in idle[layout.commits]:
         if _txn_of(entry) not in committed and entry.modified <= oldest:
             yield Garbage(entry.path, entry.size, "a manifest of no kept version")
@@ -314,7 +317,7 @@ def _unfinished(entries: Iterable[FileEntry], oldest: int) -> Iterator[Garbage]:
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
     """What lies in the folders of transactions and belongs to none that is at work, by folder."""
-    folders = (*_content(layout), layout.empty, layout.commits, *_others(layout))
+    folders = (*_content(layout), layout.empty, layout.commits, layout.staged, *_others(layout))
     found = {folder: kernel.files.list(folder) for folder in folders}
     # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
     lease = kernel.settings.lease_seconds

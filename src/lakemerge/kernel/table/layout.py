@@ -15,6 +15,7 @@
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/compactions/<id>.json  what a compaction did, or is doing; for people
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
+    <root>/_lakemerge/staged/<txn>.json      the version that a transaction which was set aside would make
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuilds/<txn>         there while a transaction makes the table's metastore row anew
     <root>/_lakemerge/dropping               what a drop has still to delete
@@ -72,6 +73,11 @@ class Layout:
         return f"{self.control}/open"
 
     @property
+    def staged(self) -> str:
+        """What was set aside, or given up and left to be looked at."""
+        return f"{self.control}/staged"
+
+    @property
     def creations(self) -> str:
         return f"{self.control}/creations"
 
@@ -116,6 +122,9 @@ class Layout:
 
     def heartbeat_of(self, txn: str) -> str:
         return f"{self.open}/{txn}"
+
+    def staged_of(self, txn: str) -> str:
+        return f"{self.staged}/{txn}.json"
 
     def creation_of(self, txn: str) -> str:
         return f"{self.creations}/{txn}"

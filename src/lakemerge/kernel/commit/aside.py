@@ -1,0 +1,95 @@
+"""Transactions that wait, complete, until somebody decides about them: set aside, looked at, taken up or left."""
+
+from __future__ import annotations
+
+import logging
+
+from lakemerge.errors import InvalidTransactionState, StorageError
+from lakemerge.kernel.commit.transaction import Transaction
+from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.system import timestamp
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.staged_version import StagedVersion
+
+_LOG = logging.getLogger("lakemerge")
+
+
+def preview(transaction: Transaction) -> Manifest:
+    """The version that a transaction would make, if it followed directly on the one that it was begun on.
+
+    Nothing is written, and the metastore is not asked.
+    """
+    transaction._require_open()
+    tables = transaction._tables
+    return transaction._commit.manifest_after(
+        transaction.base,
+        (),
+        committed_at=timestamp(tables.clock),
+        writer=tables.writer,
+        lease_seconds=tables.settings.lease_seconds,
+    )
+
+
+def set_aside(transaction: Transaction) -> Manifest:
+    """Let a complete transaction wait. Its heartbeat goes on, and aborting it does nothing meanwhile.
+
+    What it would make is looked at meanwhile, so that is what is published: a commit that changes rows of the table in
+    between is a conflict, whatever partitions it touches.
+
+    Returns:
+        The version that it would make; a file beside the table's tells it to other processes.
+
+    Raises:
+        StorageError: the file could not be written; the transaction is still open.
+    """
+    manifest = preview(transaction)
+    transaction._commit.reads.rows = True
+    transaction._beat()
+    _tell(transaction, StagedVersion(manifest))
+    transaction.state = "set aside"
+    return manifest
+
+
+def take_up(transaction: Transaction) -> None:
+    """Let a transaction that was set aside be open again, to be committed or aborted.
+
+    Raises:
+        InvalidTransactionState: it was not set aside.
+    """
+    if transaction.state != "set aside":
+        raise InvalidTransactionState(
+            expected="a transaction that was set aside",
+            found=f"one that is {transaction.state}",
+            action="Take up each transaction once.",
+        )
+    transaction.state = "open"
+
+
+def leave(transaction: Transaction, reason: str) -> None:
+    """Give a transaction up, and leave what it has staged to be looked at, until it is discarded or vacuumed.
+
+    Does nothing after the end of the transaction.
+
+    Args:
+        reason: why, for people.
+    """
+    if transaction.state == "set aside":
+        take_up(transaction)
+    if transaction.state != "open":
+        return
+    files, layout = transaction._tables.files, transaction.layout
+    try:
+        _tell(transaction, StagedVersion(preview(transaction), reason))
+        if not transaction._commit.claim_sent:
+            for path in (layout.manifest_of(transaction.txn), *transaction._group_record()):
+                files.delete(path)
+    except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
+        _LOG.log(loudness(error), "What was staged could not be kept to be looked at: %s", error)
+    transaction.state = "left"
+    transaction._close()
+
+
+def _tell(transaction: Transaction, version: StagedVersion) -> None:
+    path = transaction.layout.staged_of(transaction.txn)
+    transaction._tables.files.write_text(path, version.to_json())
+    transaction._is_told = True

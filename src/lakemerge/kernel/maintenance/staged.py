@@ -1,0 +1,59 @@
+"""Versions that were staged and not published: found, and discarded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakemerge.errors import CorruptTable
+from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.table.layout import SIDECARS, Layout
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.staged_version import StagedVersion
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A version that was staged.
+
+    Attributes:
+        manifest: as it would be.
+        left: why its writer has given it up; ``None`` while it has not.
+        alive: whether its writer is at work.
+    """
+
+    manifest: Manifest
+    left: str | None
+    alive: bool
+
+
+def staged_versions(kernel: Kernel, layout: Layout) -> list[Waiting]:
+    """The versions that were staged below a table's root and are not published, the newest first.
+
+    The table need not exist: it may be one of them that would make it.
+    """
+    found = []
+    for entry in kernel.files.list(layout.staged):
+        if entry.name.startswith(".") or not entry.name.endswith(".json"):
+            continue
+        try:
+            version = StagedVersion.from_json(kernel.files.read_text(entry.path), entry.path)
+        except (CorruptTable, FileNotFoundError):
+            continue  # written or discarded at this moment
+        txn = version.manifest.txn
+        alive = version.left is None and kernel.heartbeats.alive(layout, txn, kernel.settings.lease_seconds)
+        found.append(Waiting(version.manifest, version.left, alive))
+    return sorted(found, key=lambda one: one.manifest.committed_at, reverse=True)
+
+
+def discard_left(kernel: Kernel, layout: Layout) -> list[str]:
+    """Delete what writers have given up; those that only are silent are left to vacuum, which keeps them from waking.
+
+    Returns:
+        The transactions that were discarded.
+    """
+    gone = [one.manifest.txn for one in staged_versions(kernel, layout) if one.left is not None]
+    for txn in gone:
+        for path in (layout.data_of(txn), *(layout.sidecar_of(kind, txn) for kind in SIDECARS)):
+            kernel.files.delete(path)
+        kernel.files.delete(layout.staged_of(txn))
+    return gone
