@@ -12,6 +12,7 @@
     {%- set strategy = lakemerge_incremental_strategy() -%}
     {%- set options = adapter.write_config(model, strategy) -%}
     {%- set rebuild = should_full_refresh() or (existing is not none and existing.is_view) -%}
+    {%- do adapter.check_publishing(model, strategy) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -2,6 +2,7 @@
 {% materialization ingest, adapter='lakemerge', supported_languages=['sql'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.ingest_config(model) -%}
+    {%- do adapter.check_publishing(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}

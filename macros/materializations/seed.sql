@@ -2,6 +2,7 @@
 {% materialization seed, adapter='lakemerge' -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.write_config(model) -%}
+    {%- do adapter.check_publishing(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
     {%- set agate_table = load_agate_table() -%}
     {%- do adapter.check_seed_columns(agate_table.column_names, config.get('quote_columns')) -%}

@@ -10,6 +10,7 @@
         {%- do exceptions.relation_wrong_type(existing, 'table') -%}
     {%- endif -%}
     {%- set options = adapter.snapshot_config(model) -%}
+    {%- do adapter.check_publishing(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -2,6 +2,7 @@
 {% materialization table, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.write_config(model) -%}
+    {%- do adapter.check_publishing(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -157,6 +157,16 @@ class LeaseLost(LakemergeError):
     retriable = True
 
 
+class NotPublished(LakemergeError):
+    """What a run has staged to publish after its tests was not published, though nothing in the run had failed."""
+
+    retriable = True
+
+
+class ViewNotMade(LakemergeError):
+    """A view that a run was to make when it had published its tables could not be made; the tables are published."""
+
+
 class InvalidTransactionState(LakemergeError):
     """A call that this state of the transaction does not allow, such as a second commit."""
 

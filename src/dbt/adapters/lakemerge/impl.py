@@ -43,6 +43,9 @@ from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError, split_statements
+from dbt.adapters.lakemerge.staged_names import reading_staged
+from dbt.adapters.lakemerge.staging.hook import hide_unused_hook
+from dbt.adapters.lakemerge.staging.methods import StagingMethods
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
@@ -76,6 +79,7 @@ class LakemergeConfig(SparkConfig):
 
 
 class LakemergeAdapter(
+    StagingMethods,
     CompactionMethods,
     IngestMethods,
     ConsumingMethods,
@@ -122,9 +126,9 @@ class LakemergeAdapter(
 
     @contextmanager
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
-        """dbt's frame around a node: errors that a dead Java causes say so."""
+        """dbt's frame around a node: errors that a dead Java causes say so, and names stand for what is staged."""
         try:
-            with reporting_java_death(), super().connection_named(*args, **kwargs):
+            with reading_staged(), reporting_java_death(), super().connection_named(*args, **kwargs):
                 yield
         except JavaDied as error:
             raise as_dbt_error(error) from error
@@ -149,6 +153,11 @@ class LakemergeAdapter(
         return [
             self.Relation.create(schema=schema, identifier=name, type=kind) for name, kind in found.items()
         ]
+
+    def set_relations_cache(self, *args: Any, **kwargs: Any) -> None:
+        """dbt's first look in a run; where nothing is published after tests, the run has no hook for it from now on."""
+        hide_unused_hook(self.get_macro_resolver())
+        super().set_relations_cache(*args, **kwargs)
 
     @available.parse_none
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:
@@ -240,7 +249,7 @@ class LakemergeAdapter(
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
         """The columns, partition columns last, names in lower case; empty where there is no relation."""
-        if _own(relation).in_session_only:
+        if _own(relation).in_session_only or _own(relation).staged_view:
             return self._columns(relation, self._columns_by_spark(relation.render()))
         table = self._stored_table(relation)
         if table is None:
@@ -387,7 +396,7 @@ class LakemergeAdapter(
         options: WriteConfig,
         rebuild: bool = False,
     ) -> CommitResponse:
-        """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit.
+        """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit, now or after tests.
 
         Args:
             context: dbt's, of the node.
@@ -397,6 +406,8 @@ class LakemergeAdapter(
         Returns:
             The response for dbt's result line.
         """
+        if options.publishes_after_tests:
+            return self.stage(context, strategy, relation, options, rebuild)
         publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)
         driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
         response = WriteModes(publisher, macros).publish(driver)
@@ -441,6 +452,9 @@ class LakemergeAdapter(
         self, relation: BaseRelation, table_comment: str | None, column_comments: Mapping[str, str]
     ) -> None:
         """Write descriptions to the metastore, if they differ from those there."""
+        later = partial(self.set_comments, relation, table_comment, dict(column_comments))
+        if self.when_published(_own(relation), later):
+            return
         name = _own(relation).table_name
         with self.connections.exception_handler(f"comment on {name}"):
             metastore = self.handle.application.metastore

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.lakemerge.staged_names import staged_view
 from dbt.adapters.spark.relation import SparkRelation
 
 from lakemerge.kernel import TableName
@@ -36,6 +37,17 @@ class LakemergeRelation(SparkRelation):
     def table_name(self) -> TableName:
         """The kernel's name of this relation."""
         return TableName(str(self.schema), str(self.identifier))
+
+    @property
+    def staged_view(self) -> str | None:
+        """The view of what this run has staged of this relation; ``None`` where readers read the relation itself."""
+        if self.in_session_only or not self.include_policy.identifier or not self.identifier:
+            return None
+        return staged_view(self.table_name)
+
+    def render(self) -> str:
+        """The name for queries: while a run has staged the relation and not published it, that of a view of it."""
+        return self.staged_view or super().render()
 
     def quoted(self, identifier: Any) -> str:
         """The identifier between backticks."""

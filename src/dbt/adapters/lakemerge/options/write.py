@@ -33,6 +33,7 @@ class WriteConfig:
         compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
         compact_files: so many files of a partition are few enough.
         compact_max_bytes: bytes that such a compaction writes again at most.
+        publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
         changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
         rules: the options that such programs go by.
@@ -61,6 +62,7 @@ class WriteConfig:
     compact_files: int = 50
     compact_max_bytes: int = 2**30
     tblproperties: Mapping[str, str] = field(default_factory=dict)
+    publish: str = "at_once"
 
     @classmethod
     def of(cls: type[C], config: Mapping[str, Any]) -> C:
@@ -96,6 +98,7 @@ class WriteConfig:
             "compact_files": reader.count("compact_files", cls.compact_files, least=2),
             "compact_max_bytes": reader.size("compact_max_bytes", cls.compact_max_bytes),
             "tblproperties": reader.texts("tblproperties"),
+            "publish": reader.choice("publish", "at_once", "after_tests"),
         }
 
     @classmethod
@@ -126,6 +129,11 @@ class WriteConfig:
         defaults = {option.name: option.default for option in fields(self)}
         values = {name: getattr(self, name) for name in self.rules}
         return {name: _plain(value) for name, value in values.items() if value != defaults[name]}
+
+    @property
+    def publishes_after_tests(self) -> bool:
+        """Whether a run stages the rows, and publishes them at its end."""
+        return self.publish == "after_tests"
 
     # -- effects on the table --------------------------------------------------------------------
 

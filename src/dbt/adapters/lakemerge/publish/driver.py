@@ -42,9 +42,15 @@ class Driver(ABC, Generic[C]):
 
     def publish(self) -> CommitResponse:
         """Make attempts until another commit overtakes none. Raises DbtRuntimeError; nothing was published then."""
-        txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+        response = self.run()
         self.tidy()
-        return CommitResponse.of(self.operation, txn.version, counts, self.remarks)
+        return response
+
+    def run(self) -> CommitResponse:
+        """As :meth:`publish`, but leave what :meth:`tidy` does to be done later."""
+        txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
+        response = CommitResponse.of(self.operation, txn.version, counts, self.remarks)
+        return response.staged() if txn.is_staged else response
 
     def tidy(self) -> None:
         """Do what pays off from time to time after a commit, in commits of its own that change no row."""

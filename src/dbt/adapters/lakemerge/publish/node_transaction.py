@@ -463,6 +463,11 @@ class NodeTransaction:
         return self._transaction.state != "open"
 
     @property
+    def is_staged(self) -> bool:
+        """Whether the transaction is complete, and waits to be published with others."""
+        return self._transaction.state == "set aside"
+
+    @property
     def base_properties(self) -> Mapping[str, Any]:
         """What the commits of the version that this one builds on have told later ones."""
         return self.base.properties if self.base else {}

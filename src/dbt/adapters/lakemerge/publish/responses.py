@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbt.adapters.contracts.connection import AdapterResponse
+
+_NO_VERSION = "nothing to write"
 
 
 @dataclass
@@ -43,7 +45,7 @@ class CommitResponse(AdapterResponse):
         parts = [f"{counts[key]} {key}" for key in known if key in counts] or [
             f"{count} {key}" for key, count in counts.items()
         ]
-        where = "nothing to write" if version is None else f"version {version}"
+        where = _NO_VERSION if version is None else f"version {version}"
         return cls(
             _message=f"{operation.upper()} ({', '.join([*parts, *remarks, where])})",
             code=operation.upper(),
@@ -57,3 +59,7 @@ class CommitResponse(AdapterResponse):
             ignored=counts.get("ignored", 0),
             upserted=counts.get("upserted", 0),
         )
+
+    def staged(self) -> CommitResponse:
+        """The response of the same work, whose version waits to be published."""
+        return replace(self, _message=self._message.replace(_NO_VERSION, "staged"))

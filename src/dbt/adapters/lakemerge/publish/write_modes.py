@@ -26,16 +26,24 @@ class WriteModes:
 
     def publish(self, driver: Driver[Any]) -> CommitResponse:
         """Run a driver on a table that is read as its options say, now and afterwards."""
+        self.prepare(driver)
+        response = driver.publish()
+        self.settle(driver)
+        return response
+
+    def prepare(self, driver: Driver[Any]) -> None:
+        """Let a table be read as its options say, before a driver runs."""
         config = driver.config
         replaces = driver.rebuild or driver.operation == "replace"
         if self._publisher.has_view and (replaces or not self._fits(config)):
             self.take_off()
         if config.always_on_read and not replaces and self._publisher.exists:
             self.lay_over(config.merge_keys)
-        response = driver.publish()
-        if config.always_on_read and self._publisher.exists:
-            self.lay_over(config.merge_keys)
-        return response
+
+    def settle(self, driver: Driver[Any]) -> None:
+        """Let a table be read as its options say when a driver has published."""
+        if driver.config.always_on_read and self._publisher.exists:
+            self.lay_over(driver.config.merge_keys)
 
     def _fits(self, config: WriteConfig) -> bool:
         """Whether the view that there is merges as the options say."""

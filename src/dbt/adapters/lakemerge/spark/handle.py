@@ -63,6 +63,7 @@ class SessionHandle:
         self.last_error: BaseException | None = None
         self._on_release: list[Callable[[], object]] = []
         self._kept: dict[str, int] = {}
+        self._failure: DbtRuntimeError | None = None
         self._cancelled = threading.Event()
         self._closed = False
         self.describe_jobs(name)
@@ -128,12 +129,23 @@ class SessionHandle:
         if self.application.java.death() is None:
             self.spark._jsc.sc().cancelJobGroupAndFutureJobs(self.job_group)
 
+    def fail_next(self, error: DbtRuntimeError) -> None:
+        """Let the next statement of this connection fail with an error, before it runs.
+
+        It is how a macro lets dbt report a hook as failed: an error while the hook is rendered ends dbt's command
+        without its results.
+        """
+        self._failure = error
+
     def raise_if_cancelled(self) -> None:
         """Stop a node that was cancelled between two of its statements.
 
         Raises:
-            DbtRuntimeError: the connection was cancelled.
+            DbtRuntimeError: the connection was cancelled, or is to fail.
         """
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         if self._cancelled.is_set():
             raise DbtRuntimeError(f"{self.name} was cancelled")
 

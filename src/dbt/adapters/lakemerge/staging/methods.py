@@ -1,0 +1,384 @@
+"""The adapter's methods for publishing after tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.compact.driver import compact_after_commit
+from dbt.adapters.lakemerge.connections import as_dbt_error
+from dbt.adapters.lakemerge.drivers import driver_of
+from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.write_modes import WriteModes
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
+from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
+from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
+from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.errors import (
+    CommitUnfinished,
+    InvalidConfig,
+    LakemergeError,
+    NotPublished,
+    TableNotFound,
+    ViewNotMade,
+)
+from lakemerge.kernel import (
+    Layout,
+    Manifest,
+    Transaction,
+    discard_left,
+    find_row,
+    is_overlay_view,
+    set_aside,
+    staged_versions,
+    state_of,
+    take_up,
+)
+
+logger = AdapterLogger("Lakemerge")
+
+_STRATEGIES = (None, "append", "merge", "delete+insert", "insert_overwrite")
+_AT_ONCE = "Set publish: at_once on it"
+
+
+class StagingMethods(PublishingMethods):
+    """A mixin of the adapter; see the macros in ``staging``."""
+
+    # -- before a node runs ----------------------------------------------------------------------
+
+    @available.parse_none
+    def check_publishing(self, model: Mapping[str, Any], strategy: str | None = None) -> None:
+        """Check that a node can publish when its config says so.
+
+        Raises:
+            CompilationError: it cannot wait for tests; or it would publish at once what depends on unpublished rows.
+        """
+        config, name = model["config"], model.get("name")
+        with config_errors():
+            if not publishes_after_tests(model):
+                self._require_published_inputs(model)
+                return
+            reason = ""
+            if config.get("materialized") == "ingest":
+                reason = "an ingest, whose commits say which files and records are done"
+            elif "microbatch" in (strategy, config.get("incremental_strategy")):
+                reason = "a microbatch model, which makes a commit of each batch"
+            elif strategy not in _STRATEGIES:
+                reason = f"a model with the project's own strategy {strategy}, whose statement writes at once"
+            if reason:
+                raise InvalidConfig(
+                    expected=f"a node whose rows are one commit of lakemerge, to publish {name} after tests",
+                    found=reason,
+                    action=f"{_AT_ONCE}, and on what it reads; models that read it may publish after tests.",
+                )
+
+    def _require_published_inputs(self, model: Mapping[str, Any]) -> None:
+        if self.reads_staged(model):
+            raise InvalidConfig(
+                expected=f"{model.get('name')} to be published after tests, as rows are that it reads",
+                found="publish: at_once, while this run has staged rows of its inputs and not published them",
+                action="Set publish: after_tests on it too, or at_once on what it reads; or build it by a later run.",
+            )
+
+    @available.parse(lambda *args, **kwargs: False)
+    def reads_staged(self, model: Mapping[str, Any]) -> bool:
+        """Whether a node depends on something that this run has staged: by ref, or in its compiled text."""
+        inputs = (model.get("depends_on") or {}).get("nodes") or ()
+        text = str(model.get("compiled_code") or "")
+        return bool(staged_run().unique_ids & set(inputs)) or staged_names.names_staged(text)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def stages_view(self, model: Mapping[str, Any]) -> bool:
+        """Whether a view is made at the end of the run: its config says so, or it reads what is staged."""
+        with config_errors():
+            return publishes_after_tests(model) or self.reads_staged(model)
+
+    @available.parse_none
+    def require_published(self, model: Mapping[str, Any], relation: BaseRelation, sql: str) -> None:
+        """Refuse a view of staged rows that is none of the project's models: a test's failures."""
+        if model.get("resource_type") != "model" and staged_names.names_staged(sql):
+            with config_errors():
+                raise InvalidConfig(
+                    expected=f"{relation.render()} to be a table, for it keeps failures of rows that are not published",
+                    found="store_failures_as: view",
+                    action="Set store_failures_as: table on the test.",
+                )
+
+    # -- staging -------------------------------------------------------------------------------
+
+    def stage(
+        self,
+        context: Mapping[str, Any],
+        strategy: str,
+        relation: LakemergeRelation,
+        options: WriteConfig,
+        rebuild: bool,
+    ) -> CommitResponse:
+        """As the adapter's ``publish``, but let the version wait for the end of the run."""
+        model, macros, handle = context["model"], Macros(context), self.handle
+        self._require_stageable(relation)
+        waiting: list[tuple[Transaction, Manifest]] = []
+        publisher = self.publisher(
+            relation, options, model, commit=lambda one: waiting.append((one, set_aside(one)))
+        )
+        driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
+        modes = WriteModes(publisher, macros)
+        modes.prepare(driver)
+        response = driver.run()
+        for transaction, manifest in waiting:
+
+            def finish(transaction: Transaction = transaction) -> None:
+                publisher.committed = transaction.made
+                publisher.refresh()
+                try:
+                    modes.settle(driver)
+                    driver.tidy()
+                    compact_after_commit(publisher, macros)
+                finally:
+                    handle.release()
+
+            self._let_wait(transaction, manifest, str(model["unique_id"]), finish)
+        return response
+
+    def _let_wait(
+        self, transaction: Transaction, manifest: Manifest, unique_id: str, finish: Callable[[], None]
+    ) -> None:
+        name, layout, kernel = transaction.name, transaction.layout, self._kernel({}, None)
+        try:
+            with self.connections.exception_handler(f"read what is staged of {name}"):
+                discard_left(kernel, layout)
+                rows = define_rows(self.handle.spark, name, layout, manifest)
+                staged_run().add(StagedTable(name, unique_id, rows, transaction, [finish]))
+        except BaseException:
+            take_up(transaction)
+            transaction.abort()
+            raise
+
+    def _require_stageable(self, relation: LakemergeRelation) -> None:
+        name, row = relation.table_name, self.handle.application.metastore.get_table(relation.table_name)
+        if row is not None and row.kind == "VIRTUAL_VIEW" and not is_overlay_view(row):
+            raise _refused(f"{name} to be a table, or not there", "a view")
+        if self.handle.processing is not None:
+            raise _refused(
+                f"{name} to be built by a model that is done with its sources only by a commit of its own",
+                "consume(), whose progress is part of each commit",
+            )
+
+    @available.parse_none
+    def stage_view(
+        self, relation: LakemergeRelation, model: Mapping[str, Any], statement: str, sql: str
+    ) -> AdapterResponse:
+        """Let a view wait for the end of the run, and the run's other nodes read its query meanwhile.
+
+        Args:
+            statement: makes the view.
+            sql: its query.
+        """
+        name = relation.table_name
+        row = self.handle.application.metastore.get_table(name)
+        if row is not None and row.kind != "VIRTUAL_VIEW":
+            raise _refused(f"{name} to be a view, or not there", "a table")
+        with self.connections.exception_handler(sql):
+            rows = define_query(self.handle.spark, sql)
+            staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
+        return AdapterResponse(_message="VIEW (staged)", code="VIEW")
+
+    def when_published(self, relation: LakemergeRelation, action: Callable[[], object]) -> bool:
+        """Put something off until a table that is staged is published; false where it is not staged."""
+        found = staged_run().find(relation.table_name)
+        if isinstance(found, StagedTable):
+            found.finish.append(action)
+            return True
+        return False
+
+    # -- the end of the run --------------------------------------------------------------------
+
+    @available.parse(lambda *args, **kwargs: "")
+    def publish_staged(self, results: Iterable[Any]) -> str:
+        """Publish what the run has staged, in one commit; or nothing of it, if not all of its results are good.
+
+        Args:
+            results: dbt's, of the nodes of the run. They are told what became of what was staged.
+
+        Returns:
+            The statement of the hook: empty, or one that fails with what went wrong.
+        """
+        run, results = staged_run(), list(results)
+        run.end()
+        ids = run.unique_ids
+        if not ids:
+            return ""
+        try:
+            stopped = what_stops(results)
+            if stopped:
+                self._leave(run, results, stopped)
+                return ""
+            failure = self._publish_all(run, results)
+        finally:
+            run.close(self.handle.spark)
+        if failure is None:
+            return ""
+        self.handle.fail_next(failure)
+        return "select 'what was staged is not published'"
+
+    def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
+        run.leave(reason)
+        mark_unpublished(results, run.unique_ids, reason)
+        names = ", ".join(str(node.name) for node in (*run.tables, *run.views))
+        logger.warning(f"Nothing was published of {names}: {reason}")
+
+    def _publish_all(self, run: StagedRun, results: list[Any]) -> DbtRuntimeError | None:
+        """Publish tables by one commit, then make views; returns what went wrong."""
+        transactions = [table.transaction for table in run.tables]
+        try:
+            for transaction in transactions:
+                take_up(transaction)
+            versions = self._kernel({}, None).commit_together(transactions)
+        except LakemergeError as error:
+            return self._not_published(run, results, error)
+        told = ", ".join(f"{name} version {version}" for name, version in versions.items())
+        if told:
+            logger.info(f"Published together: {told}")
+        mark_published(results, {table.unique_id: versions[table.name] for table in run.tables})
+        statements = [(view, staged_names.published_text(view.statement)) for view in run.views]
+        staged_names.clear()
+        self._finish(run)
+        return self._make_views(statements, results)
+
+    def _not_published(self, run: StagedRun, results: list[Any], error: LakemergeError) -> DbtRuntimeError:
+        states = {table.transaction.state for table in run.tables}
+        if isinstance(error, CommitUnfinished) or "in doubt" in states:
+            return as_dbt_error(error)
+        names = ", ".join(str(node.name) for node in (*run.tables, *run.views))
+        refused = NotPublished(
+            expected=f"to publish {names} together",
+            found=f"{type(error).__name__}: {error.expected}, and {error.found}",
+            action="Nothing was published. Run again, or `dbt retry`: it builds them on what is there now.",
+        )
+        run.leave(str(error))
+        mark_unpublished(results, run.unique_ids, f"{error.expected}; found {error.found}")
+        return as_dbt_error(refused)
+
+    def _finish(self, run: StagedRun) -> None:
+        """What follows on a publication; a later run does what fails here."""
+        for table in run.tables:
+            for action in table.finish:
+                try:
+                    with self.connections.exception_handler(f"finish {table.name}"):
+                        action()
+                except DbtRuntimeError as error:
+                    logger.warning(
+                        f"{table.name} is published; what follows on that is left to a later run: {error}"
+                    )
+
+    def _make_views(
+        self, statements: list[tuple[StagedView, str]], results: list[Any]
+    ) -> DbtRuntimeError | None:
+        """Make the views, in the order in which they were built; returns what went wrong."""
+        failed: dict[str, str] = {}
+        for view, statement in statements:
+            try:
+                self.connections.execute(statement)
+            except DbtRuntimeError as error:
+                failed[view.unique_id] = f"{view.name}: {error.msg}"
+        if not failed:
+            return None
+        mark_unpublished(results, failed.keys(), "the view could not be made")
+        return as_dbt_error(
+            ViewNotMade(
+                expected="the views of this run to be made, when its tables were published",
+                found="; ".join(failed.values()),
+                action="The tables are published. Correct the views, and run again, or `dbt retry`.",
+            )
+        )
+
+    # -- looking at what was staged --------------------------------------------------------------
+
+    @available.parse_list
+    def staged_of(
+        self, relation: LakemergeRelation, location_root: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The versions of a table that were staged and not published, the newest first.
+
+        Args:
+            location_root: the model's, for a table that is not there.
+        """
+        with self._guarded():
+            layout = self._layout_of(relation, location_root)
+            return [
+                {
+                    "version": one.manifest.version,
+                    "operation": one.manifest.operation,
+                    "staged_at": one.manifest.committed_at,
+                    "node": one.manifest.writer.get("node", ""),
+                    "partitions": len(one.manifest.touched),
+                    "files": sum(
+                        one.manifest.partitions[name].files
+                        for name in one.manifest.written
+                        if name in one.manifest.partitions
+                    ),
+                    "metrics": dict(one.manifest.metrics),
+                    "txn": one.manifest.txn,
+                    "because": one.left or ("its run is at work" if one.alive else "its run has died"),
+                }
+                for one in staged_versions(self._kernel({}, None), layout)
+            ]
+
+    @available.parse(lambda *args, **kwargs: "")
+    def staged_rows(self, relation: LakemergeRelation, location_root: str | None = None) -> str:
+        """A view of the rows that a table would have if what was staged last had been published.
+
+        Raises:
+            DbtRuntimeError: TableNotFound: nothing is staged of it.
+        """
+        with self._guarded():
+            layout = self._layout_of(relation, location_root)
+            found = staged_versions(self._kernel({}, None), layout)
+            if not found:
+                raise TableNotFound(
+                    expected=f"a version of {relation.table_name} that was staged and not published",
+                    found="none",
+                    action="It was published, built again or vacuumed; lakemerge_staged lists what there is.",
+                )
+            spark = self.handle.spark
+            rows = define_rows(spark, relation.table_name, layout, found[0].manifest)
+            self.handle.on_release(lambda: rows.drop(spark))
+            return rows.name
+
+    def _layout_of(self, relation: LakemergeRelation, location_root: str | None) -> Layout:
+        kernel, name = self._kernel({}, None), relation.table_name
+        row = find_row(kernel.metastore, name)
+        state = state_of(row) if row is not None else None
+        if state is not None:
+            return state.layout
+        root = f"{location_root.rstrip('/')}/{name.name}" if location_root else kernel.default_root(name)
+        return Layout(kernel.files.qualify(root))
+
+
+def publishes_after_tests(model: Mapping[str, Any]) -> bool:
+    """Whether a node's config lets it be published after tests. Raises InvalidConfig for another word."""
+    problems: list[str] = []
+    reader = OptionReader(model["config"], problems)
+    chosen = reader.choice("publish", "at_once", "after_tests")
+    reader.require_sound()
+    return chosen == "after_tests"
+
+
+def _refused(expected: str, found: str) -> DbtRuntimeError:
+    return as_dbt_error(
+        InvalidConfig(
+            expected=f"{expected}, to publish it after tests",
+            found=found,
+            action=f"{_AT_ONCE}; for a change between table and view that is needed for one run only.",
+        )
+    )

@@ -1,0 +1,280 @@
+"""Publishing after tests without Spark: names, the run's registry, queries of staged rows, and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.staging import run as runs
+from dbt.adapters.lakemerge.staging.hook import hide_unused_hook
+from dbt.adapters.lakemerge.staging.methods import publishes_after_tests
+from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
+from dbt.adapters.lakemerge.staging.rows import GlobalView, staged_sql
+from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
+from dbt.artifacts.schemas.results import NodeStatus, RunStatus, TestStatus
+from dbt_common.exceptions import DbtRuntimeError
+
+from kernel.support import COLUMNS, KEYS, stage
+from lakemerge.errors import InvalidConfig, InvalidTransactionState
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, set_aside, staged_versions
+from lakemerge.testing import memory_ports
+
+ORDERS, BIG = TableName("shop", "orders"), TableName("shop", "big")
+
+
+@pytest.fixture(autouse=True)
+def _no_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(runs, "_run", None)
+    yield
+    staged_names.clear()
+
+
+def view(name: str) -> GlobalView:
+    return GlobalView(f"global_temp.lakemerge_staged_{name}", (f"lakemerge_staged_{name}",))
+
+
+def relation(**more: Any) -> LakemergeRelation:
+    made: LakemergeRelation = LakemergeRelation.create(schema="Shop", identifier="Orders", **more)
+    return made
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def test_a_relation_is_read_as_what_is_staged_in_dbts_frames_alone() -> None:
+    staged_names.stand_in(ORDERS, view("1").name)
+    assert relation().render() == "Shop.Orders"
+    with staged_names.reading_staged():
+        assert str(relation()) == view("1").name
+        assert relation(limit=0).render_limited() == f"(select * from {view('1').name} where false limit 0)"
+        assert relation().include(schema=False).render() == "Orders"
+        assert relation().without_identifier().render() == "Shop"
+        with staged_names.reading_staged():
+            pass
+        assert relation().render() == view("1").name
+    assert relation().render() == "Shop.Orders"
+    staged_names.clear()
+    with staged_names.reading_staged():
+        assert relation().render() == "Shop.Orders"
+
+
+def test_a_view_is_made_of_the_tables_themselves() -> None:
+    staged_names.stand_in(ORDERS, view("1").name)
+    text = f"create or replace view shop.big as select * from {view('1').name} o"
+    assert staged_names.names_staged(text)
+    assert (
+        staged_names.published_text(text)
+        == "create or replace view shop.big as select * from `shop`.`orders` o"
+    )
+
+
+# -- the registry ------------------------------------------------------------------------------
+
+
+def waiting(kernel: Kernel) -> StagedTable:
+    txn = kernel.create(TableDefinition(ORDERS, COLUMNS, KEYS))
+    stage(kernel, txn, {"p=1": ["a"]})
+    set_aside(txn)
+    return StagedTable(ORDERS, "model.shop.orders", view("1"), txn)
+
+
+def test_a_run_knows_what_it_has_staged_until_its_end() -> None:
+    kernel, run = Kernel(memory_ports()), staged_run()
+    table = waiting(kernel)
+    run.add(table)
+    run.add(StagedView(BIG, "model.shop.big", view("2"), "create view"))
+    assert staged_run() is run
+    assert run.unique_ids == {"model.shop.orders", "model.shop.big"}
+    assert run.tables == [table]
+    assert [one.name for one in run.views] == [BIG]
+    assert run.find(ORDERS) is table
+    with pytest.raises(InvalidTransactionState, match="a second version"):
+        run.add(StagedView(ORDERS, "model.shop.other", view("3"), ""))
+    run.leave("a test failed")
+    assert run.find(ORDERS) is None
+    with pytest.raises(InvalidTransactionState, match="the run is over"):
+        run.add(StagedView(TableName("shop", "late"), "model.shop.late", view("4"), ""))
+    assert [one.left for one in staged_versions(kernel, table.transaction.layout)] == ["a test failed"]
+    spark = Mock()
+    run.close(spark)
+    dropped = [call.args[0] for call in spark.catalog.dropGlobalTempView.call_args_list]
+    assert dropped == ["lakemerge_staged_1", "lakemerge_staged_2"]
+
+
+def test_a_run_that_was_cut_off_is_given_up_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, first = Kernel(memory_ports()), staged_run()
+    table = waiting(kernel)
+    first.add(table)
+    for module in (runs, staged_names):
+        monkeypatch.setattr(module, "get_invocation_id", lambda: "another")
+    with staged_names.reading_staged():
+        assert relation().render() == "Shop.Orders"
+    second = staged_run()
+    assert second is not first
+    assert second.unique_ids == frozenset()
+    assert table.transaction.state == "left"
+    with staged_names.reading_staged():
+        assert relation().render() == "Shop.Orders"
+
+
+def test_two_runs_are_told_apart() -> None:
+    assert StagedRun("one").invocation == "one"
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+COLUMNS_OF_ORDERS = (HiveColumn("id", "bigint"), HiveColumn("note", "varchar(9)"), HiveColumn("p", "string"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            {
+                "files": "g.f",
+                "table": "t",
+                "published": {"id": "int", "p": "string"},
+                "kept": "not coalesce(`p` in ('1'), false)",
+            },
+            "select cast(`id` as bigint) as `id`, cast(null as string) as `note`, `p` from t "
+            "where not coalesce(`p` in ('1'), false) union all select `id`, `note`, `p` from g.f",
+        ),
+        (
+            {"files": "g.f", "table": None, "published": {}, "kept": "false"},
+            "select `id`, `note`, `p` from g.f",
+        ),
+        (
+            {
+                "files": "g.f",
+                "table": "t",
+                "published": {"id": "bigint", "note": "string", "p": "string"},
+                "kept": "true",
+                "keys": ["id"],
+            },
+            "select `id`, `note`, `p` from (select t.* from t t left anti join g.f k on t.`id` = k.`id`) "
+            "union all select `id`, `note`, `p` from g.f where not `_lakemerge_deleted`",
+        ),
+        (
+            {"files": None, "table": None, "published": {}, "kept": "false"},
+            "select cast(null as bigint) as `id`, cast(null as string) as `note`, cast(null as string) as `p` "
+            "where false",
+        ),
+    ],
+    ids=["some partitions", "all", "merged on read", "nothing"],
+)
+def test_staged_rows_take_the_place_of_those_that_they_replace(arguments: Any, expected: str) -> None:
+    assert staged_sql(COLUMNS_OF_ORDERS, **arguments) == expected
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def result(
+    name: str, status: Any, kind: str = "model", reads: tuple[str, ...] = (), message: str = ""
+) -> Any:
+    node = SimpleNamespace(
+        unique_id=f"{kind}.shop.{name}", name=name, resource_type=kind, depends_on_nodes=list(reads)
+    )
+    return SimpleNamespace(node=node, status=status, message=message, adapter_response={})
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        ([], ""),
+        ([result("a", RunStatus.Success), result("t", TestStatus.Warn, "test")], ""),
+        ([result("a", NodeStatus.NoOp, "exposure")], ""),
+        (
+            [
+                result("b", RunStatus.Error, message="no such\n column"),
+                result("t", TestStatus.Fail, "test", message="Got 1 result"),
+                result("c", RunStatus.Skipped),
+            ],
+            "test t failed (Got 1 result); model b ended in an error (no such column)",
+        ),
+        ([result("b", RunStatus.PartialSuccess)], "model b is partial success"),
+        ([result("c", RunStatus.Skipped)], "model c is skipped"),
+        ([result("u", TestStatus.Fail, "unit_test")], "unit_test u failed"),
+        (
+            [result(f"m{n}", RunStatus.Error) for n in range(7)],
+            "; ".join([*(f"model m{n} ended in an error" for n in range(5)), "and 2 more"]),
+        ),
+    ],
+)
+def test_whatever_did_not_end_well_stops_a_publication(results: list[Any], expected: str) -> None:
+    assert what_stops(results) == expected
+
+
+def test_results_say_what_was_not_published_so_that_a_retry_makes_it_again() -> None:
+    orders = "model.shop.orders"
+    results = [
+        result("orders", RunStatus.Success),
+        result("other", RunStatus.Success),
+        result("good", TestStatus.Pass, "test", (orders,)),
+        result("warned", TestStatus.Warn, "test", (orders,)),
+        result("bad", TestStatus.Fail, "test", (orders,)),
+        result("elsewhere", TestStatus.Pass, "test", ("model.shop.other",)),
+        result("logic", TestStatus.Pass, "unit_test", (orders,)),
+    ]
+    mark_unpublished(results, {orders}, "test bad failed")
+    assert [one.status.value for one in results] == [
+        "skipped", "success", "skipped", "skipped", "fail", "pass", "pass",
+    ]  # fmt: skip
+    assert results[0].message == "Staged, and not published: test bad failed"
+    assert isinstance(results[0].status, RunStatus)
+    assert isinstance(results[2].status, TestStatus)
+    assert results[3].adapter_response == {"_message": "warn, on rows that were not published"}
+
+
+def test_results_name_the_versions_that_were_made() -> None:
+    done = result("orders", RunStatus.Success, message="MERGE (3 inserted, staged)")
+    mark_published([done, result("b", RunStatus.Success)], {"model.shop.orders": 7})
+    assert (done.message, done.adapter_response) == ("MERGE (3 inserted, version 7)", {"version": 7})
+
+
+# -- options and the hook ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"), [({}, False), ({"publish": "at_once"}, False), ({"publish": "After_Tests"}, True)]
+)
+def test_the_option(config: dict[str, Any], expected: bool) -> None:
+    assert publishes_after_tests({"config": config}) is expected
+    assert WriteConfig.of(config).publishes_after_tests is expected
+
+
+def test_another_word_is_refused() -> None:
+    with pytest.raises(InvalidConfig, match="publish must be one of at_once, after_tests, not 'later'"):
+        publishes_after_tests({"config": {"publish": "later"}})
+
+
+def test_the_hook_is_hidden_where_nothing_is_published_after_tests() -> None:
+    def node(kind: str, package: str, **config: Any) -> Any:
+        return SimpleNamespace(resource_type=kind, package_name=package, config=config)
+
+    ours, theirs = node("operation", "dbt_lakemerge"), node("operation", "shop")
+    nodes = {"a": ours, "b": theirs, "c": node("seed", "shop", publish="after_tests")}
+    manifest = SimpleNamespace(nodes=dict(nodes))
+    hide_unused_hook(manifest)
+    assert manifest.nodes == nodes
+    manifest.nodes["c"] = node("model", "shop")
+    hide_unused_hook(manifest)
+    assert list(manifest.nodes) == ["b", "c"]
+    hide_unused_hook(SimpleNamespace())
+    hide_unused_hook(None)
+
+
+def test_a_hook_fails_with_the_error_and_the_statement_after_it_runs() -> None:
+    handle = SessionHandle(Mock(), Mock(), "master")
+    error = DbtRuntimeError("NotPublished: another came first")
+    handle.fail_next(error)
+    with pytest.raises(DbtRuntimeError, match="another came first"):
+        handle.cursor().execute("select 'not published'")
+    handle.cursor().execute("select 1")
