@@ -72,6 +72,12 @@ class TestKindsOfNodes:
         shop.dbt("snapshot")
         assert len(shop.rows("countries_history")) == 2
 
+    def test_3_a_project_is_compiled_and_documented_as_always(self, shop: Shop) -> None:
+        before = shop.versions("countries")
+        assert "populous" in shop.dbt("compile")
+        shop.dbt("docs", "generate")
+        assert shop.versions("countries") == before
+
 
 AT_ONCE = "{{ config(materialized='table', publish='at_once') }} select * from {{ ref('staged') }}"
 BY_EPHEMERAL = "{{ config(materialized='table', publish='at_once') }} select * from {{ ref('between') }}"
@@ -155,3 +161,5 @@ class TestWithoutStaging:
     def test_a_project_that_publishes_at_once_has_no_hook(self, shop: Shop) -> None:
         assert list(shop.dbt("build")) == ["plain"]
         assert list(shop.dbt("run")) == ["plain"]
+        assert "plain" in shop.dbt("compile")
+        shop.dbt("docs", "generate")

@@ -257,16 +257,18 @@ def test_another_word_is_refused() -> None:
 
 def test_the_hook_is_hidden_where_nothing_is_published_after_tests() -> None:
     def node(kind: str, package: str, **config: Any) -> Any:
-        return SimpleNamespace(resource_type=kind, package_name=package, config=config)
+        return SimpleNamespace(resource_type=kind, package_name=package, config=config, tags=["on-run-end"])
 
     ours, theirs = node("operation", "dbt_lakemerge"), node("operation", "shop")
-    nodes = {"a": ours, "b": theirs, "c": node("seed", "shop", publish="after_tests")}
-    manifest = SimpleNamespace(nodes=dict(nodes))
+    manifest = SimpleNamespace(
+        nodes={"a": ours, "b": theirs, "c": node("seed", "shop", publish="after_tests")}
+    )
     hide_unused_hook(manifest)
-    assert manifest.nodes == nodes
+    assert ours.tags == theirs.tags == ["on-run-end"]
     manifest.nodes["c"] = node("model", "shop")
     hide_unused_hook(manifest)
-    assert list(manifest.nodes) == ["b", "c"]
+    assert (ours.tags, theirs.tags) == ([], ["on-run-end"])
+    assert list(manifest.nodes) == ["a", "b", "c"]
     hide_unused_hook(SimpleNamespace())
     hide_unused_hook(None)
 

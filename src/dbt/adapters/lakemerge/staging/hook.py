@@ -8,10 +8,11 @@ _PACKAGE = "dbt_lakemerge"
 
 
 def hide_unused_hook(manifest: Any) -> None:
-    """Take the package's own hook out of a project in which nothing is published after tests.
+    """Take the mark of a hook from the package's own where nothing of a project is published after tests.
 
-    dbt counts hooks among the results of a run. The project that is parsed and saved keeps the hook, so it is there
-    when a model asks for it. Where it is not hidden, it does nothing.
+    dbt counts hooks among the results of a run. The node itself stays: `dbt compile` has it in its queue by now. The
+    project that is parsed and saved keeps the mark, so the hook is there when a model asks for it. Where it is not
+    hidden, it does nothing.
 
     Args:
         manifest: dbt's, of the whole project; without nodes, nothing is done.
@@ -19,8 +20,8 @@ def hide_unused_hook(manifest: Any) -> None:
     nodes = getattr(manifest, "nodes", None) or {}
     if any(_publishes_after_tests(node) for node in nodes.values()):
         return
-    for unique_id in [key for key, node in nodes.items() if _is_ours(node)]:
-        del nodes[unique_id]
+    for node in filter(_is_ours, nodes.values()):
+        node.tags = []
 
 
 def _publishes_after_tests(node: Any) -> bool:

@@ -213,11 +213,11 @@ class StagingMethods(PublishingMethods):
         Returns:
             The statement of the hook: empty, or one that fails with what went wrong.
         """
-        run, results = staged_run(), list(results)
-        run.end()
-        ids = run.unique_ids
-        if not ids:
+        run = staged_run()
+        if not run.unique_ids:  # nor are there results where the hook is only compiled
             return ""
+        run.end()
+        results = list(results)
         try:
             stopped = what_stops(results)
             if stopped:
