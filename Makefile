@@ -14,6 +14,8 @@ FIRST ?= 0
 ADAPTER ?= lakemerge
 # Mermaid's release in the site of docs-offline; without it, a reader's browser loads the newest 11 from unpkg.com.
 MERMAID ?= 11.12.2
+# Options of a soak, such as --minutes 10 --seed 7.
+ARGS ?=
 # Folders of dbt-tests-adapter; without them, all.
 SUITE ?=
 
@@ -169,9 +171,25 @@ bench-snapshot: env  ## CPU seconds of a snapshot of a wide table against dbt's 
 bench-wide: env  ## CPU seconds of each capability for 100 to 2,000 columns
 	@$(PY) benchmarks/wide.py
 
+.PHONY: bench-sorted
+bench-sorted: env  ## Files and bytes that selective reads open: as written, sorted, z-ordered
+	@$(PY) benchmarks/sorted_reads.py
+
+.PHONY: bench-age
+bench-age: env  ## CPU seconds of plan, commit and read over 1,000 commits to one table
+	@$(PY) benchmarks/age.py
+
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
-	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest
+	@PYTHONPATH=tests $(PY) -m kernel.soak_ingest $(ARGS)
+
+.PHONY: soak-transfers
+soak-transfers: env  ## Transfers between two tables by commits over both, some writers killed, while readers check the sum
+	@PYTHONPATH=tests $(PY) -m kernel.soak_transfers $(ARGS)
+
+.PHONY: soak-tables
+soak-tables: env  ## Merges in both write modes, compactions, vacuums and reads at once, some killed
+	@PYTHONPATH=tests $(PY) -m functional.concurrency.soak_tables $(ARGS)
 
 .PHONY: bench-ingest
 bench-ingest: env  ## CPU seconds of strict ingest against a plain Spark read and write

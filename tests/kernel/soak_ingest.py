@@ -7,18 +7,16 @@ once, and the files must be few. Run by `make soak-ingest`; it ends with the fig
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+from kernel.crowd import Crowd
 from kernel.servers import MetastoreServer
 from kernel.soak_worker import COPY, EVENTS, definition
 from lakemerge.consumer import WorkingSet
@@ -26,7 +24,6 @@ from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.maintenance.history import history
 
-_TESTS = Path(__file__).parents[1]
 _SECONDS = 1800
 
 
@@ -38,14 +35,14 @@ class Soak:
         self._kernel = Kernel(ports_of(jvm))
         self._dice = random.Random(args.seed)
         self.roles = [*(f"writer-{number}" for number in range(args.writers)), "consumer"]
-        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.crowd = Crowd("kernel.soak_worker", folder, self._job)
         self.kills: Counter[str] = Counter()
         self.reads = 0
         self.most_files = 0
         self._seen = 0
 
-    def start(self, role: str) -> None:
-        job = {
+    def _job(self, role: str) -> dict[str, Any]:
+        return {
             "conf": self._conf,
             "role": role,
             "commits": self._args.commits // self._args.writers,
@@ -53,44 +50,31 @@ class Soak:
             "log": str(self._folder / f"{role}.log"),
             "done": str(self._folder / "done"),
         }
-        self.processes[role] = subprocess.Popen(
-            [sys.executable, "-m", "kernel.soak_worker", json.dumps(job)],
-            env={**os.environ, "PYTHONPATH": str(_TESTS)},
-            stderr=(self._folder / f"{role}.err").open("a"),
-            text=True,
-        )
 
     def run(self) -> None:
         """Start all, kill some and start these again, look at the table, until all are done."""
         deadline = time.monotonic() + _SECONDS
-        for role in self.roles:
-            self.start(role)
+        self.crowd.start(self.roles)
+        processes = self.crowd.processes
         next_kill = next_word = time.monotonic() + self._args.kill_every
-        while self.processes and time.monotonic() < deadline:
+        while processes and time.monotonic() < deadline:
             time.sleep(0.5)
             self.look()
             if time.monotonic() > next_kill and sum(self.kills.values()) < self._args.kills:
-                role = self._dice.choice(list(self.processes))
-                self.processes[role].kill()
+                role = self._dice.choice(list(processes))
+                self.crowd.kill(role)
                 self.kills[role.partition("-")[0]] += 1
                 next_kill = time.monotonic() + self._args.kill_every
             self._collect()
             if time.monotonic() > next_word:
-                alive, kills = ", ".join(self.processes), sum(self.kills.values())
+                alive, kills = ", ".join(processes), sum(self.kills.values())
                 print(f"{self._seen} records in {self.reads} reads; {kills} killed; {alive}", file=sys.stderr)
                 next_word += 10
-        assert not self.processes, f"not done within {_SECONDS} s: {list(self.processes)}"
+        assert not processes, f"not done within {_SECONDS} s: {list(processes)}"
 
     def _collect(self) -> None:
-        for role, process in list(self.processes.items()):
-            code = process.poll()
-            if code is None:
-                continue
-            assert code in (0, -signal.SIGKILL), (self._folder / f"{role}.err").read_text()[-2000:]
-            del self.processes[role]
-            if code:
-                self.start(role)
-        if list(self.processes) == ["consumer"]:
+        self.crowd.start(self.crowd.collect())
+        if list(self.crowd.processes) == ["consumer"]:
             (self._folder / "done").touch()
 
     def look(self) -> None:
@@ -169,7 +153,7 @@ def main() -> None:
     ensure_java()
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
-        server = MetastoreServer(folder).start()
+        server = MetastoreServer(folder, transaction_tables=False).start()
         try:
             jvm = Jvm.launch(server.client_conf)
             kernel = Kernel(ports_of(jvm))
@@ -180,9 +164,7 @@ def main() -> None:
             try:
                 soak.run()
             finally:
-                for process in soak.processes.values():
-                    process.kill()
-                    process.wait()
+                soak.crowd.end()
             seconds = time.monotonic() - began
             expected = Counter(
                 (writer, batch, row)

@@ -314,11 +314,12 @@ def files_below(kernel: Kernel, root: str) -> set[str]:
 
 
 def assert_nothing_orphaned(kernel: Kernel, name: TableName) -> None:
-    """Vacuum without retention, and check that no file stays but those that the newest manifest needs."""
+    """Vacuum without retention, and check that no file stays but those that the newest manifest needs, and logs."""
     vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
     manifest = assert_whole(kernel, name)
     state = settled(kernel, name)
     needed = {normal(state.layout.manifest_of(state.txn)), normal(state.layout.seen_of(state.txn))}
+    needed |= files_below(kernel, state.layout.compactions)  # a log, which outlasts what it tells of
     if manifest.group is not None:
         needed.add(normal(state.layout.group_of(state.txn)))
     if manifest.delta is not None:
