@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engines.installed import require
 from engines.plain_spark import PlainSpark
 from engines.postgres import DRIVER, Postgres, missing
 from kernel.servers import MetastoreServer
@@ -51,8 +52,7 @@ def derby_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """On a metastore server over PostgreSQL."""
-    if missing():
-        pytest.skip(missing())
+    require("postgres", missing())
     directory = tmp_path_factory.mktemp("on_postgres")
     database = Postgres().start()
     server = MetastoreServer(

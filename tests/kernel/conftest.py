@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from engines.installed import require
 from engines.postgres import DRIVER, Postgres, missing
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
@@ -35,8 +36,7 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
 @pytest.fixture(scope="session")
 def postgres_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
     """A bare JVM whose clients reach a metastore on PostgreSQL."""
-    if missing():
-        pytest.skip(missing())
+    require("postgres", missing())
     ensure_java()
     directory = tmp_path_factory.mktemp("on_postgres")
     database = Postgres().start()

@@ -1,0 +1,23 @@
+"""What a machine must have for some of the tests, and whether they may be skipped where it has not."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+#: Names of what is installed for certain, as ``postgres trino``: tests that need it then fail where it is missing.
+REQUIRED = "LAKEMERGE_REQUIRED_ENGINES"
+
+
+def require(name: str, missing: str) -> None:
+    """Skip the test if something is missing; fail it where the environment says that it must be there.
+
+    Args:
+        missing: what is missing, and how to install it; empty where nothing is.
+    """
+    if not missing:
+        return
+    if name in os.environ.get(REQUIRED, "").split():
+        pytest.fail(f"{REQUIRED} names {name}: {missing}")
+    pytest.skip(missing)
