@@ -1,9 +1,9 @@
 """Run the example: a change feed of products, merged day after day by `dbt build`.
 
 Writes the feed to the landing folder, builds the project once a day of it, and prints some products
-before and after, the counts of each merge and the commits of the table. Then it delivers some shipments, alerts
-and customers, see run_shipments.py, run_alerts.py and run_customers.py, and looks after all tables, see
-run_maintenance.py. A warehouse that already holds days is
+before and after, the counts of each merge and the commits of the table. Then it delivers some shipments, alerts,
+customers, and orders of a shop, see run_shipments.py, run_alerts.py, run_customers.py and run_shop.py, and looks after
+all tables, see run_maintenance.py. A warehouse that already holds days is
 continued: nothing in it is deleted, and a day merged twice changes nothing.
 """
 
@@ -22,6 +22,7 @@ import run_alerts
 import run_customers
 import run_maintenance
 import run_shipments
+import run_shop
 from dbt_project import CommandFailed, DbtProject, print_table, progress
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,6 +94,7 @@ def run(project: DbtProject, config: feeds.FeedConfig, landing: Path) -> None:
     run_shipments.run(project, landing)
     run_alerts.run(project, landing)
     run_customers.run(project, landing)
+    run_shop.run(project, landing)
     run_maintenance.run(project)
     sys.stdout.flush()
     progress(f"[done] {time.monotonic() - started:.0f} s; the tables stay in the warehouse")
@@ -139,6 +141,7 @@ def _build_day(
         run_shipments.FOLDER,
         run_alerts.FOLDER,
         *run_customers.FOLDERS,
+        run_shop.FOLDER,
         run_maintenance.FOLDER,
     ]
     if not first:

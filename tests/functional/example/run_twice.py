@@ -39,6 +39,9 @@ def main() -> None:
                 "customer_snapshot",
                 "customer_orders",
                 "orders_by_segment",
+                "shop_orders",
+                "shop_report",
+                "shop_totals",
                 "compactions",
             )
         }

@@ -265,3 +265,31 @@ def test_the_customers_deltas_are_moved_into_the_base(runs: list[dict[str, Any]]
     assert ("customer_master", "major", "done") in found
     assert "failed" not in {state for _, _, state in found}
     assert "product_master: would delete" in runs[0]["out"]
+
+
+def test_orders_and_stock_change_together_and_show_when_tests_have_passed(runs: list[dict[str, Any]]) -> None:
+    first, second = runs
+    shown = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in first["out"].splitlines()
+        if line.startswith(("| shop_1.json ", "| shop_2.json ", "| shop_3.json ")) and "lamp" in line
+    ]
+    assert shown == [
+        ["shop_1.json", "published", "kettle 8, lamp 3", "kettle 8, lamp 3"],
+        ["shop_2.json", "a test failed", "kettle 8, lamp -2", "kettle 8, lamp 3"],
+        ["shop_3.json", "published", "kettle 10, lamp 0", "kettle 10, lamp 0"],
+    ]
+    assert "test assert_shop_sells_what_it_has failed" in first["out"], "what was staged says why it waits"
+    for run in runs:
+        orders = {
+            number(row["order_id"]): (row["product"], number(row["pieces"]))
+            for row in run["tables"]["shop_orders"]
+        }
+        assert orders == {502: ("lamp", 1), 503: ("lamp", 3)}
+        (totals,) = run["tables"]["shop_totals"]
+        assert {name: number(value) for name, value in totals.items()} == {
+            "products": 2,
+            "in_stock": 10,
+            "sold": 4,
+        }
+    assert "shop_1.json" not in second["err"]
