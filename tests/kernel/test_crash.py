@@ -19,7 +19,7 @@ from kernel.support import picture
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 _TESTS = Path(__file__).parents[1]
-_WORKER_SECONDS = 120
+_WORKER_SECONDS = 300
 BEFORE_CLAIM = ("staged", "manifest written")
 #: A swap is killed at every step in the fast ring, the others at the step that only they have or that tells most. In
 #: memory, `tests/unit/kernel/test_commit_kills.py` kills every kind after each of its writes.

@@ -61,7 +61,7 @@ def test_two_snapshots_at_once_leave_one_current_row_a_key(dbt_project: Callable
 
 @pytest.mark.slow
 def test_a_killed_snapshot_shows_the_old_state_or_the_new(dbt_project: Callable[[str], Any]) -> None:
-    project = project_of(dbt_project, "killed")
+    project = project_of(dbt_project, "killed_snapshot")
     # those that see what a killed run has left need no process of their own each
     with project.commands(2) as dbt:
         dbt.succeed("snapshot", "--vars", "day: 1")
