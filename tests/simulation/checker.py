@@ -340,6 +340,8 @@ class WatchedMetastore(MemoryMetastore):
         before = self.get_table(name)
         super().alter_table(name, table, expected=expected)
         if before and TABLE_ID in before.parameters and not _is_one(before, table):
+            if table.parameters.get(TABLE_ID, "") not in self.checker.dropped:
+                raise Violation(f"{name}: another table takes the place of one that nobody has dropped")
             self.checker.is_beyond(f"{name}: a row was sent before the table was dropped and made again")
         self.checker.changed(name, before, table)
 

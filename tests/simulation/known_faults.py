@@ -198,6 +198,7 @@ MUTANTS = {
         "kernel.protocol.versions",
         "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
         "            if table is None:\n",
+        first=GROUPS,
     ),
     # of commits of several tables
     "group-decided-early": Mutant(

@@ -30,6 +30,8 @@ OTHER_KEYS = (HiveColumn("q", "string"),)
 COMMIT_KEYS = (HiveColumn("p", "string"), HiveColumn("_commit", "bigint"))
 COMMIT_COLUMN = "_commit"
 _PARTITIONS = 3
+#: The partition that other programs add.
+BY_HAND = 9
 
 
 class FilesGone(Exception):
@@ -343,7 +345,7 @@ class Overwrite(Operation):
     whole: bool = False
 
     def apply(self, model: Model) -> None:
-        kept = {key: one for key, one in model.keyed.items() if int(key[1:]) % _PARTITIONS != self.number}
+        kept = {key: one for key, one in model.keyed.items() if partition_number(key) != self.number}
         model.keyed = {} if self.whole else kept
         model.keyed[f"k{self.number}"] = (0, self.label)
 
@@ -416,8 +418,13 @@ def count(transaction: Transaction, added: int) -> None:
     transaction.properties = {} if before is None else {"rows": before + added}
 
 
+def partition_number(key: str) -> int:
+    """The partition that a key belongs to; a key ``h…`` to the one that other programs add by hand."""
+    return BY_HAND if key.startswith("h") else int(key[1:]) % _PARTITIONS
+
+
 def _partition_of(key: str, keys: Iterable[HiveColumn]) -> str:
-    number = int(key[1:]) % _PARTITIONS
+    number = partition_number(key)
     names = [column.name for column in keys]
     return "/".join(f"{name}={number}" for name in names)
 

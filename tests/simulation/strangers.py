@@ -12,11 +12,12 @@ from lakemerge.kernel import HivePartition, HiveTable, TableName
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.definition import ROOT, moved, new_partition
 from lakemerge.testing import MemoryMetastore, World
+from simulation.operations import BY_HAND, partition_number
 from simulation.scheduler import Process
 
 #: Above every sequence that a merge truncates at.
 _SEQUENCE = 50
-_BY_HAND = "9"
+_BY_HAND = str(BY_HAND)
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Meddling:
             return True
         fact = json.loads(row)
         key = fact[0] if isinstance(fact, list) else ""
-        value = str(int(key[1:]) % 3) if key else ""
+        value = str(partition_number(key)) if key else ""
         return value in self.partitions or (row in self.rows and self.rows[row][0] in self.partitions)
 
 
@@ -79,8 +80,9 @@ class Stranger:
         if not self.keyed:
             return f"foreign {label}"
         # a key of its own, which belongs to that partition
-        number = int(value) if value.isdigit() else 0
-        return [f"k{3 * (100 + len(self.done.rows)) + number % 3}", _SEQUENCE, f"foreign {label}"]
+        number = 3 * (100 + len(self.done.rows))
+        key = f"h{number}" if value == _BY_HAND else f"k{number + (int(value) if value.isdigit() else 0) % 3}"
+        return [key, _SEQUENCE, f"foreign {label}"]
 
     def _pick(self) -> tuple[HiveTable, HivePartition | None] | None:
         table = self.world.metastore.get_table(self.table)
@@ -156,7 +158,7 @@ class Stranger:
             return
         self._wait()
         location = f"memory:/by-hand/{label}"
-        row = self._row(label, "0")
+        row = self._row(label, _BY_HAND)
         name = partition_name([table.partition_columns[0].name], [_BY_HAND])
         if name in self.world.metastore.partition_names(self.table):
             return
