@@ -120,6 +120,7 @@ def killed(
         yield make
 
 
+@pytest.mark.slow
 def test_deltas_on_their_way_into_the_base_are_there_once(killed: Callable[..., Compacted]) -> None:
     master = killed("major", schema="killed_once")
     master.build(1)

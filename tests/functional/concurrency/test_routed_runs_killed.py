@@ -96,6 +96,7 @@ class RoutedEvents:
             assert rows("record", "events__quarantine") == [[f"nowhere,{n},1,1"] for n in self._landed]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_with_one_table_claimed_and_one_after_the_decision(
     dbt_project: Callable[[str], DbtProject],
 ) -> None:
