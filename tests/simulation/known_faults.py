@@ -79,7 +79,7 @@ MUTANTS = {
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
         "kernel.protocol.roll_forward",
-        "        if not in_time:\n            self._mend(name, manifest)\n",
+        "        if not in_time:\n            self._mend(name, layout, manifest)\n",
         "",
     ),
     "lost-reply-is-failure": Mutant(

@@ -78,7 +78,7 @@ class RollForward:
             now = find_row(self._metastore, name)
             if now is not None and not self._holds_claim(now, manifest):
                 # by others; what was sent, and waited for, may have come after what they have published since
-                self._mend(name, manifest)
+                self._mend(name, layout, manifest)
                 return
         if table is None or makes_row_anew(parent, manifest):
             self.rebuilds.run(name, layout, manifest)
@@ -90,16 +90,15 @@ class RollForward:
         adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
         if moves and not added and not self._swap(table, layout, manifest, parent):
-            self._mend(
-                name, manifest
-            )  # what was sent, and never answered, may have come too late all the same
+            # what was sent, and never answered, may have come too late all the same
+            self._mend(name, layout, manifest)
             return
         # what was done while the claim was held came before any other commit
         in_time = not moves or self._still_holds_claim(name, manifest)
         self._settle(table, layout, manifest)
         self._step("settled")
         if not in_time:
-            self._mend(name, manifest)
+            self._mend(name, layout, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -238,8 +237,10 @@ class RollForward:
 
         self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change)
 
-    def _mend(self, name: TableName, manifest: Manifest) -> None:
+    def _mend(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
+
+        That may have been in the next table of the name, which has the same partitions again.
 
         The metastore cannot compare before it moves partitions, so between the fence and the move a pause
         longer than the lease remains; the newest manifest says where each partition belongs.
@@ -251,7 +252,8 @@ class RollForward:
                 continue
             newest = read_manifest(self._files, state.layout, state.txn)
             touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
-            self.repair(state, touched, restore=removed)
+            own = (layout.data_of(manifest.txn), layout.empty_of(manifest.txn))
+            self.repair(state, touched, restore=removed, sent=own)
             self.side_tables.publish(
                 name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
             )
@@ -260,14 +262,14 @@ class RollForward:
                 return
 
     def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
-        """The state of a table that has later commits than this one; ``None`` where it has none such.
+        """The state of a table that has later commits than this one, or of the next of its name; ``None`` if neither.
 
         One that is claimed is waited for, for a lease: its swap may come before this process's, or after it.
         """
         deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
             current = current_table(self._metastore, self._files, name)
-            if current is None or current.state is None or current.state.table_id != manifest.table_id:
+            if current is None or current.state is None:
                 return None
             if current.state.txn == manifest.txn and current.state.claim is None:
                 return None
@@ -275,7 +277,13 @@ class RollForward:
                 return current.state
             self._clock.sleep(0.1)
 
-    def repair(self, state: TableState, partitions: Iterable[str], restore: Iterable[str] = ()) -> None:
+    def repair(
+        self,
+        state: TableState,
+        partitions: Iterable[str],
+        restore: Iterable[str] = (),
+        sent: Iterable[str] = (),
+    ) -> None:
         """Point partitions to where the settled manifest says, those that point elsewhere below our root.
 
         Those that it does not have and that a writer registered who came too late are dropped.
@@ -284,7 +292,9 @@ class RollForward:
 
         Args:
             restore: partitions that this process may have dropped too late, to be registered again.
+            sent: directories to which this process may have pointed partitions too late, wherever they are.
         """
+        too_late = tuple(f"{normal(folder)}/" for folder in sent)
         manifest = read_manifest(self._files, state.layout, state.txn)
         name = state.table.name
         astray = []
@@ -295,13 +305,11 @@ class RollForward:
             found.add(partition)
             known = manifest.partitions.get(partition)
             location = normal(row.location)
-            if (
-                known
-                and location != normal(state.layout.absolute(known.location))
-                and state.layout.owns(location)
-            ):
-                astray.append(moved(row, state.layout.absolute(known.location)))
-            elif not known and state.is_stray(location):
+            mine = f"{location}/".startswith(too_late)
+            if known and location != normal(state.layout.absolute(known.location)):
+                if mine or state.layout.owns(location):
+                    astray.append(moved(row, state.layout.absolute(known.location)))
+            elif not known and (mine or state.is_stray(location)):
                 strays.append(row.values)
         missing = [
             new_partition(
