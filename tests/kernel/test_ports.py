@@ -11,7 +11,7 @@ import pytest
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel import HiveColumn, Ports, TableDefinition, TableName, ports_of
-from lakemerge.kernel.ports.metastore import HiveTable, Refused, ValueChanged
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ValueChanged
 from lakemerge.kernel.table.definition import (
     VERSION,
     moved,
@@ -86,6 +86,20 @@ class TestTables:
         found = ports.metastore.get_table(table.name)
         assert found is not None
         assert found.parameters[VERSION] == "8"
+
+    def test_a_row_keeps_the_time_that_it_is_made_with(
+        self, ports: Ports, table: HiveTable, root: str
+    ) -> None:
+        assert int(table.parameters[DDL_TIME]) > 1
+        name = TableName("default", f"{table.name.name}_timed")
+        ports.metastore.create_table(with_parameters(replace(table, name=name), {DDL_TIME: "1"}))
+        made = ports.metastore.get_table(name)
+        assert made is not None
+        assert made.parameters[DDL_TIME] == "1"
+        ports.metastore.alter_table(name, with_parameters(made, {"text": "new"}))
+        altered = ports.metastore.get_table(name)
+        assert altered is not None
+        assert altered.parameters[DDL_TIME] == "1"
 
     def test_a_parameter_that_is_left_out_is_gone(self, ports: Ports, table: HiveTable) -> None:
         kept = {key: value for key, value in table.parameters.items() if key != "text"}

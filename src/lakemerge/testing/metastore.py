@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lakemerge.kernel import DEFAULT_PARTITION, TableName, needs_new_row, partition_name, same_keys
-from lakemerge.kernel.ports import HivePartition, HiveTable, Metastore, Refused, TableSummary, ValueChanged
+from lakemerge.kernel.ports import (
+    DDL_TIME,
+    HivePartition,
+    HiveTable,
+    Metastore,
+    Refused,
+    TableSummary,
+    ValueChanged,
+)
 from lakemerge.testing.system import Timeline
-
-_DDL_TIME = "transient_lastDdlTime"
 
 
 @dataclass
@@ -67,7 +73,7 @@ class MemoryMetastore(Metastore):
         if table.name in self._entries:
             raise Refused("createTable", "AlreadyExistsException", f"Table {table.name} already exists")
         now = self._timeline.milliseconds // 1000
-        parameters = {**table.parameters, _DDL_TIME: str(now)}
+        parameters = {DDL_TIME: str(now), **table.parameters}
         self._entries[table.name] = _Entry(replace(table, parameters=parameters, created=now))
 
     def alter_table(

@@ -39,6 +39,7 @@ from lakemerge.kernel import (
     drop,
     find_row,
     history,
+    is_overlay_view,
     mark_folded,
     retire_folded,
     take_off,
@@ -325,3 +326,16 @@ def test_a_delta_that_is_published_too_late_does_not_stay_beside_what_took_its_p
     add_delta(Kernel(late), NAME, "delta 2")
     assert published(kernel, NAME, "deltas") == ("both",)
     assert_nothing_orphaned(kernel, NAME)
+
+
+def test_who_adopts_a_table_does_not_take_the_place_of_a_view_that_it_has_got_since(world: World) -> None:
+    """All in the same second, the only thing that the adoption of a plain table can compare."""
+    make_plain(Kernel(world.process()), NAME, SHAPES["partitioned"])
+    other = Kernel(world.process())
+    ports = world.process()
+    late = Meanwhile(ports.metastore, "alter_table", lambda: lay_over(other, NAME))
+    writer = Kernel(dataclasses.replace(ports, metastore=late))  # type: ignore[arg-type]
+    assert writer.settled(NAME)[1].overlay is not None
+    assert is_overlay_view(other.metastore.get_table(NAME))  # type: ignore[arg-type]
+    assert rows_of(other, BASE) == SHAPES["partitioned"]
+    assert_whole(other, NAME)

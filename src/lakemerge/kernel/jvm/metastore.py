@@ -15,6 +15,7 @@ from lakemerge.errors import MetastoreError
 from lakemerge.kernel.jvm import thrift
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
 from lakemerge.kernel.ports.metastore import (
+    DDL_TIME,
     HiveColumn,
     HivePartition,
     HiveTable,
@@ -329,7 +330,7 @@ class HiveMetastore(Metastore):
             self.alter_table(
                 name,
                 replace(table, partition_columns=keys),
-                expected=("transient_lastDdlTime", "lakemerge-probe"),
+                expected=(DDL_TIME, "lakemerge-probe"),
             )
         except ValueChanged:
             return True

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.manifest import (
     ADOPTION,
@@ -24,7 +24,6 @@ from lakemerge.kernel.table.state import TableState, current_table
 
 # Commits that record what others did, some time after they did it.
 _TAKES_IN = (ADOPTION, FOREIGN)
-_DDL_TIME = "transient_lastDdlTime"
 
 
 def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
@@ -89,7 +88,7 @@ def _newest(kernel: Kernel, directories: Iterable[str]) -> datetime.datetime | N
 
 def _made(table: HiveTable) -> datetime.datetime:
     """Of a table without files there is only the time of its last DDL."""
-    return _utc(float(table.parameters.get(_DDL_TIME) or 0))
+    return _utc(float(table.parameters.get(DDL_TIME) or 0))
 
 
 def _utc(seconds: float) -> datetime.datetime:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
 from lakemerge.kernel.ports.metastore import (
+    DDL_TIME,
     HiveColumn,
     HivePartition,
     HiveTable,
@@ -20,6 +21,7 @@ from lakemerge.kernel.ports.row_files import RowFile, RowFiles
 from lakemerge.kernel.ports.system import Clock, Host, Owner, SystemClock, SystemHost
 
 __all__ = [
+    "DDL_TIME",
     "Clock",
     "FileEntry",
     "FileSystem",

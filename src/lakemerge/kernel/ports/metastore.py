@@ -14,6 +14,10 @@ from typing import Any, Protocol
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.ports.names import TableName
 
+#: The parameter that says when a table's row was made or altered last, in seconds. The metastore sets it in rows that
+#: come without it.
+DDL_TIME = "transient_lastDdlTime"
+
 
 class ReplyLost(MetastoreError):
     """A write was sent and no answer came: it may have succeeded."""

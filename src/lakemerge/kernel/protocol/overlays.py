@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from lakemerge.errors import MetastoreError, UnsupportedTable
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.versions import ASIDE, Versions
 from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, moved, with_parameters
@@ -144,9 +144,14 @@ class Overlays:
     # -- steps ---------------------------------------------------------------------------------
 
     def _make_view(self, name: TableName, manifest: Manifest, overlay: Overlay) -> bool:
-        """Make the view unless it is there; false where something else has the name."""
+        """Make the view unless it is there; false where something else has the name, or its base is gone."""
         columns = (*manifest.columns, *manifest.partition_columns)
+        base = self._metastore.get_table(TableName(name.schema, overlay.base))
+        if base is None:
+            return False
         row = view_row(overlay, name.schema, columns, manifest.table_id)
+        # not the present second, which may be that of the plain table: who is about to adopt that compares the time
+        row = with_parameters(row, {DDL_TIME: base.parameters[DDL_TIME]})
         try:
             self._metastore.create_table(row)
         except ReplyLost:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lakemerge.errors import ClaimHeld
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, with_parameters
 
@@ -104,16 +104,15 @@ class Versions:
         """Give a table that has no version parameter its first one, unless another writer was faster.
 
         A value that is absent cannot be compared with, so the time of the last DDL, which every table of
-        the metastore has, stands in for it.
+        the metastore has, stands in for it. Whatever takes the row's place later, such as a view, has a later one.
 
         Args:
             table: the row as it is to be but for these parameters; as it was read in its time of the last DDL.
         """
-        clock = "transient_lastDdlTime"
-        before = table.parameters[clock]
-        name, changed = table.name, with_parameters(table, {**parameters, clock: str(int(before) + 1)})
+        before = table.parameters[DDL_TIME]
+        name, changed = table.name, with_parameters(table, {**parameters, DDL_TIME: str(int(before) + 1)})
         try:
-            self._alter(name, changed, (clock, before))
+            self._alter(name, changed, (DDL_TIME, before))
         except ValueChanged:
             return False
         except ReplyLost:
