@@ -77,13 +77,24 @@ def relation(name: str) -> LakemergeRelation:
     return made
 
 
+class SamplePartitions(Placeholder):
+    """The partitions of a table, or none."""
+
+    def __init__(self, partitioned: bool) -> None:
+        super().__init__("txn_partitions")
+        self._partitioned = partitioned
+
+    def __bool__(self) -> bool:
+        return self._partitioned
+
+
 class SampleTransaction(Placeholder):
     """A write to a table of three columns, with a placeholder for what only a metastore knows."""
 
     def __init__(self, columns: tuple[ColumnPlan, ...]) -> None:
         super().__init__("txn")
         self.plan = SchemaPlan(columns)
-        self.partitioned = any(column.is_partition for column in columns)
+        self.partitions = SamplePartitions(any(column.is_partition for column in columns))
 
 
 def _merge_columns(mode: Any, partitioned: bool) -> tuple[MergeColumn, ...]:

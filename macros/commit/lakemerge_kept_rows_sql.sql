@@ -11,5 +11,5 @@ select
     {{ column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ txn.table }}
-where {{ txn.partition_filter(partitions) }} and {{ condition }}
+where {{ txn.partitions.filter(partitions) }} and {{ condition }}
 {%- endmacro -%}

@@ -6,7 +6,7 @@
         feed: the view to read the new rows from, with the columns of `lakemerge_typed_feed`.
 #}
 {%- macro lakemerge_new_rows_sql(txn, kept=none, feed='lakemerge_typed_feed') -%}
-select /*+ rebalance{% if txn.partitioned %}({% for column in txn.plan.columns if column.is_partition %}{{ column.quoted }}{{ ', ' if not loop.last }}{% endfor %}){% endif %} */
+select /*+ rebalance{% if txn.partitions %}({% for column in txn.plan.columns if column.is_partition %}{{ column.quoted }}{{ ', ' if not loop.last }}{% endfor %}){% endif %} */
     *
 from (
     {%- if kept %}

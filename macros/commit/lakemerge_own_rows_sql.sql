@@ -4,6 +4,6 @@
 select /*+ rebalance{{ '(' ~ keys ~ ')' if keys }} */
     *
 from (
-    {{ lakemerge_kept_rows_sql(txn, txn.base_partitions) | indent(4) }}
+    {{ lakemerge_kept_rows_sql(txn, txn.partitions.stored) | indent(4) }}
 )
 {%- endmacro -%}

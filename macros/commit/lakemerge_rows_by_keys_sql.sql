@@ -17,7 +17,7 @@ from (
         *,
         {{ '(' ~ merge.predicates | join(') and (') ~ ')' if merge.predicates else 'true' }} as __may_go
     from {{ txn.table }} as DBT_INTERNAL_DEST
-    where {{ txn.partition_filter(partitions) }}
+    where {{ txn.partitions.filter(partitions) }}
 ) as stored
 {{ join }} join lakemerge_kept_feed as DBT_INTERNAL_SOURCE
     on

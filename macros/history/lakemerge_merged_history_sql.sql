@@ -11,5 +11,5 @@ select
     {{ history.value('false') if column.name == history.partition else column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ txn.table }}
-where {{ txn.partition_filter(names) }}
+where {{ txn.partitions.filter(names) }}
 {%- endmacro -%}

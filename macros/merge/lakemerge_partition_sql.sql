@@ -1,6 +1,6 @@
 {#
     A row's partition as text: a JSON array of its partition columns as strings, in order, from which
-    `NodeTransaction.names_of` makes the partition's name. Empty if the table has no partitions.
+    `Partitions.names_of` makes the partition's name. Empty if the table has no partitions.
 #}
 {%- macro lakemerge_partition_sql(partitions, prefix=none) -%}
 {%- if partitions -%}

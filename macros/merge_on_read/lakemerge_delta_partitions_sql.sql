@@ -1,6 +1,6 @@
 {#
     The partitions of the base that the deltas change: those of the stored rows that they replace, and those of their own
-    rows. Column: partition_text, for `NodeTransaction.names_of`.
+    rows. Column: partition_text, for `Partitions.names_of`.
 #}
 {%- macro lakemerge_delta_partitions_sql(txn) -%}
 {%- set partitions = txn.plan.columns | selectattr('is_partition') | list -%}

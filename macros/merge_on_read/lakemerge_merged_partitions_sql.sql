@@ -11,5 +11,5 @@ select /*+ rebalance{{ '(' ~ keys ~ ')' if keys }} */
     {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ txn.table }}
-where {{ txn.partition_filter(partitions, exact=true) }}
+where {{ txn.partitions.filter(partitions, exact=true) }}
 {%- endmacro -%}

@@ -9,7 +9,7 @@
             it has read, and the changes make `change_files` small files more in each partition.
 #}
 {%- macro lakemerge_scd2_rows_sql(txn, scd2, filter, merged, broadcast, rebalance, change_files) -%}
-select {{ '/*+ rebalance(' ~ (scd2.columns | selectattr('is_partition') | map(attribute='quoted') | join(', ')) ~ ') */' if rebalance and txn.partitioned else '/*+ rebalance */' if rebalance }}
+select {{ '/*+ rebalance(' ~ (scd2.columns | selectattr('is_partition') | map(attribute='quoted') | join(', ')) ~ ') */' if rebalance and txn.partitions else '/*+ rebalance */' if rebalance }}
     *
 from (
     {%- if filter %}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt_common.exceptions import DbtRuntimeError
 
 from .test_history_options import FEED, SCHEMA, change, versions
@@ -17,7 +17,7 @@ LIFE = [change(1, "rome", 10, "a@x"), change(1, "oslo", 20, "a@x"), change(1, "o
 @pytest.fixture(autouse=True)
 def _ledger_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each commit that adds to the ledger write it anew, as every tenth does; then it forgets."""
-    monkeypatch.setattr(NodeTransaction, "has_many_folders", lambda *_: True)
+    monkeypatch.setattr(SideData, "has_many_folders", lambda *_: True)
 
 
 def month_passes(table: Any) -> None:

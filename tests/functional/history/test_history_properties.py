@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from dbt.adapters.lakemerge.publish.side_data import SideData
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -124,7 +124,7 @@ class TestHistoryProperties:
     ) -> None:
         config = {**CONFIG, **VARIANTS["truncates"]}
         # so that it forgets at once what it may forget
-        monkeypatch.setattr(NodeTransaction, "has_many_folders", lambda *_: True)
+        monkeypatch.setattr(SideData, "has_many_folders", lambda *_: True)
 
         @given(feed=feeds(truncates=True), seed=st.integers(0, 2**16))
         @settings(max_examples=2, derandomize=True, **RUN)
@@ -139,7 +139,7 @@ class TestHistoryProperties:
         self, merger: Any, variant: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         config = {**CONFIG, **VARIANTS[variant]}
-        monkeypatch.setattr(NodeTransaction, "has_many_folders", lambda *_: True)
+        monkeypatch.setattr(SideData, "has_many_folders", lambda *_: True)
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
         @settings(max_examples=20, **RUN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,13 +22,12 @@ class Transaction:
     """What a plan asks of a transaction."""
 
     table = "`s`.`history`"
-    base = None
 
     def __init__(self, kind: str = "timestamp", exists: bool = True, **properties: Any) -> None:
         names = ("id", *(name.lower() for name in NAMES.values()))
         self.plan = SchemaPlan(tuple(ColumnPlan(name, kind, True, True) for name in names))
         self.exists = exists
-        self.base_properties = properties
+        self.base = SimpleNamespace(properties=properties) if exists else None
 
 
 def plan(transaction: Transaction, valid_to_current: str | None = None, **strategy: Any) -> SnapshotPlan:

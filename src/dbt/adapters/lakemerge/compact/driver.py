@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,14 +14,14 @@ from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.publish.deltas import compacts_now
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.relations.table_schema import literal, unsized
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.errors import CommitConflict
+from lakemerge.errors import CommitConflict, RowsDiffer
 from lakemerge.kernel import (
+    COMPACTION,
     CompactionLog,
     CompactionRecord,
     Group,
@@ -179,50 +179,64 @@ class Compaction:
         left: list[str] = []
         self._latest = record
         for lot in batches(groups, _BYTES_OF_A_LOT):
-            txn = None
-            try:
-                txn = self.publisher.begin_compaction(
-                    lambda now, lot=lot: still_there(lot, base, now)  # type: ignore[misc]
-                )
-                if txn is None:
-                    left += [name for group in lot for name in group.members]
-                    continue
-                left += sorted(
-                    {n for g in lot for n in g.members} - {n for g in txn.groups for n in g.members}
-                )
-                txns = (*self._latest.txns, txn.kernel_transaction.txn)
-                self._latest = self.log.write(dataclasses.replace(self._latest, txns=txns))
-                rows = self._commit(txn)
-            except CommitConflict:
-                assert txn is not None
+            txn = self.publisher.begin_move(COMPACTION)
+            assert txn.base is not None
+            groups = still_there(lot, base, txn.base)
+            left += sorted(_members(lot) - _members(groups))
+            if not groups:
                 txn.abort()
-                left += [name for group in txn.groups for name in group.members]
                 continue
-            left += txn.left_out
-            self._latest = self.log.write(_advanced(self._latest, txn, rows))
+            txns = (*self._latest.txns, txn.kernel_transaction.txn)
+            self._latest = self.log.write(dataclasses.replace(self._latest, txns=txns))
+            try:
+                rows = self._commit(txn, groups)
+            except CommitConflict:
+                txn.abort()
+                left += sorted(_members(groups))
+                continue
+            left += sorted(_left_out(txn))
+            self._latest = self.log.write(_advanced(self._latest, txn, groups, rows))
             self._tell(self._latest)
         return self._latest, left
 
-    def _commit(self, txn: NodeTransaction) -> int:
-        config, order = self.publisher.config, self.request.order
-        macros = self.macros
-        sql = (
-            macros.lakemerge_packed_rows_sql(txn)
-            if not order.columns
-            else macros.lakemerge_ordered_rows_sql(txn, order, self.parts(txn))
-        )
-        with packing(self.publisher.spark, config.target_file_size):
-            return txn.compact(sql)
+    def _commit(self, txn: NodeTransaction, groups: Sequence[Group]) -> int:
+        """Write the rows of groups' partitions anew, in the partitions' place, and publish.
 
-    def parts(self, txn: NodeTransaction) -> list[dict[str, Any]]:
+        Groups that others change first are left out.
+
+        Returns:
+            The number of rows that were written.
+
+        Raises:
+            CommitConflict: others were first to change all of them; nothing was published.
+            RowsDiffer: the files do not have the rows that were read; nothing was published.
+        """
+        assert txn.base is not None
+        members = sorted(_members(groups))
+        order, macros = self.request.order, self.macros
+        sql = (
+            macros.lakemerge_packed_rows_sql(txn, groups)
+            if not order.columns
+            else macros.lakemerge_ordered_rows_sql(txn, order, self.parts(txn, groups))
+        )
+        with packing(self.publisher.spark, self.publisher.config.target_file_size):
+            txn.read(members)
+            txn.kernel_transaction.move_in_units(group.unit for group in groups)
+            rows = txn.stage(sql, members)
+            _require_staged(txn, rows)
+            # the rows are the same, so that all that was known of them still holds
+            txn.commit({}, txn.base.properties)
+        return rows
+
+    def parts(self, txn: NodeTransaction, groups: Sequence[Group]) -> list[dict[str, Any]]:
         """Of an ordered compaction, each group's condition and the number of its files."""
         rule = SmallFiles(self.publisher.config.target_file_size)
         return [
             {
-                "condition": partition_filter(txn.plan.partitions, group.members, None),
+                "condition": txn.partitions.filter(group.members, exact=True),
                 "files": rule.fitting(group.bytes),
             }
-            for group in txn.groups
+            for group in groups
         ]
 
     @property
@@ -242,11 +256,36 @@ class Compaction:
             )
 
 
-def _advanced(record: CompactionRecord, txn: NodeTransaction, rows: int) -> CompactionRecord:
+def _members(groups: Iterable[Group]) -> set[str]:
+    return {name for group in groups for name in group.members}
+
+
+def _left_out(txn: NodeTransaction) -> set[str]:
+    """The partitions that a compaction left as they are, because others changed them first."""
+    return {name for unit in txn.kernel_transaction.left_out for name in unit.partitions}
+
+
+def _require_staged(txn: NodeTransaction, rows: int) -> None:
+    """Count the rows in the files that were written, by their footers. Raises RowsDiffer."""
+    column = txn.plan.data[0]
+    schema = f"`{column.name}` {unsized(column.type)}"
+    files = txn.spark.read.schema(schema).format(txn.file_format)
+    found = files.load(txn.kernel_transaction.stage_directory).count()
+    if found != rows:
+        raise RowsDiffer(
+            expected=f"{rows} rows in the new files of {txn.table}, as many as were read",
+            found=f"{found}",
+            action="Nothing was published. Run it again; if it happens again, report it with the table's columns.",
+        )
+
+
+def _advanced(
+    record: CompactionRecord, txn: NodeTransaction, groups: Sequence[Group], rows: int
+) -> CompactionRecord:
     """A record after one more commit."""
-    made, gone = txn.made, set(txn.left_out)
+    made, gone = txn.made, _left_out(txn)
     assert made is not None
-    kept = [group for group in txn.groups if gone.isdisjoint(group.members)]
+    kept = [group for group in groups if gone.isdisjoint(group.members)]
     after = [made.partitions[group.target] for group in kept if group.target in made.partitions]
     return dataclasses.replace(
         record,

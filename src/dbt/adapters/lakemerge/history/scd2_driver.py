@@ -11,7 +11,7 @@ from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.history.plan import Scd2Plan
 from dbt.adapters.lakemerge.merge.checks import check_changes, key_list
 from dbt.adapters.lakemerge.merge.driver import ChangeDriver, Staged, change_files, scans_known_partitions
-from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger
+from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -39,13 +39,13 @@ class Scan:
             return cls(
                 layout.open_partitions, layout.closed_partitions, layout.open_filter, layout.closed_filter
             )
-        opened = txn.names_of(feed["open_partitions"])
+        opened = txn.partitions.names_of(feed["open_partitions"])
         closed = layout.closed_siblings(opened)
         return cls(
             opened,
             closed,
-            f"{txn.partition_filter(opened)} and {layout.open_filter}",
-            f"{txn.partition_filter(closed)} and {layout.closed_filter}",
+            f"{txn.partitions.filter(opened)} and {layout.open_filter}",
+            f"{txn.partitions.filter(closed)} and {layout.closed_filter}",
         )
 
 
@@ -139,21 +139,21 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         changed = versions["inserted"] + versions["updated"] + versions["deleted"]
         if not (changed or txn.rewrites_all or not plan.exists):
             return False
-        old = txn.names_of(versions["old_partitions"])
-        touched = old + txn.names_of(versions["new_partitions"])
+        old = txn.partitions.names_of(versions["old_partitions"])
+        touched = old + txn.partitions.names_of(versions["new_partitions"])
         if plan.bitemporal:
             touched += [plan.layout.closes_into(name) for name in old]
         if txn.rewrites_all:
-            touched += txn.base_partitions
+            touched += txn.partitions.stored
         merged = plan.layout.to_merge(touched)
         txn.read(touched + merged)
         sql = self.macros.lakemerge_scd2_rows_sql(
             txn,
             plan,
-            txn.partition_filter(touched) if plan.exists else None,
+            txn.partitions.filter(touched) if plan.exists else None,
             merged,
             may_broadcast(feed["keys"]),
-            rebalance=txn.rebalances(touched + merged),
+            rebalance=txn.partitions.should_gather(touched + merged, self.config.target_file_size),
             change_files=change_files(feed),
         )
         txn.stage(sql, touched + merged, count=False)
@@ -176,7 +176,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         )
         if not versions["remembered"] and not new_truncates:
             return False
-        rewrite = has_ledger and txn.has_many_folders(LEDGER)
+        rewrite = has_ledger and txn.side_data.has_many_folders(LEDGER)
         sql = self.macros.lakemerge_scd2_ledger_sql(plan, has_ledger, rewrite)
-        txn.stage_side_data(LEDGER, sql, replace=rewrite)
+        write_ledger(txn, sql, anew=rewrite)
         return True

@@ -89,10 +89,10 @@ class Snapshot(Driver[SnapshotConfig]):
     ) -> None:
         """Rewrite the partitions of rows that end or begin, and merge small partitions of closed rows."""
         opened = self._compute_versions(txn, snapshot, strategy, changes)
-        names = txn.names_of([*changes["partitions"], *opened])
+        names = txn.partitions.names_of([*changes["partitions"], *opened])
         touched = names + snapshot.layout.to_merge(names)
         if txn.rewrites_all:
-            touched += txn.base_partitions
+            touched += txn.partitions.stored
         txn.read(touched)
         sql = self.macros.lakemerge_snapshot_rows_sql(
             txn, snapshot, strategy, touched, may_broadcast(changed)

@@ -147,7 +147,7 @@ class SnapshotPlan:
                 found=f"the type {kind}",
                 action="Cast it to a timestamp in the snapshot's query, or set hard_deletes: ignore.",
             )
-        known = transaction.base_properties
+        known = transaction.base.properties if transaction.base else {}
         earlier = list(known.get(VALID_TO_CURRENT) or ())
         present = (
             [] if not valid_to_current else [f"cast({valid_to_current} as {types[quoted['dbt_valid_to']]})"]

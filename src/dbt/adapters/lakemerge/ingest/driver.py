@@ -9,6 +9,7 @@ from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
+from dbt.adapters.lakemerge.ingest.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.routing import RECORDS, Routing
 from dbt.adapters.lakemerge.options.append import AppendConfig
@@ -134,7 +135,7 @@ class Ingest(RecordDriver):
         plan, macros, kept = self._plan, self.macros, None
         if txn.rewrites_all:
             txn.read()
-            kept = macros.lakemerge_kept_rows_sql(txn, txn.base_partitions)
+            kept = macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
         if not plan.groups:
             if kept:
                 txn.stage(macros.lakemerge_accepted_rows_sql(txn, plan, kept), count=False)
@@ -155,7 +156,7 @@ class Ingest(RecordDriver):
         self._check_rejected(found["records"], found["rejected"], sql)
         if self._plan.options.on_bad_record != "quarantine":
             return {"dropped": found["rejected"]}
-        txn.stage_quarantine(sql, found["rejected"])
+        add_to_quarantine(txn, sql, found["rejected"])
         return {"quarantined": found["rejected"]}
 
     def _check_rejected(self, records: int, rejected: int, sql: str) -> None:
@@ -233,7 +234,7 @@ class Replay(RecordDriver):
         rejected = found["rejected"]
         if rejected or self.queries.rows(f"select 1 from {UNCHOSEN} limit 1"):
             left = f"{macros.lakemerge_rejected_records_sql(plan)}\nunion all\nselect * from {UNCHOSEN}"
-            txn.stage_quarantine(left, rejected, replace=True)
+            replace_quarantine(txn, left, rejected)
         else:
-            txn.clear_quarantine()
+            clear_quarantine(txn)
         return {"inserted": found["records"] - rejected, "quarantined": rejected}

@@ -11,6 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch
 from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.ingest.quarantine import quarantined
 from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -146,7 +147,7 @@ class Intake:
             The number of chosen records.
         """
         self._set_times(txn)
-        frame = txn.quarantined()
+        frame = quarantined(txn)
         chosen = frame.where(f"coalesce({where}, false)")
         frame.where(f"not coalesce({where}, false)").createOrReplaceTempView(UNCHOSEN)
         self._plan.groups = self._record_source().open_quarantined(chosen)

@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.merge.checks import (
     check_sync,
     repeats_error,
 )
-from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger
+from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
@@ -102,10 +102,10 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         """By the cheapest way that is right."""
-        scanned = txn.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
+        scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.read(scanned)
         if plan.sequence:
-            txn.read_side_data(LEDGER, scanned)
+            txn.side_data.read(LEDGER, scanned)
         if can_skip_match(plan, txn, feed):
             return self._stage_without_match(txn, plan, feed, scanned)
         has_ledger = bool(plan.sequence) and open_ledger(
@@ -122,15 +122,16 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], scanned: list[str] | None
     ) -> Staged:
         """Write the touched partitions without matching first, counting as they are written."""
-        filled = txn.names_of(feed["live_partitions"])
-        touched = txn.base_partitions + filled if scanned is None else scanned
+        filled = txn.partitions.names_of(feed["live_partitions"])
+        touched = txn.partitions.stored + filled if scanned is None else scanned
         self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
         observed = self.queries.observe_view(
             "lakemerge_matched",
-            self.macros.lakemerge_matched_stored_sql(plan, txn.partition_filter(touched)),
+            self.macros.lakemerge_matched_stored_sql(plan, txn.partitions.filter(touched)),
             {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
         )
-        sql = self.macros.lakemerge_unmatched_rows_sql(plan, txn.rebalances(touched), change_files(feed))
+        gather = txn.partitions.should_gather(touched, self.config.target_file_size)
+        sql = self.macros.lakemerge_unmatched_rows_sql(plan, gather, change_files(feed))
         txn.stage(sql, touched, count=False, filled=filled)
         counts = observed.get
         absent = feed["deletes"] - counts["deleted"]
@@ -157,7 +158,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
     ) -> dict[str, Any]:
         """Compute ``lakemerge_resolved`` once: what becomes of each key; returns the counts, and partitions."""
         sql = self.macros.lakemerge_resolved_changes_sql(
-            plan, txn.partition_filter(scanned), may_broadcast(feed["keys"]), has_ledger
+            plan, txn.partitions.filter(scanned), may_broadcast(feed["keys"]), has_ledger
         )
         counts = self.macros.lakemerge_resolved_counts(plan)
         return self.queries.materialize("lakemerge_resolved", sql, counts)
@@ -168,7 +169,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         Which of the two is right, nobody can tell. Costs a scan of the partitions in question, and only when a feed is
         delivered again.
         """
-        where = txn.partition_filter(txn.names_of(resolved["same_partitions"]))
+        where = txn.partitions.filter(txn.partitions.names_of(resolved["same_partitions"]))
         differing = self.queries.rows(self.macros.lakemerge_differing_repeats_sql(plan, where))
         if differing:
             raise repeats_error(differing)
@@ -215,19 +216,19 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
     ) -> None:
         """Write the content of the touched partitions; of all where stored files no longer fit."""
         old = resolved.get("old_partitions") or []
-        touched = txn.names_of([*resolved["new_partitions"], *old, *absent])
+        touched = txn.partitions.names_of([*resolved["new_partitions"], *old, *absent])
         if txn.rewrites_all:
-            touched += txn.base_partitions
+            touched += txn.partitions.stored
         sql = self.macros.lakemerge_merged_rows_sql(
             plan,
-            txn.partition_filter(touched) if plan.exists else None,
+            txn.partitions.filter(touched) if plan.exists else None,
             may_broadcast(feed["keys"]),
             has_ledger,
             truncating=feed["truncates"] > 0,
-            rebalance=txn.rebalances(touched),
+            rebalance=txn.partitions.should_gather(touched, self.config.target_file_size),
             change_files=change_files(feed),
         )
-        txn.stage(sql, touched, count=False, filled=txn.names_of(resolved["new_partitions"]))
+        txn.stage(sql, touched, count=False, filled=txn.partitions.names_of(resolved["new_partitions"]))
 
     # -- the ledger ----------------------------------------------------------------------------
 
@@ -246,11 +247,11 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def _stage_ledger(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write what the ledger has to remember, and the ledger anew once it has many folders."""
-        anew = txn.has_many_folders(LEDGER) and open_ledger(
+        anew = txn.side_data.has_many_folders(LEDGER) and open_ledger(
             txn, plan.ledger_type, self.config.tombstone_retention
         )
         macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
-        txn.stage_side_data(LEDGER, macro(plan), replace=anew)
+        write_ledger(txn, macro(plan), anew=anew)
 
 
 def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
@@ -285,7 +286,7 @@ def can_skip_match(plan: MergePlan, txn: NodeTransaction, feed: Mapping[str, Any
         and may_broadcast(feed["keys"])
         and (
             scans_known_partitions(plan, feed)
-            or txn.rewrites_every_partition(txn.names_of(feed["live_partitions"]))
+            or txn.partitions.are_all(txn.partitions.names_of(feed["live_partitions"]))
         )
     )
 

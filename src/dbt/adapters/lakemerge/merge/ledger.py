@@ -277,7 +277,7 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     record = transaction.base.side_data_for.get(LEDGER) if transaction.base else None
     commit = transaction.kernel_transaction
     agreed = agreed_purpose(
-        wanted, record, transaction.side_data(LEDGER), transaction.spark, str(commit.name)
+        wanted, record, transaction.side_data.folders(LEDGER), transaction.spark, str(commit.name)
     )
     commit.describe_side_data(LEDGER, agreed.record)
     return agreed
@@ -290,7 +290,7 @@ def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta)
         schema: the ledger's columns as DDL.
         retention: how long a delete is remembered.
     """
-    folders = transaction.side_data(LEDGER)
+    folders = transaction.side_data.folders(LEDGER)
     if not folders:
         return False
     seconds = int(retention.total_seconds())
@@ -299,6 +299,15 @@ def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta)
     frame = transaction.spark.read.schema(schema).orc(folders).selectExpr("*", expired)
     frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
     return True
+
+
+def write_ledger(transaction: NodeTransaction, sql: str, *, anew: bool) -> None:
+    """Write a query's rows to the ledger: beside what it holds, or in the place of all of it."""
+    rows = transaction.spark.sql(sql)
+    if anew:
+        transaction.side_data.replace(LEDGER, rows.hint("rebalance"))
+    else:
+        transaction.side_data.add(LEDGER, rows.coalesce(1))
 
 
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:

@@ -56,11 +56,11 @@ class MergeOnRead(Merge):
             WriteModes(self.publisher, self.macros).take_off()
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
             raise txn.overtaken(f"that {reason}, so the deltas were moved into the base")
-        scanned = txn.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
+        scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.read(scanned)
-        txn.read_side_data(DELTAS, scanned)
+        txn.side_data.read(DELTAS, scanned)
         if plan.sequence:
-            txn.read_side_data(LEDGER, scanned)
+            txn.side_data.read(LEDGER, scanned)
         if self._needs_no_match(plan, feed):
             return self._stage_unmatched_delta(txn, plan, feed)
         has_ledger = bool(plan.sequence) and open_ledger(
@@ -109,7 +109,7 @@ class MergeOnRead(Merge):
     def _stage_delta(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write the changed rows beside the base."""
         sql = self.macros.lakemerge_delta_rows_sql(plan, txn.next_version)
-        txn.stage_side_data(DELTAS, sql, replace=False)
+        txn.side_data.add(DELTAS, txn.spark.sql(sql).coalesce(1), txn.file_format)
         retire_unread(txn)
 
 
@@ -124,9 +124,9 @@ def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> b
     stored = base.partitions
     names = list(stored)
     if scans_known_partitions(plan, feed):
-        names = txn.names_of(feed["partitions"])
+        names = txn.partitions.names_of(feed["partitions"])
     elif plan.partitions and "live_partitions" in feed:
-        names = txn.names_of(feed["live_partitions"])
+        names = txn.partitions.names_of(feed["live_partitions"])
     touched = sum(stored[name].bytes for name in names if name in stored)
     rows = txn.rows_before
     width = base.total_bytes / rows if rows else _BYTES_OF_ROW

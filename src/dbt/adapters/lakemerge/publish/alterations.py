@@ -73,7 +73,7 @@ class Alter(Driver[WriteConfig]):
         return self.publisher.begin_alteration(self.operation, plan)
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        properties = dict(txn.base_properties)
+        properties = dict(txn.base.properties) if txn.base else {}
         if txn.rewrites_all:
             txn.read()
             txn.stage(self.macros.lakemerge_own_rows_sql(txn), count=False)

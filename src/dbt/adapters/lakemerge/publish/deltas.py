@@ -141,9 +141,10 @@ class Deltas:
                 txn.skip()
                 return
             self._publisher.queries.define_files(
-                "lakemerge_deltas_to_fold", txn.side_data(DELTAS), txn.file_format, txn.deltas_table
+                "lakemerge_deltas_to_fold", txn.side_data.folders(DELTAS), txn.file_format, txn.deltas_table
             )
-            txn.fold_side_data(DELTAS, self._macros.lakemerge_folded_deltas_sql(txn))
+            folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
+            txn.side_data.fold(DELTAS, folded, txn.file_format)
             txn.commit({"deltas": len(folders)}, base.properties)
 
         return self._publish(attempt)
@@ -161,7 +162,7 @@ class Deltas:
                 txn.skip()
                 return
             rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
-            touched = txn.names_of([row.partition_text for row in rows])
+            touched = txn.partitions.names_of([row.partition_text for row in rows])
             txn.read(touched)
             if touched:
                 txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)

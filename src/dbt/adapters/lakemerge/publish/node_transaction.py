@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
-from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
-from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, unsized
+from dbt.adapters.lakemerge.publish.partitions import Partitions
+from dbt.adapters.lakemerge.publish.side_data import SideData
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.spark.observations import observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 
-from lakemerge.errors import CommitConflict, ConstraintViolated, RowsDiffer
-from lakemerge.kernel import (
-    DEFAULT_PARTITION,
-    DELTAS,
-    SIDE_TABLES,
-    WHOLE_TABLE,
-    Group,
-    HiveColumn,
-    Manifest,
-    Overlay,
-    Transaction,
-    partition_name,
-)
+from lakemerge.errors import CommitConflict, ConstraintViolated
+from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, Manifest, Overlay, Transaction, partition_name
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import Processing
@@ -34,11 +23,6 @@ if TYPE_CHECKING:
 
 #: Commits a transaction, or keeps it for later.
 Publish = Callable[[Transaction], "int | None"]
-
-_ROWS_OF_FILE = 1_000_000
-QUARANTINE = "quarantine"
-# How many times the files that their size asks for the partitions may have before they are gathered.
-_MOST_FILES = 4
 
 
 class NodeTransaction:
@@ -50,7 +34,7 @@ class NodeTransaction:
         plan: the columns that the table will have.
         exists: whether the table has rows to keep; false when it is made or replaced.
         rebuilds: whether this commit puts a new table in the place of what was there.
-        groups: the groups of partitions that a compaction merges.
+        side_data: what lies beside the rows.
         version: the version that was made; ``None`` until then, and where there was nothing to write.
     """
 
@@ -66,7 +50,6 @@ class NodeTransaction:
         constraints: Mapping[str, str],
         changes_rules: bool = False,
         before_commit: Callable[[], None] | None = None,
-        groups: Sequence[Group] = (),
         processing: Processing | None = None,
         publish: Publish = Transaction.commit,
     ) -> None:
@@ -76,7 +59,6 @@ class NodeTransaction:
                 where it commits it later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
             before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
-            groups: of a compaction, what it merges.
             processing: partitions of sources whose processing is part of the commit.
         """
         self.spark = spark
@@ -85,7 +67,6 @@ class NodeTransaction:
         self._constraints = constraints
         self._changes_rules = changes_rules
         self._before_commit = before_commit
-        self.groups = groups
         self._processing = processing
         self._publish = publish
         self.plan = plan
@@ -93,7 +74,7 @@ class NodeTransaction:
         self.rebuilds = rebuilds
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
-        self._concerned: dict[str, list[str] | None] = {}
+        self.side_data = SideData(transaction, config, keeps=self.exists)
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 
@@ -108,10 +89,6 @@ class NodeTransaction:
     def file_format(self) -> str:
         """The format that files are written in: an existing table keeps its own."""
         return self.base.file_format if self.base else self.config.file_format
-
-    @property
-    def partitioned(self) -> bool:
-        return bool(self.plan.partitions)
 
     @property
     def adds_commits(self) -> bool:
@@ -155,50 +132,9 @@ class NodeTransaction:
         return base.version + 1 if base else 1
 
     @property
-    def base_partitions(self) -> list[str]:
-        """The names of the partitions that the table has now."""
-        return list(self.base.partitions) if self.base else []
-
-    def partition_filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
-        """SQL that is true in the partitions of these names (``None``: in all).
-
-        Args:
-            exact: not true in others even where these are all that this attempt knows of.
-        """
-        return partition_filter(self.plan.partitions, names, None if exact else self.base_partitions)
-
-    def names_of(self, texts: Iterable[str]) -> list[str]:
-        """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each."""
-        rows = [json.loads(text) for text in texts]
-        if not self.partitioned:
-            return [WHOLE_TABLE] if rows else []
-        columns = [column.name for column in self.plan.partitions]
-        return sorted(
-            {
-                partition_name(
-                    columns, [DEFAULT_PARTITION if value in (None, "") else value for value in row]
-                )
-                for row in rows
-            }
-        )
-
-    def rewrites_every_partition(self, names: Iterable[str]) -> bool:
-        """Whether a commit that touches these partitions leaves none of the table as it is."""
-        return not self.partitioned or set(self.base_partitions) <= set(names)
-
-    def rebalances(self, touched: Iterable[str]) -> bool:
-        """Whether these partitions should be written with a shuffle that gathers their rows in few files.
-
-        Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is
-        done as long as a partition has few files, and every few commits they are gathered again.
-        """
-        if self.base is None:
-            return True
-        stored = self.base.partitions
-        states = [stored[name] for name in set(touched) if name in stored]
-        size = self.config.target_file_size
-        fitting = sum(1 + state.bytes // size for state in states)
-        return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
+    def partitions(self) -> Partitions:
+        """Those of the table as this commit leaves it, and of the version that it builds on."""
+        return Partitions(self.plan.partitions, self.base)
 
     # -- reading and writing -------------------------------------------------------------------
 
@@ -229,23 +165,6 @@ class NodeTransaction:
             action="The work has to be redone on the newer version.",
         )
 
-    def read_side_data(self, kind: str, names: Iterable[str] | None) -> None:
-        """Say that the work hangs on the side data of a kind, of these partitions (``None``: all).
-
-        See :meth:`Transaction.read_side_data`. What is staged of that kind concerns the same.
-        """
-        self._concerned[kind] = None if names is None else list(names)
-        self._transaction.read_side_data(kind, names)
-
-    def side_data(self, kind: str) -> list[str]:
-        """The URIs of the folders of side data of a kind that the version which this one builds on has."""
-        folders = self.base.sidecars.get(kind, ()) if self.base else ()
-        return [self._transaction.layout.absolute(folder) for folder in folders]
-
-    def has_many_folders(self, kind: str) -> bool:
-        """Whether the side data of a kind has so many folders that this commit should write it anew."""
-        return self.exists and self._transaction.has_many_sidecars(kind)
-
     def stage(
         self,
         sql: str,
@@ -273,7 +192,7 @@ class NodeTransaction:
         frame, observed = self.spark.sql(sql), None
         if checks:
             frame, observed = observe(frame, checks)
-        only = set(touched or ()) if self.partitioned else set()
+        only = set(touched or ()) if self.partitions else set()
         if len(only) == 1 and only == set(filled):
             self._write_partition(frame, only.pop())
         else:
@@ -282,7 +201,7 @@ class NodeTransaction:
         counts = observed.get if observed else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
-        if touched is not None and self.partitioned:
+        if touched is not None and self.partitions:
             self._transaction.remove(set(touched) - written)
         return int(counts.get("rows", 0))
 
@@ -321,57 +240,6 @@ class NodeTransaction:
         rows = frame.drop(*(key.name for key in keys))
         write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self.config)
 
-    def stage_side_data(self, kind: str, sql: str, *, replace: bool) -> None:
-        """Write the query's rows to the side data of a kind, beside what it holds or in its place."""
-        directory = self._transaction.sidecar_directory(kind)
-        rows = self.spark.sql(sql)
-        file_format = self.file_format if kind == DELTAS else "orc"
-        write_files(
-            rows.hint("rebalance") if replace else rows.coalesce(1), directory, file_format, self.config
-        )
-        concerned = self._concerned.get(kind)
-        if replace:
-            self._transaction.set_sidecars(kind, [directory], concerns=concerned)
-        else:
-            self._transaction.add_sidecar(kind, directory, concerns=concerned)
-
-    def fold_side_data(self, kind: str, sql: str) -> None:
-        """Write the query's rows in the place of the side data that this transaction began with; what is added
-        meanwhile stays beside them."""
-        directory = self._transaction.sidecar_directory(kind)
-        write_files(self.spark.sql(sql), directory, self.file_format, self.config)
-        self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
-
-    def stage_quarantine(self, sql: str, rows: int, *, replace: bool = False) -> None:
-        """Write rejected records beside those of earlier commits or in their place; the query has them all then.
-
-        Args:
-            rows: about how many they are; all files are read for them, by as many tasks as that takes.
-        """
-        frame = self.spark.sql(sql)
-        folds = self.has_many_folders(QUARANTINE) and not replace
-        if folds:
-            frame = self.quarantined().unionByName(frame)
-        directory = self._transaction.sidecar_directory(QUARANTINE)
-        with planned_for_records(self.spark, len(self.plan.columns)):
-            write_files(frame.repartition(1 + rows // _ROWS_OF_FILE), directory, "orc", self.config)
-        if replace or folds:
-            self._transaction.set_sidecars(QUARANTINE, [directory])
-        else:
-            self._transaction.add_sidecar(QUARANTINE, directory)
-
-    def clear_quarantine(self) -> None:
-        """Leave no rejected record."""
-        self._transaction.set_sidecars(QUARANTINE, [])
-
-    def quarantined(self) -> DataFrame:
-        """The rejected records of the version that this one builds on."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in SIDE_TABLES[QUARANTINE].columns)
-        paths = self.side_data(QUARANTINE)
-        if not paths:
-            return self.spark.createDataFrame([], columns)
-        return self.spark.read.schema(columns).format("orc").load(paths)
-
     @property
     def kernel_transaction(self) -> Transaction:
         """The transaction itself, for side data of other kinds."""
@@ -405,46 +273,6 @@ class NodeTransaction:
         """End without a commit."""
         self._transaction.abort()
 
-    def compact(self, sql: str) -> int:
-        """Write these rows, those of the groups' partitions, in the partitions' place, and publish.
-
-        Groups that others change first are left out (:attr:`left_out`).
-
-        Returns:
-            The number of rows that were written.
-
-        Raises:
-            CommitConflict: others were first to change all of them; nothing was published.
-            RowsDiffer: the files do not have the rows that were read; nothing was published.
-        """
-        members = [name for group in self.groups for name in group.members]
-        assert self.base is not None
-        self.read(members)
-        self._transaction.move_in_units(group.unit for group in self.groups)
-        rows = self.stage(sql, members)
-        self._require_staged(rows)
-        # the rows are the same, so that all that was known of them still holds
-        self.commit({}, self.base.properties)
-        return rows
-
-    def _require_staged(self, rows: int) -> None:
-        """Count the rows in the files that were written, by their footers."""
-        column = self.plan.data[0]
-        schema = f"`{column.name}` {unsized(column.type)}"
-        files = self.spark.read.schema(schema).format(self.file_format)
-        found = files.load(self._transaction.stage_directory).count()
-        if found != rows:
-            raise RowsDiffer(
-                expected=f"{rows} rows in the new files of {self.table}, as many as were read",
-                found=f"{found}",
-                action="Nothing was published. Run it again; if it happens again, report it with the table's columns.",
-            )
-
-    @property
-    def left_out(self) -> list[str]:
-        """The partitions that a compaction left as they are, because others changed them first."""
-        return sorted(name for unit in self._transaction.left_out for name in unit.partitions)
-
     @property
     def made(self) -> Manifest | None:
         """The version that was committed; ``None`` where there is none."""
@@ -466,11 +294,6 @@ class NodeTransaction:
     def is_staged(self) -> bool:
         """Whether the transaction is complete, and waits to be published with others."""
         return self._transaction.state == "set aside"
-
-    @property
-    def base_properties(self) -> Mapping[str, Any]:
-        """What the commits of the version that this one builds on have told later ones."""
-        return self.base.properties if self.base else {}
 
     @property
     def rows_before(self) -> int | None:

@@ -1,13 +1,90 @@
-"""SQL over the partition columns that is true in certain partitions."""
+"""The partitions of a table in an attempt to publish: their names, SQL that is true in them, and their files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from dbt.adapters.lakemerge.relations.conditions import any_of
 from dbt.adapters.lakemerge.relations.table_schema import literal
 
-from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
+from lakemerge.kernel import (
+    DEFAULT_PARTITION,
+    WHOLE_TABLE,
+    HiveColumn,
+    Manifest,
+    partition_name,
+    partition_values,
+)
+
+# How many times the files that their size asks for the partitions may have before they are gathered.
+_MOST_FILES = 4
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """The partitions of a table.
+
+    Attributes:
+        columns: the partition columns; none for an unpartitioned table.
+        base: the version whose partitions they are; ``None`` for a table that keeps none.
+    """
+
+    columns: Sequence[HiveColumn]
+    base: Manifest | None
+
+    def __bool__(self) -> bool:
+        """Whether the table is partitioned."""
+        return bool(self.columns)
+
+    @property
+    def stored(self) -> list[str]:
+        """The names of the partitions that the table has now."""
+        return list(self.base.partitions) if self.base else []
+
+    def filter(self, names: Iterable[str] | None, exact: bool = False) -> str:
+        """SQL that is true in the partitions of these names (``None``: in all).
+
+        Args:
+            exact: not true in others even where these are all that are known.
+        """
+        return partition_filter(self.columns, names, None if exact else self.stored)
+
+    def names_of(self, texts: Iterable[str]) -> list[str]:
+        """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each."""
+        rows = [json.loads(text) for text in texts]
+        if not self.columns:
+            return [WHOLE_TABLE] if rows else []
+        columns = [column.name for column in self.columns]
+        return sorted(
+            {
+                partition_name(
+                    columns, [DEFAULT_PARTITION if value in (None, "") else value for value in row]
+                )
+                for row in rows
+            }
+        )
+
+    def are_all(self, names: Iterable[str]) -> bool:
+        """Whether a commit that touches these partitions leaves none of the table as it is."""
+        return not self.columns or set(self.stored) <= set(names)
+
+    def should_gather(self, touched: Iterable[str], file_size: int) -> bool:
+        """Whether these partitions should be written with a shuffle that gathers their rows in few files.
+
+        Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is
+        done as long as a partition has few files, and every few commits they are gathered again.
+
+        Args:
+            file_size: bytes that a file should have.
+        """
+        if self.base is None:
+            return True
+        stored = self.base.partitions
+        states = [stored[name] for name in set(touched) if name in stored]
+        fitting = sum(1 + state.bytes // file_size for state in states)
+        return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
 
 
 def partition_filter(

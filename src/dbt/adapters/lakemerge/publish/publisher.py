@@ -20,8 +20,6 @@ from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged
 from lakemerge.kernel import (
-    COMPACTION,
-    Group,
     HiveColumn,
     Kernel,
     Manifest,
@@ -244,23 +242,6 @@ class Publisher(Generic[C]):
         """The view that readers see the table through; ``None`` where they read the table itself."""
         return self._kernel.settled(self.name)[1].overlay if self._kernel.exists(self.name) else None
 
-    def begin_compaction(self, groups: Callable[[Manifest], Sequence[Group]]) -> NodeTransaction | None:
-        """A transaction that moves rows to other files; ``None`` if the newest version has nothing to move.
-
-        Args:
-            groups: what to move, of the newest version.
-        """
-        transaction = self._kernel.begin(self.name, COMPACTION, data_change=False)
-        base = transaction.base
-        assert base is not None
-        found = groups(base)
-        if not found:
-            transaction.abort()
-            return None
-        self._handle.on_release(transaction.abort)
-        plan = plan_same(base.columns, base.partition_columns)
-        return self._node_transaction(transaction, plan, groups=found)
-
     def _node_transaction(
         self,
         transaction: Transaction,
@@ -268,7 +249,6 @@ class Publisher(Generic[C]):
         *,
         rebuilds: bool = False,
         constraints: Mapping[str, str] | None = None,
-        groups: Sequence[Group] = (),
         **more: Any,
     ) -> NodeTransaction:
         return NodeTransaction(
@@ -279,7 +259,6 @@ class Publisher(Generic[C]):
             table=f"`{self.name.schema}`.`{self.name.name}`",
             rebuilds=rebuilds,
             constraints=constraints or {},
-            groups=groups,
             **more,
         )
 

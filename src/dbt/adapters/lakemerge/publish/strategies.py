@@ -53,7 +53,7 @@ class Append(Driver[AppendConfig]):
         kept = None
         if txn.rewrites_all:
             txn.read()
-            kept = self.macros.lakemerge_kept_rows_sql(txn, txn.base_partitions)
+            kept = self.macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
         staged = txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept))
         before = txn.rows_before
         inserted = staged if kept is None else 0 if before is None else staged - before
@@ -73,7 +73,7 @@ class Append(Driver[AppendConfig]):
         if not feed.rows and not txn.changes_description and txn.exists:
             txn.skip()
             return 0
-        touched = txn.base_partitions if txn.rewrites_all else feed.partitions
+        touched = txn.partitions.stored if txn.rewrites_all else feed.partitions
         txn.read(touched)
         kept = self.macros.lakemerge_kept_rows_sql(txn, touched) if txn.exists else None
         if feed.rows or txn.rewrites_all or not txn.exists:
@@ -89,10 +89,10 @@ class InsertOverwrite(Driver[WriteConfig]):
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         rows = txn.stage(self._sql(txn))
-        if not rows and txn.exists and txn.partitioned and not txn.changes_schema:
+        if not rows and txn.exists and txn.partitions and not txn.changes_schema:
             txn.skip()
         else:
-            txn.commit({"rows": rows}, {"rows": None if txn.partitioned else rows})
+            txn.commit({"rows": rows}, {"rows": None if txn.partitions else rows})
         return {"rows": rows}
 
     def _sql(self, txn: NodeTransaction) -> str:
@@ -101,7 +101,7 @@ class InsertOverwrite(Driver[WriteConfig]):
         # stored files do not fit the new columns: those of the other partitions are written anew
         feed = materialize_feed(self, txn)
         txn.read()
-        others = [name for name in txn.base_partitions if name not in feed.partitions]
+        others = [name for name in txn.partitions.stored if name not in feed.partitions]
         kept = self.macros.lakemerge_kept_rows_sql(txn, others) if others else None
         return str(self.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED))
 
@@ -128,7 +128,7 @@ def materialize_feed(driver: Driver[Any], txn: NodeTransaction) -> Placed:
     counts = driver.queries.materialize(
         KEPT_FEED, "select * from lakemerge_typed_feed", driver.macros.lakemerge_placed_counts(txn)
     )
-    return Placed(counts["row_count"], txn.names_of(counts["partitions"]))
+    return Placed(counts["row_count"], txn.partitions.names_of(counts["partitions"]))
 
 
 def replace_rows(
@@ -142,11 +142,11 @@ def replace_rows(
     """
     gone = _placed(driver, txn, gone_sql) if gone_sql else Placed(0, [])
     counts = {"inserted": feed.rows, "deleted": gone.rows}
-    touched = [*gone.partitions, *feed.partitions, *(txn.base_partitions if txn.rewrites_all else ())]
+    touched = [*gone.partitions, *feed.partitions, *(txn.partitions.stored if txn.rewrites_all else ())]
     if not touched and txn.exists and not txn.changes_schema:
         txn.skip()
         return counts
-    kept = f"select * from ({kept_sql}) where {txn.partition_filter(touched)}" if gone_sql else None
+    kept = f"select * from ({kept_sql}) where {txn.partitions.filter(touched)}" if gone_sql else None
     txn.stage(driver.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED), touched)
     txn.commit(counts, rows_after(txn, feed.rows, gone.rows))
     return counts
@@ -156,4 +156,4 @@ def _placed(driver: Driver[Any], txn: NodeTransaction, rows_sql: str) -> Placed:
     metrics = driver.macros.lakemerge_placed_counts(txn)
     selected = ", ".join(f"{sql} as {name}" for name, sql in metrics.items())
     found = driver.queries.rows(f"select {selected} from ({rows_sql})")[0]
-    return Placed(found["row_count"], txn.names_of(found["partitions"]))
+    return Placed(found["row_count"], txn.partitions.names_of(found["partitions"]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.publish.data_files import directory_name
-from dbt.adapters.lakemerge.publish.partition_filter import partition_filter
+from dbt.adapters.lakemerge.publish.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.table_schema import quote, spark_type, unsized
 from dbt.adapters.lakemerge.staged_names import PREFIX
 

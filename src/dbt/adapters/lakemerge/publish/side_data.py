@@ -1,0 +1,70 @@
+"""What an attempt to publish reads and writes beside the rows: ledgers, deltas, quarantined records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.data_files import write_files
+
+from lakemerge.kernel import Transaction
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class SideData:
+    """The side data of a transaction's table, by kind."""
+
+    def __init__(self, transaction: Transaction, config: WriteConfig, *, keeps: bool) -> None:
+        """
+        Args:
+            keeps: whether the commit keeps what the table has; not where the table is made or replaced.
+        """
+        self._transaction = transaction
+        self._config = config
+        self._keeps = keeps
+        self._concerned: dict[str, list[str] | None] = {}
+
+    def folders(self, kind: str) -> list[str]:
+        """The URIs of the folders of a kind that the version which this one builds on has."""
+        base = self._transaction.base
+        folders = base.sidecars.get(kind, ()) if self._keeps and base else ()
+        return [self._transaction.layout.absolute(folder) for folder in folders]
+
+    def has_many_folders(self, kind: str) -> bool:
+        """Whether a kind has so many folders that this commit should write it anew."""
+        return self._keeps and self._transaction.has_many_sidecars(kind)
+
+    def read(self, kind: str, names: Iterable[str] | None) -> None:
+        """Say that the work hangs on the side data of a kind, of these partitions (``None``: all).
+
+        See :meth:`Transaction.read_side_data`. What is written of that kind concerns the same.
+        """
+        self._concerned[kind] = None if names is None else list(names)
+        self._transaction.read_side_data(kind, names)
+
+    def add(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+        """Write rows beside what there is of a kind."""
+        directory = self._write(kind, rows, file_format)
+        self._transaction.add_sidecar(kind, directory, concerns=self._concerned.get(kind))
+
+    def replace(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+        """Write rows in the place of all that there is of a kind."""
+        directory = self._write(kind, rows, file_format)
+        self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
+
+    def fold(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+        """Write rows in the place of what this transaction began with; what is added meanwhile stays beside them."""
+        directory = self._write(kind, rows, file_format)
+        self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
+
+    def clear(self, kind: str) -> None:
+        """Leave nothing of a kind."""
+        self._transaction.set_sidecars(kind, [])
+
+    def _write(self, kind: str, rows: DataFrame, file_format: str) -> str:
+        directory = self._transaction.sidecar_directory(kind)
+        write_files(rows, directory, file_format, self._config)
+        return directory
