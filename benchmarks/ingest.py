@@ -94,14 +94,14 @@ class Bench(BenchProject):
 
     def plain(self, measured: Measured, files: Path, *, same_writer: bool) -> None:
         """Read by Spark's CSV reader, write ORC."""
-        from dbt.adapters.lakemerge.publish.data_files import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.publish.data_files import writer_options
 
         target = self.root / "plain"
         schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         with measured.run():
             frame = self.spark.read.schema(schema).option("escape", '"').csv(str(files))
             writer = frame.write.format("orc").mode("overwrite")
-            for name, value in WRITER_OPTIONS["orc"].items() if same_writer else ():
+            for name, value in writer_options("orc", "zstd").items() if same_writer else ():
                 writer = writer.option(name, value)
             writer.save(str(target))
         shutil.rmtree(target, ignore_errors=True)

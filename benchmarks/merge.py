@@ -109,11 +109,11 @@ class Bench(BenchProject):
             self._write(latest.drop("op"))
 
     def _write(self, frame: Any) -> None:
-        from dbt.adapters.lakemerge.publish.data_files import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.publish.data_files import writer_options
 
         target = self.root / "floor"
         writer = frame.write.format("orc").mode("overwrite").partitionBy("region")
-        for name, value in WRITER_OPTIONS["orc"].items():
+        for name, value in writer_options("orc", "zstd").items():
             writer = writer.option(name, value)
         writer.save(str(target))
         shutil.rmtree(target, ignore_errors=True)

@@ -200,10 +200,12 @@ class Floor(InsertOverwrite):
         return {"files": files}
 
     def _write(self, frame: Any) -> int:
-        from dbt.adapters.lakemerge.publish.data_files import WRITER_OPTIONS
+        from dbt.adapters.lakemerge.publish.data_files import writer_options
 
         target = self.root / "floor"
-        frame.write.format("orc").options(**WRITER_OPTIONS["orc"]).partitionBy("region").save(str(target))
+        frame.write.format("orc").options(**writer_options("orc", "zstd")).partitionBy("region").save(
+            str(target)
+        )
         files = len(list(target.rglob("*.orc")))
         shutil.rmtree(target)
         return files

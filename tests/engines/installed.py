@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-#: Names of what is installed for certain, as ``postgres trino``: tests that need it then fail where it is missing.
+#: Names of what is installed for certain, as ``postgres trino hive``: tests that need it then fail where it is missing.
 REQUIRED = "LAKEMERGE_REQUIRED_ENGINES"
 
 

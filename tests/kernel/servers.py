@@ -21,6 +21,8 @@ _OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xmx512m",
+    # Hive sends it conditions on partitions as objects, which its serializer makes by reaching into Java's classes
+    "--add-opens=java.base/java.util=ALL-UNNAMED",
     # pyspark ships no disruptor jar, without which Hive's default asynchronous logging cannot start
     "-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.ClassLoaderContextSelector",
     "-Dhive.async.log.enabled=false",

@@ -144,7 +144,7 @@ class Deltas:
                 "lakemerge_deltas_to_fold", txn.side_data.folders(DELTAS), txn.file_format, txn.deltas_table
             )
             folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
-            txn.side_data.fold(DELTAS, folded, txn.file_format)
+            txn.side_data.fold(DELTAS, folded)
             txn.commit({"deltas": len(folders)}, base.properties)
 
         return self._publish(attempt)

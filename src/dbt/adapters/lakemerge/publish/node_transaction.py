@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.data_files import directory_name, write_files
+from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
 from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
@@ -46,6 +46,8 @@ class NodeTransaction:
         plan: SchemaPlan,
         *,
         table: str,
+        files: DataFiles,
+        side_files: DataFiles,
         rebuilds: bool,
         constraints: Mapping[str, str],
         changes_rules: bool = False,
@@ -55,6 +57,8 @@ class NodeTransaction:
     ) -> None:
         """
         Args:
+            files: how its rows are written.
+            side_files: how what is beside them is written, where that is not like the rows.
             publish: takes the transaction when it is complete; returns the version that it has made of it, ``None``
                 where it commits it later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
@@ -74,7 +78,8 @@ class NodeTransaction:
         self.rebuilds = rebuilds
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
-        self.side_data = SideData(transaction, config, keeps=self.exists)
+        self._files = files
+        self.side_data = SideData(transaction, files, side_files, keeps=self.exists)
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 
@@ -88,7 +93,7 @@ class NodeTransaction:
     @property
     def file_format(self) -> str:
         """The format that files are written in: an existing table keeps its own."""
-        return self.base.file_format if self.base else self.config.file_format
+        return self._files.file_format
 
     @property
     def adds_commits(self) -> bool:
@@ -197,7 +202,7 @@ class NodeTransaction:
             self._write_partition(frame, only.pop())
         else:
             directory = self._transaction.stage_directory
-            write_files(frame, directory, self.file_format, self.config, self.plan.partitions)
+            self._files.write(frame, directory, self.plan.partitions)
         counts = observed.get if observed else {}
         self._check(counts)
         written = set(self._transaction.add_staged())
@@ -226,7 +231,7 @@ class NodeTransaction:
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
             else:
-                write_files(frame, self._transaction.stage_directory, self.file_format, self.config, keys)
+                self._files.write(frame, self._transaction.stage_directory, keys)
             counts = counted()
         if rewrites or counts["records"] > counts["rejected"]:
             self._transaction.add_staged()
@@ -238,7 +243,7 @@ class NodeTransaction:
         parts = zip(keys, name.split("/"), strict=True)
         path = "/".join(f"{directory_name(key)}={part.partition('=')[2]}" for key, part in parts)
         rows = frame.drop(*(key.name for key in keys))
-        write_files(rows, f"{self._transaction.stage_directory}/{path}", self.file_format, self.config)
+        self._files.write(rows, f"{self._transaction.stage_directory}/{path}")
 
     @property
     def kernel_transaction(self) -> Transaction:

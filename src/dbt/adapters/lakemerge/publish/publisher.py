@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.compression import CODEC, declared_codec, default_codec, stored_codec
+from dbt.adapters.lakemerge.publish.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
 from dbt.adapters.lakemerge.publish.queries import Guard, Queries
@@ -42,8 +44,6 @@ T = TypeVar("T")
 
 logger = AdapterLogger("Lakemerge")
 
-# For the programs that write to the table without lakemerge; its own files are compressed so too.
-_COMPRESSION = {"orc": {"orc.compress": "ZSTD"}, "parquet": {"parquet.compression": "ZSTD"}}
 _WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of them share partitions."
 
 
@@ -175,7 +175,8 @@ class Publisher(Generic[C]):
         )
         if view or not self._kernel.exists(self.name):
             plan = self._plan_new(feed, keep)
-            transaction = self._kernel.create(self._definition(plan, self._rules(feed, keep)), operation)
+            definition = self._definition(plan, self._rules(feed, keep))
+            transaction = self._kernel.create(definition, operation)
         else:
             transaction, plan = self._follow(feed, keep, operation, rebuild)
         self._handle.on_release(transaction.abort)
@@ -185,11 +186,13 @@ class Publisher(Generic[C]):
                 found="that another run has made it merged on read at this moment",
                 action="Give both the same write_mode, and run again.",
             )
-        changes_rules = self._describe(transaction, plan, rebuild, self._rules(feed, keep))
+        files = self._files(transaction, rebuild)
+        changes_rules = self._describe(transaction, plan, files, rebuild, self._rules(feed, keep))
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
             plan,
+            files,
             rebuilds=rebuild,
             constraints=self._constraints,
             changes_rules=changes_rules,
@@ -215,8 +218,9 @@ class Publisher(Generic[C]):
         assert base is not None
         plan = plan_columns(base.columns, base.partition_columns)
         require_castable(self.spark, self.name, plan, base)
-        self._describe(transaction, plan)
-        return self._node_transaction(transaction, plan)
+        files = self._files(transaction)
+        self._describe(transaction, plan, files)
+        return self._node_transaction(transaction, plan, files)
 
     def begin_move(self, operation: str) -> NodeTransaction:
         """A transaction that keeps all rows, and only changes where they lie or how they are read."""
@@ -224,7 +228,8 @@ class Publisher(Generic[C]):
         self._handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None
-        return self._node_transaction(transaction, plan_same(base.columns, base.partition_columns))
+        plan = plan_same(base.columns, base.partition_columns)
+        return self._node_transaction(transaction, plan, self._files(transaction))
 
     @property
     def exists(self) -> bool:
@@ -246,6 +251,7 @@ class Publisher(Generic[C]):
         self,
         transaction: Transaction,
         plan: SchemaPlan,
+        files: DataFiles,
         *,
         rebuilds: bool = False,
         constraints: Mapping[str, str] | None = None,
@@ -257,10 +263,25 @@ class Publisher(Generic[C]):
             self.config,
             plan,
             table=f"`{self.name.schema}`.`{self.name.name}`",
+            files=files,
+            side_files=files.of_format("orc", default_codec(self.spark, "orc")),
             rebuilds=rebuilds,
             constraints=constraints or {},
             **more,
         )
+
+    def _files(self, transaction: Transaction, rebuild: bool = False) -> DataFiles:
+        """How files are written: an existing table keeps its format, and its codec unless the model names one."""
+        config, base = self.config, transaction.base
+        file_format = base.file_format if base and not rebuild else config.file_format
+        row = find_row(self._kernel.metastore, transaction.name) if base else None
+        codec = declared_codec(config.tblproperties, file_format) or (
+            declared_codec(row.parameters, file_format) if row else ""
+        )
+        if not codec and base and base.file_format == file_format:
+            codec = stored_codec(self.spark, self._kernel.files, transaction.layout, base)
+        codec = codec or default_codec(self.spark, file_format)
+        return DataFiles(file_format, codec, config.target_file_size, config.tblproperties)
 
     def _follow(
         self, feed: DataFrame, keep: list[str], operation: str, rebuild: bool
@@ -316,7 +337,8 @@ class Publisher(Generic[C]):
             owner=str(self.spark.sparkContext.sparkUser()),
             commit_column=config.new_commit_column,
             parameters={
-                **_COMPRESSION[config.file_format],
+                # for programs that write to the table without lakemerge
+                CODEC[config.file_format]: default_codec(self.spark, config.file_format).upper(),
                 **config.tblproperties,
                 **{key: text for key, text in rules.items() if text},
             },
@@ -326,6 +348,7 @@ class Publisher(Generic[C]):
         self,
         transaction: Transaction,
         plan: SchemaPlan,
+        files: DataFiles,
         rebuild: bool = False,
         rules: Mapping[str, str] | None = None,
     ) -> bool:
@@ -350,7 +373,10 @@ class Publisher(Generic[C]):
         elif not same_keys(plan.data, base.columns):
             transaction.set_schema(described(plan.data))
         known = table.parameters if table else {}
-        changed = {key: value for key, value in config.tblproperties.items() if known.get(key) != value}
+        wanted = dict(config.tblproperties)
+        if not known.get(CODEC[files.file_format]):
+            wanted.setdefault(CODEC[files.file_format], files.codec.upper())
+        changed = {key: value for key, value in wanted.items() if known.get(key) != value}
         others = {key: text for key, text in (rules or {}).items() if known.get(key, "") != text}
         if changed or others:
             transaction.set_parameters({**changed, **others})

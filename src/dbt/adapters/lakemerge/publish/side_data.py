@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.data_files import write_files
+from dbt.adapters.lakemerge.publish.data_files import DataFiles
 
-from lakemerge.kernel import Transaction
+from lakemerge.kernel import SIDE_TABLES, Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,13 +16,18 @@ if TYPE_CHECKING:
 class SideData:
     """The side data of a transaction's table, by kind."""
 
-    def __init__(self, transaction: Transaction, config: WriteConfig, *, keeps: bool) -> None:
+    def __init__(
+        self, transaction: Transaction, files: DataFiles, own_files: DataFiles, *, keeps: bool
+    ) -> None:
         """
         Args:
+            files: of rows like the table's, such as deltas.
+            own_files: of others.
             keeps: whether the commit keeps what the table has; not where the table is made or replaced.
         """
         self._transaction = transaction
-        self._config = config
+        self._files = files
+        self._own_files = own_files
         self._keeps = keeps
         self._concerned: dict[str, list[str] | None] = {}
 
@@ -45,26 +49,28 @@ class SideData:
         self._concerned[kind] = None if names is None else list(names)
         self._transaction.read_side_data(kind, names)
 
-    def add(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+    def add(self, kind: str, rows: DataFrame) -> None:
         """Write rows beside what there is of a kind."""
-        directory = self._write(kind, rows, file_format)
+        directory = self._write(kind, rows)
         self._transaction.add_sidecar(kind, directory, concerns=self._concerned.get(kind))
 
-    def replace(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+    def replace(self, kind: str, rows: DataFrame) -> None:
         """Write rows in the place of all that there is of a kind."""
-        directory = self._write(kind, rows, file_format)
+        directory = self._write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
 
-    def fold(self, kind: str, rows: DataFrame, file_format: str = "orc") -> None:
+    def fold(self, kind: str, rows: DataFrame) -> None:
         """Write rows in the place of what this transaction began with; what is added meanwhile stays beside them."""
-        directory = self._write(kind, rows, file_format)
+        directory = self._write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
 
     def clear(self, kind: str) -> None:
         """Leave nothing of a kind."""
         self._transaction.set_sidecars(kind, [])
 
-    def _write(self, kind: str, rows: DataFrame, file_format: str) -> str:
+    def _write(self, kind: str, rows: DataFrame) -> str:
         directory = self._transaction.sidecar_directory(kind)
-        write_files(rows, directory, file_format, self._config)
+        published = SIDE_TABLES.get(kind)
+        files = self._files if published and published.like_main else self._own_files
+        files.write(rows, directory)
         return directory

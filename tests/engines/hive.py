@@ -1,0 +1,115 @@
+"""A real Hive in a process of its own, on a metastore of the tests; see scripts/install_hive.sh.
+
+It runs its queries as MapReduce jobs in the same process, which needs no cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+from bounded import killed_after
+from lakemerge.java import ensure_java
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+FOLDER = Path(os.environ.get("LAKEMERGE_HIVE") or _CACHE / "lakemerge" / "hive")
+_VERSION = "2.3.10"
+# Hive reaches into Java's own classes, as it could before Java 9.
+_OPENED = (
+    *("java.io", "java.lang", "java.lang.reflect", "java.net", "java.nio", "java.text"),
+    *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.regex"),
+)
+_OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_SETTINGS = {
+    "fs.defaultFS": "file:///",
+    "mapreduce.framework.name": "local",
+    # answers come from the files, not from what the metastore says of them
+    "hive.compute.query.using.stats": "false",
+    "hive.fetch.output.serde": "org.apache.hadoop.hive.serde2.DelimitedJSONSerDe",
+}
+
+
+def missing() -> str:
+    """What is not installed, for the reason of a skipped test; empty where all is."""
+    if (FOLDER / "version").exists():
+        return ""
+    return f"needs Hive {_VERSION} in {FOLDER}: run scripts/install_hive.sh"
+
+
+class Hive:
+    """One session.
+
+    Args:
+        conf: what a client of the metastore needs to know.
+        directory: for its files, which are the caller's.
+    """
+
+    def __init__(self, conf: Mapping[str, str], directory: Path) -> None:
+        self._directory = directory / "hive"
+        self._settings = {
+            **_SETTINGS,
+            **conf,
+            "hive.exec.scratchdir": f"{self._directory}/scratch",
+            "hive.exec.local.scratchdir": f"{self._directory}/local",
+            "hadoop.tmp.dir": f"{self._directory}/tmp",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Hive:
+        """Start the process and its session."""
+        (folder := self._directory / "conf").mkdir(parents=True)
+        properties = "".join(
+            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+            for name, value in self._settings.items()
+        )
+        (folder / "hive-site.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
+        log = (self._directory / "hive.log").open("a")  # py4j's, which closes it when the process ends
+        port, token, self._process = launch_gateway(
+            classpath=f"{folder}{os.pathsep}{FOLDER}/lib/*",
+            java_path=str(ensure_java() / "bin" / "java"),
+            javaopts=[*_OPTIONS, *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED)],
+            die_on_exit=True,
+            enable_auth=True,
+            redirect_stdout=log,
+            redirect_stderr=log,
+            return_proc=True,
+        )
+        self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+        hive = self._gateway.jvm.org.apache.hadoop.hive
+        with killed_after(self._process):
+            session = hive.ql.session.SessionState
+            self._conf = hive.conf.HiveConf()
+            session.start(session(self._conf))
+        return self
+
+    def sql(self, query: str) -> list[list[str | None]]:
+        """The rows of a query, with values as Hive prints them; collections as JSON.
+
+        Raises:
+            AssertionError: it failed; with Hive's message.
+        """
+        assert self._process is not None
+        with killed_after(self._process):
+            driver = self._gateway.jvm.org.apache.hadoop.hive.ql.Driver(self._conf)
+            answer = driver.run(query)
+            assert answer.getResponseCode() == 0, f"{query}: {answer.getErrorMessage()}"
+            rows: list[Any] = []
+            new_list = self._gateway.jvm.java.util.ArrayList
+            while driver.getResults(found := new_list()):
+                rows += list(found)
+            driver.close()
+        return [[None if value == "NULL" else value for value in str(row).split("\t")] for row in rows]
+
+    def stop(self) -> None:
+        """Kill the process."""
+        if self._process is not None:
+            self._gateway.shutdown()
+            self._process.kill()
+            self._process.wait()
+            self._process = None
