@@ -27,7 +27,10 @@ class Transaction:
         names = ("id", *(name.lower() for name in NAMES.values()))
         self.plan = SchemaPlan(tuple(ColumnPlan(name, kind, True, True) for name in names))
         self.exists = exists
-        self.base = SimpleNamespace(properties=properties) if exists else None
+        base = SimpleNamespace(
+            properties=properties, partition_columns=HistoryLayout().columns, version=1, partitions={}
+        )
+        self.base = base if exists else None
 
 
 def plan(transaction: Transaction, valid_to_current: str | None = None, **strategy: Any) -> SnapshotPlan:
