@@ -109,7 +109,7 @@ test-all: checks  ## Everything, the slow tests included
 	@$(PYTEST) --durations=25 tests
 
 .PHONY: conformance
-conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark
+conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests
 	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
 
 ##@ Documents

@@ -42,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="lakemerge",
         help="adapter that dbt's official suites run on",
     )
+    parser.addoption(
+        "--publish",
+        choices=("at_once", "after_tests"),
+        default="at_once",
+        help="when the nodes of dbt's official suites are published, where they do not say so themselves",
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str:

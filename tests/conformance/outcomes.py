@@ -20,7 +20,7 @@ class Outcome:
 
     Attributes:
         failure: the first line of what failed; empty for a case that passed or that is not applicable.
-        skipped: the reason of a test that skipped itself.
+        skipped: why it was not run this time; of a test that skipped itself, what it says.
     """
 
     case: Case
@@ -36,15 +36,26 @@ class Outcome:
         return self.is_applicable and not self.failure
 
 
-def outcomes(cases: Iterable[Case], report: Path) -> list[Outcome]:
-    """The outcome of each case that is run. One passes if all tests of its runner do, and fails if none was run."""
+def outcomes(cases: Iterable[Case], report: Path, left_out: Mapping[str, str] | None = None) -> list[Outcome]:
+    """The outcome of each case that is run. One passes if all tests of its runner do, and fails if none was run.
+
+    Args:
+        left_out: the reasons of cases, by name, that were not to be run this time.
+    """
+    without = left_out or {}
     reported: dict[str, list[ElementTree.Element]] = {}
     for item in ElementTree.parse(report).iter("testcase"):
         module, _, class_name = item.attrib["classname"].rpartition(".")
         owner = f"{module.replace('.', '/')}.py::{class_name}"
         for node in (owner, f"{owner}::{item.attrib['name'].partition('[')[0]}"):
             reported.setdefault(node, []).append(item)
-    return [_outcome(case, reported.get(case.runner, [])) for case in cases if case.runner]
+    return [
+        Outcome(case, skipped=without[case.name])
+        if case.name in without
+        else _outcome(case, reported.get(case.runner, []))
+        for case in cases
+        if case.runner
+    ]
 
 
 def _outcome(case: Case, items: list[ElementTree.Element]) -> Outcome:

@@ -126,3 +126,6 @@ REWRITTEN: Mapping[str, tuple[str, str]] = {
     "StableUDF": ("TestStableUdf", _VOLATILITY),
     "SqlUDFDefaultArgSupport": ("TestSqlUdfDefaultArgument", "with Spark's text of a default"),
 }
+
+#: Tests that cannot be run where all nodes are published after tests, with the reasons.
+AT_ONCE_ONLY: Mapping[str, str] = {}
