@@ -3,6 +3,7 @@
     make bench-start
 
 - lakemerge: an incremental model that merges 10 rows into a table of 100 rows,
+- lakemerge, archived: the same, after `lakemerge archive-classes`,
 - dbt-spark: a model `select 1` as a table, in a session of its own (`method: session`),
 - Spark: a program that does nothing but start a session with Hive support and run that `create table`.
 
@@ -52,6 +53,7 @@ class Command:
     """A command that is run as a process of its own, again and again.
 
     Attributes:
+        cache: the user's folder for what can be made again, such as an archive of classes.
         cpu: CPU seconds of each run.
         wall: seconds that passed.
     """
@@ -59,6 +61,7 @@ class Command:
     name: str
     folder: Path
     arguments: list[str]
+    cache: Path
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
 
@@ -67,6 +70,7 @@ class Command:
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         arguments = [argument.replace("{number}", str(number)) for argument in self.arguments]
         environment = {**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+        environment["XDG_CACHE_HOME"] = str(self.cache)
         done = subprocess.run(
             arguments, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
@@ -79,7 +83,7 @@ class Command:
 
     def __str__(self) -> str:
         cpu, wall = statistics.median(self.cpu[1:]), statistics.median(self.wall[1:])
-        return f"{self.name:10} {cpu:6.2f} CPU s {wall:6.2f} s"
+        return f"{self.name:19} {cpu:6.2f} CPU s {wall:6.2f} s"
 
 
 def adopt_orphans() -> None:
@@ -107,7 +111,8 @@ def commands(root: Path) -> dict[str, Command]:
     dbt = [sys.executable, "-m", "dbt.cli.main", "--quiet", "run", "--profiles-dir", "."]
     settings = ", ".join(f'{key}: "{value}"' for key, value in _SETTINGS.items())
     lakemerge = f"type: lakemerge, server_side_parameters: {{{settings}}}"
-    _write_project(root / "lakemerge", lakemerge, {"merged.sql": _MERGED})
+    for folder in ("lakemerge", "archived"):
+        _write_project(root / folder, lakemerge, {"merged.sql": _MERGED})
     derby = f"spark.sql.warehouse.dir: {root}/spark/warehouse"
     session = f"type: spark, method: session, host: none, server_side_parameters: {{{settings}, {derby}}}"
     _write_project(
@@ -119,10 +124,12 @@ def commands(root: Path) -> dict[str, Command]:
         f"{key}={value}"
         for key, value in {**_SETTINGS, "spark.sql.warehouse.dir": f"{root}/plain/warehouse"}.items()
     ]
+    merge, empty = [*dbt, "--vars", "{version: {number}}"], root / "empty"
     made = (
-        Command("lakemerge", root / "lakemerge", [*dbt, "--vars", "{version: {number}}"]),
-        Command("dbt-spark", root / "spark", dbt),
-        Command("Spark", root / "plain", [sys.executable, "plain.py", *plain]),
+        Command("lakemerge", root / "lakemerge", merge, empty),
+        Command("lakemerge, archived", root / "archived", merge, root / "cache"),
+        Command("dbt-spark", root / "spark", dbt, empty),
+        Command("Spark", root / "plain", [sys.executable, "plain.py", *plain], empty),
     )
     return {command.name: command for command in made}
 
@@ -144,14 +151,22 @@ def main() -> None:
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
         made = commands(Path(folder))
+        archive = [
+            sys.executable,
+            "-c",
+            "from dbt.adapters.lakemerge.cli import cli; cli()",
+            "archive-classes",
+        ]
+        Command("archive-classes", Path(folder), archive, made["lakemerge, archived"].cache).run(0)
         for number in range(rounds + 1):
             for command in made.values():
                 command.run(number)
                 print(f"{command.name}: {command.cpu[-1]:.2f} CPU s", file=sys.stderr)
         for command in made.values():
             print(command)
-        ours, theirs = (statistics.median(made[name].cpu[1:]) for name in ("lakemerge", "dbt-spark"))
-        print(f"lakemerge / dbt-spark: {ours / theirs:.2f}")
+        theirs = statistics.median(made["dbt-spark"].cpu[1:])
+        for name in ("lakemerge", "lakemerge, archived"):
+            print(f"{name} / dbt-spark: {statistics.median(made[name].cpu[1:]) / theirs:.2f}")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,10 @@ class JavaDied(LakemergeError):
     """The Java process that ran Spark ended in the middle of the work: out of memory, killed, crashed."""
 
 
+class ClassesNotArchived(LakemergeError):
+    """Java did not write an archive of its classes to start from."""
+
+
 class SparkApplicationMismatch(LakemergeError):
     """This process already runs Spark, on another metastore or without Hive."""
 

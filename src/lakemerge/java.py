@@ -139,7 +139,7 @@ def _with_shim(java: Java) -> Java:
     """
     script = _SHIM.format(executable=shlex.quote(str(java.executable)))
     digest = hashlib.sha256(script.encode()).hexdigest()[:16]
-    home = _cache_folder() / f"java-{java.version}-{digest}"
+    home = cache_folder() / f"java-{java.version}-{digest}"
     shim = replace(java, home=home)
     if not os.access(shim.executable, os.X_OK):
         try:
@@ -154,7 +154,8 @@ def _with_shim(java: Java) -> Java:
     return shim
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where files of this user's are kept that can be made again."""
     configured = os.environ.get("XDG_CACHE_HOME")
     return (Path(configured) if configured else Path.home() / ".cache").absolute() / "lakemerge"
 

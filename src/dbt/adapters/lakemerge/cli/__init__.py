@@ -1,6 +1,7 @@
 """The command line ``lakemerge``."""
 
 import click
+from dbt.adapters.lakemerge.cli.archive_command import archive_classes
 from dbt.adapters.lakemerge.cli.init_command import init
 from dbt.adapters.lakemerge.cli.stream_command import stream
 
@@ -11,5 +12,6 @@ def cli() -> None:
     """What lakemerge does besides dbt's own commands."""
 
 
+cli.add_command(archive_classes)
 cli.add_command(init)
 cli.add_command(stream)

@@ -194,7 +194,8 @@ def _project_folder() -> Path:
     return Path(getattr(get_flags(), "PROJECT_DIR", None) or ".").resolve()
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
+    """The folder of the Spark that starts."""
     if home := os.environ.get("SPARK_HOME"):
         return Path(home)
     import pyspark
@@ -205,7 +206,7 @@ def _spark_home() -> Path:
 def _conf_folders() -> list[Path]:
     named = [os.environ.get(name) for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")]
     folders = [Path(folder) for folder in named if folder]
-    return folders if named[0] else [_spark_home() / "conf", *folders]
+    return folders if named[0] else [spark_home() / "conf", *folders]
 
 
 def configures_logging() -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark import environment, java_process
-from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging
+from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging, spark_home
 from dbt.adapters.lakemerge.spark.java_process import (
     JavaProcess,
     keep_calls_without_answer_quiet,
@@ -23,6 +23,7 @@ from dbt.adapters.lakemerge.spark.java_process import (
 from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 
+from lakemerge.class_archive import archive_of, use_options
 from lakemerge.errors import (
     JavaDied,
     LakemergeError,
@@ -261,6 +262,8 @@ def _java_options(configuration: Configuration) -> Iterator[None]:
     if log := configuration.derby_log:
         options.append(f"-Dderby.stream.error.file={log}")
     before = os.environ.get("SPARK_SUBMIT_OPTS")
+    if java := os.environ.get("JAVA_HOME"):
+        options += use_options(archive_of(Path(java), spark_home() / "jars"), before or "")
     os.environ["SPARK_SUBMIT_OPTS"] = " ".join([*map(shlex.quote, options), *([before] if before else [])])
     try:
         yield
