@@ -65,11 +65,9 @@ def test_java_starts_from_the_archive_that_was_made(environment: dict[str, str],
     assert any("org.apache.spark.sql" in line for line in shared)
 
 
-def test_nothing_is_left_where_java_makes_none(environment: dict[str, str], tmp_path: Path) -> None:
-    """A folder on the class path is what Java refuses."""
-    (configured := tmp_path / "hadoop").mkdir()
-    (configured / "core-site.xml").write_text("<configuration/>")
-    made = archive({**environment, "HADOOP_CONF_DIR": str(configured)}, tmp_path)
+def test_nothing_is_left_where_there_is_none_to_make(environment: dict[str, str], tmp_path: Path) -> None:
+    (empty := tmp_path / "spark").mkdir()
+    made = archive({**environment, "SPARK_HOME": str(empty)}, tmp_path)
     assert made.returncode == 1
     assert "ClassesNotArchived: Expected Java to write an archive of its classes" in made.stderr
     assert list(Path(environment["XDG_CACHE_HOME"], "lakemerge").iterdir()) == []

@@ -75,9 +75,8 @@ def _not_made(found: str) -> ClassesNotArchived:
     return ClassesNotArchived(
         expected="Java to write an archive of its classes",
         found=found,
-        action="Everything works without it. Java makes none if a folder is on Spark's class path, such as one of "
-        "HADOOP_CONF_DIR: unset it for this command; nor if it has no archive of its own classes: "
-        "try another Java (JAVA_HOME).",
+        action="Mend what the lines name; everything works without an archive. A Java that has none of its own classes "
+        "(lib/server/classes.jsa) makes none either: try another one (JAVA_HOME).",
     )
 
 
