@@ -59,6 +59,7 @@ class Trino:
             "coordinator=true\n"
             "node-scheduler.include-coordinator=true\n"
             f"http-server.http.port={port}\n"
+            "http-server.log.enabled=false\n"  # it would be written below the folder that pytest was called in
             f"discovery.uri={self._address}\n"
         )
         (catalogs / "hive.properties").write_text(
