@@ -127,5 +127,14 @@ REWRITTEN: Mapping[str, tuple[str, str]] = {
     "SqlUDFDefaultArgSupport": ("TestSqlUdfDefaultArgument", "with Spark's text of a default"),
 }
 
+_VIEW_AT_THE_END = (
+    "it reads the statement that makes a view from dbt's folder; the view is made at the end of the run"
+)
+
 #: Tests that cannot be run where all nodes are published after tests, with the reasons.
-AT_ONCE_ONLY: Mapping[str, str] = {}
+AT_ONCE_ONLY: Mapping[str, str] = {
+    "BaseAdapterMethod.test_adapter_methods": "a model of it drops the schema of one before it in the same run",
+    "BaseEphemeralMulti.test_ephemeral_multi": _VIEW_AT_THE_END,
+    "BaseEphemeralNested.test_ephemeral_nested": _VIEW_AT_THE_END,
+    "BaseSimpleMaterializations.test_base": "it puts a table in a view's place, which is refused",
+}
