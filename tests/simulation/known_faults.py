@@ -422,7 +422,7 @@ MUTANTS = {
     "adopted-blindly": Mutant(
         "a plain table is adopted without a comparison, by two writers at once",
         "kernel.protocol.versions",
-        "            self._alter(name, changed, (clock, before))\n",
+        "            self._alter(name, changed, (DDL_TIME, before))\n",
         "            self._metastore.alter_table(name, changed)\n",
     ),
     "lockless": Mutant(
