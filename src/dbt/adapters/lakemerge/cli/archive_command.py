@@ -25,7 +25,7 @@ _MOST_SECONDS = 900
 
 @click.command("archive-classes")
 def archive_classes() -> None:
-    """Let Spark start with a third less CPU time from now on.
+    """Let Spark start with less CPU time from now on.
 
     Java loads some fifteen thousand classes before the first model runs. This builds a small project once and archives
     them, in a file of 200 MB in the user's cache folder, from which every later dbt command starts. It fits this
