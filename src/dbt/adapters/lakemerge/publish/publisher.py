@@ -23,6 +23,7 @@ from dbt_common.exceptions import CompilationError
 from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged
 from lakemerge.kernel import (
     HiveColumn,
+    HiveTable,
     Kernel,
     Manifest,
     Overlay,
@@ -186,8 +187,9 @@ class Publisher(Generic[C]):
                 found="that another run has made it merged on read at this moment",
                 action="Give both the same write_mode, and run again.",
             )
-        files = self._files(transaction, rebuild)
-        changes_rules = self._describe(transaction, plan, files, rebuild, self._rules(feed, keep))
+        table = find_row(self._kernel.metastore, self.name) if transaction.base else None
+        files = self._files(transaction, table, rebuild)
+        changes_rules = self._describe(transaction, table, plan, files, rebuild, self._rules(feed, keep))
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
@@ -218,8 +220,9 @@ class Publisher(Generic[C]):
         assert base is not None
         plan = plan_columns(base.columns, base.partition_columns)
         require_castable(self.spark, self.name, plan, base)
-        files = self._files(transaction)
-        self._describe(transaction, plan, files)
+        table = find_row(self._kernel.metastore, self.name)
+        files = self._files(transaction, table)
+        self._describe(transaction, table, plan, files)
         return self._node_transaction(transaction, plan, files)
 
     def begin_move(self, operation: str) -> NodeTransaction:
@@ -229,7 +232,8 @@ class Publisher(Generic[C]):
         base = transaction.base
         assert base is not None
         plan = plan_same(base.columns, base.partition_columns)
-        return self._node_transaction(transaction, plan, self._files(transaction))
+        files = self._files(transaction, find_row(self._kernel.metastore, self.name))
+        return self._node_transaction(transaction, plan, files)
 
     @property
     def exists(self) -> bool:
@@ -270,13 +274,12 @@ class Publisher(Generic[C]):
             **more,
         )
 
-    def _files(self, transaction: Transaction, rebuild: bool = False) -> DataFiles:
+    def _files(self, transaction: Transaction, table: HiveTable | None, rebuild: bool = False) -> DataFiles:
         """How files are written: an existing table keeps its format, and its codec unless the model names one."""
         config, base = self.config, transaction.base
         file_format = base.file_format if base and not rebuild else config.file_format
-        row = find_row(self._kernel.metastore, transaction.name) if base else None
         codec = declared_codec(config.tblproperties, file_format) or (
-            declared_codec(row.parameters, file_format) if row else ""
+            declared_codec(table.parameters, file_format) if table else ""
         )
         if not codec and base and base.file_format == file_format:
             codec = stored_codec(self.spark, self._kernel.files, transaction.layout, base)
@@ -347,6 +350,7 @@ class Publisher(Generic[C]):
     def _describe(
         self,
         transaction: Transaction,
+        table: HiveTable | None,
         plan: SchemaPlan,
         files: DataFiles,
         rebuild: bool = False,
@@ -360,7 +364,6 @@ class Publisher(Generic[C]):
         base, config = transaction.base, self.config
         if base is None:
             return False
-        table = find_row(self._kernel.metastore, transaction.name)
         # comments are set by persist_docs; a change of the schema must not lose them
         comments = {c.name: c.comment for c in (*table.columns, *table.partition_columns)} if table else {}
 
