@@ -9,6 +9,8 @@ WORKERS ?= 3
 # to one process at the end.
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
+# Of each property test of the slow ring, or a multiple: EXAMPLES=60 takes a night.
+EXAMPLES ?= 6
 SEEDS ?= 5000
 FIRST ?= 0
 ADAPTER ?= lakemerge
@@ -104,9 +106,9 @@ packaging: env  ## Tests of the built wheel
 	@$(PYTEST) -m "not slow" tests/packaging
 
 .PHONY: test-all
-test-all: checks  ## Everything, the slow tests included
+test-all: checks  ## Everything, the slow tests included; EXAMPLES=60 for longer runs of the property tests
 	@echo "[test] all tests, the slow ones included" >&2
-	@$(PYTEST) --durations=25 tests
+	@EXAMPLES=$(EXAMPLES) $(PYTEST) --durations=25 tests
 
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import OFTEN
 from kernel.consuming import consume, consumer_of, counted, publish
 from kernel.support import NO_RETENTION, append, assert_whole, compact, create_appendable, rows_of
 from lakemerge.consumer import Batch, Left, Options, Run, WorkingSet
@@ -137,6 +138,6 @@ def test_each_partition_is_committed_once(jvm: Jvm, events: list[tuple[str, int]
 
 @pytest.mark.slow
 @given(st.lists(EVENTS, min_size=5, max_size=30))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 * OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
 def test_each_partition_is_committed_once_in_long_stories(jvm: Jvm, events: list[tuple[str, int]]) -> None:
     tell(jvm, events)

@@ -10,6 +10,7 @@ from dbt.adapters.lakemerge.publish.side_data import SideData
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from examples import OFTEN
 from functional.merge.test_merge_properties import SCHEMA, as_stored, feeds, split
 
 from .oracle import Change, history
@@ -142,7 +143,7 @@ class TestHistoryProperties:
         monkeypatch.setattr(SideData, "has_many_folders", lambda *_: True)
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=20, **RUN)
+        @settings(max_examples=OFTEN, **RUN)
         def run(feed: list[Change], seed: int) -> None:
             check_over_time(merger, config, feed, seed)
 
@@ -154,7 +155,7 @@ class TestHistoryProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=15, **RUN)
+        @settings(max_examples=OFTEN, **RUN)
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import OFTEN
 from lakemerge.kernel import Kernel
 from lakemerge.kernel.ports.system import SystemHost
 
@@ -121,7 +122,7 @@ class TestIngestProperties:
 
     @pytest.mark.slow
     @given(actions=st.lists(ACTION, min_size=3, max_size=12), splits=st.sampled_from([7, 30, 1000]))
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3 * OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
     def test_each_record_once_often(self, ingester: Any, actions: list[tuple[Any, ...]], splits: int) -> None:
         check(ingester, actions, splits)
 

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples import OFTEN
+
 from .oracle import Change, Oracle
 
 SCHEMA = "id bigint, region string, name string, ts bigint, op string"
@@ -145,7 +147,7 @@ class TestMergeProperties:
         config = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
-        @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
 

@@ -10,6 +10,7 @@ from dbt.tests.util import run_dbt
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from examples import OFTEN
 from functional.node_table import NodeTable
 from functional.snapshots.oracle import Row, State, Version, histories
 
@@ -19,7 +20,7 @@ ROWS: st.SearchStrategy[Row] = st.tuples(
 )
 STATES = st.lists(st.dictionaries(st.integers(1, 3), ROWS), min_size=2, max_size=5)
 FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(FEW, max_examples=12)
+MANY = settings(FEW, max_examples=OFTEN)
 
 
 class Snapshotter(NodeTable):

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lakemerge
+from examples import OFTEN
 from functional.merge.oracle import Change
 from functional.merge.test_merge_properties import CONFIG, SCHEMA, feeds, split
 
@@ -81,7 +82,7 @@ class TestTransactionProperties:
     def test_a_transaction_gives_the_table_of_a_dbt_run_often(
         self, merger: Any, program: Any, variant: str
     ) -> None:
-        run(merger, program, {**VARIANTS, **MORE_VARIANTS}[variant], 12)
+        run(merger, program, {**VARIANTS, **MORE_VARIANTS}[variant], OFTEN)
 
     @pytest.mark.parametrize(
         "config", [{}, {"ignore_null_updates": True, **ON_READ}], ids=["whole", "partial"]

@@ -1,0 +1,7 @@
+"""How many examples the property tests of the slow ring take; `make test-all EXAMPLES=60` for a night's worth."""
+
+from __future__ import annotations
+
+import os
+
+OFTEN = int(os.environ.get("EXAMPLES", "6"))
