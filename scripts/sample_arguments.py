@@ -286,6 +286,8 @@ _SAMPLES: dict[str, list[Any]] = {
     "condition": ["category = 'shoes'"],
     "config": [WriteConfig()],
     "filter": ["category = 'shoes'"],
+    "gather": ["rebalance", "one_task", ""],
+    "join": ["broadcast", "one_task", ""],
     "has_ledger": [True, False],
     "select": ["products", ["products", "shop.*"]],
     "history": [HistoryLayout(version=8)],

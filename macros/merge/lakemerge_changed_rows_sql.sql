@@ -1,6 +1,6 @@
 {# The rows that a merge inserts or updates, as the table will hold them; see `lakemerge_merged_rows_sql`. #}
-{%- macro lakemerge_changed_rows_sql(merge, rebalance, change_files) -%}
-select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not rebalance }}
+{%- macro lakemerge_changed_rows_sql(merge, gather, change_files) -%}
+select {{ '/*+ coalesce(' ~ change_files ~ ') */' if not gather }}
     {%- for column in merge.columns %}
     __new_row.{{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}

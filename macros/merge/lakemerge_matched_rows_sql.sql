@@ -3,9 +3,9 @@
 
     Incremental predicates are part of the match, as dbt has it: a stored row that fails them is not matched.
 #}
-{%- macro lakemerge_matched_rows_sql(merge, filter, broadcast) -%}
+{%- macro lakemerge_matched_rows_sql(merge, filter, join) -%}
 stored as (
-    select {{ '/*+ broadcast(DBT_INTERNAL_SOURCE) */' if broadcast }}
+    select {{ lakemerge_join_hint(join, ['DBT_INTERNAL_SOURCE']) }}
         {%- for key in merge.keys %}
         DBT_INTERNAL_DEST.{{ key.quoted }} as __key_{{ loop.index }},
         {%- endfor %}
@@ -19,10 +19,10 @@ stored as (
         DBT_INTERNAL_DEST.__stored_sequence,
         {{ lakemerge_partition_sql(merge.partitions, 'DBT_INTERNAL_DEST') }} as __partition
     from (
-        {{ lakemerge_stored_rows_sql(merge, filter) | indent(8) }}
+        {{ lakemerge_stored_rows_sql(merge, filter, join) | indent(8) }}
     ) as DBT_INTERNAL_DEST
     left semi join (
-        select {{ lakemerge_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }} from lakemerge_latest where not __is_truncate
+        select {{ lakemerge_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }} from latest
     ) as DBT_INTERNAL_SOURCE
         on {{ lakemerge_match_condition_sql(merge) }}
 ),

@@ -11,35 +11,38 @@
 
     Args:
         filter: SQL over the partition columns that no stored row with a key of the feed fails.
-        broadcast: whether the keys are few enough to be sent to every task.
+        join: how the changes meet the stored rows; see `lakemerge_join_hint`.
         has_ledger: whether the view `lakemerge_ledger` exists.
 #}
-{%- macro lakemerge_resolved_changes_sql(merge, filter, broadcast, has_ledger) -%}
+{%- macro lakemerge_resolved_changes_sql(merge, filter, join, has_ledger) -%}
+{%- set small = ['matched'] * merge.exists + ['remembered'] * has_ledger -%}
 with latest as (
-    select * from lakemerge_latest where not __is_truncate
+    select {{ lakemerge_one_task_hint(join) }} * from lakemerge_latest where not __is_truncate
 ),
 {% if merge.exists %}
-{{ lakemerge_matched_rows_sql(merge, filter, broadcast) }},
+{{ lakemerge_matched_rows_sql(merge, filter, join) }},
 {% endif %}
 {%- if has_ledger %}
 remembered as (
-    select
-        {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }},
-        max(__sequence) as __ledger_sequence
-    from lakemerge_ledger
+    select {{ lakemerge_join_hint(join if join == 'one_task' else '', ['latest']) }}
+        {{ lakemerge_keys_sql(merge, 'ledger') }},
+        max(ledger.__sequence) as __ledger_sequence
+    from (
+        select {{ lakemerge_one_task_hint(join) }} * from lakemerge_ledger
+    ) as ledger
     left semi join latest
-        on {{ lakemerge_keys_equal_sql(merge, 'lakemerge_ledger', 'latest') }}
-    group by {{ lakemerge_keys_sql(merge, 'lakemerge_ledger') }}
+        on {{ lakemerge_keys_equal_sql(merge, 'ledger', 'latest') }}
+    group by {{ lakemerge_keys_sql(merge, 'ledger') }}
 ),
 {% endif %}
 compared as (
-    select {{ '/*+ broadcast(' ~ (['matched'] * merge.exists + ['remembered'] * has_ledger) | join(', ') ~ ') */' if broadcast and (merge.exists or has_ledger) }}
+    select {{ lakemerge_join_hint(join, small) }}
         latest.*,
         {{ 'coalesce(matched.__stored_rows, 0)' if merge.exists else '0' }} as __stored_rows,
         {{ 'matched.__partitions' if merge.exists else 'array()' }} as __partitions,
         {{ 'matched.__stored_row' if merge.needs_stored_row else 'if(false, latest.__row, null)' }} as __stored_row,
         {{ lakemerge_known_sequence_sql(merge, has_ledger) }} as __known_sequence,
-        {{ '(' ~ lakemerge_horizon_sql(merge, has_ledger) ~ ')' if merge.truncates != 'false' or has_ledger else 'if(false, latest.__sequence, null)' }} as __horizon
+        {{ '(' ~ lakemerge_horizon_sql(merge, has_ledger, join) ~ ')' if merge.truncates != 'false' or has_ledger else 'if(false, latest.__sequence, null)' }} as __horizon
     from latest
     {%- if merge.exists %}
     left join matched

@@ -2,8 +2,8 @@
     The stored rows in the columns and types that the table will have, and __stored_sequence: their sequence, null if
     the table does not hold it.
 #}
-{%- macro lakemerge_stored_rows_sql(merge, filter) -%}
-select
+{%- macro lakemerge_stored_rows_sql(merge, filter, join='') -%}
+select {{ lakemerge_one_task_hint(join) }}
     *,
     {{ merge.stored_sequence or 'cast(null as int)' }} as __stored_sequence
 from (

@@ -1,6 +1,6 @@
 {# The new content of the touched partitions, from `lakemerge_matched` and the changes; see `lakemerge_merged_rows_sql`. #}
-{%- macro lakemerge_unmatched_rows_sql(merge, rebalance, change_files) -%}
-select {{ lakemerge_rebalance_hint(merge) if rebalance }}
+{%- macro lakemerge_unmatched_rows_sql(merge, gather, change_files) -%}
+select {{ lakemerge_gather_hint(merge, gather) }}
     *
 from (
     select
@@ -10,6 +10,6 @@ from (
     from lakemerge_matched
     where __deletes is null
     union all
-    {{ lakemerge_changed_rows_sql(merge, rebalance, change_files) | indent(4) }}
+    {{ lakemerge_changed_rows_sql(merge, gather, change_files) | indent(4) }}
 )
 {%- endmacro -%}

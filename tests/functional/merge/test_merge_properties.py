@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from examples import OFTEN
 
+from .joining import joined
 from .oracle import Change, Oracle
 
 SCHEMA = "id bigint, region string, name string, ts bigint, op string"
@@ -111,12 +112,13 @@ REPRESENTED = [
 
 
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
-    """Merge a feed in batches and compare table and counts with the oracle after each."""
-    table, oracle = merger(config, SCHEMA), oracle_of(config)
+    """Merge a feed in batches, each as of a small or of a large table, and compare with the oracle after each."""
+    table, oracle, ways = merger(config, SCHEMA), oracle_of(config), random.Random(seed)
     try:
         for batch in split(feed, seed):
             expected = oracle.apply(as_stored(batch, config))
-            response = table.merge(batch)
+            with joined(by_one_task=ways.random() < 0.5):
+                response = table.merge(batch)
             hidden = config["except_column_list"]
             wanted = [{n: v for n, v in row.items() if n not in hidden} for row in oracle.table()]
             assert sorted(table.rows(), key=lambda row: row["id"]) == wanted

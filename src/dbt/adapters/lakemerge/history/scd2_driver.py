@@ -14,8 +14,8 @@ from dbt.adapters.lakemerge.merge.driver import ChangeDriver, Staged, change_fil
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
+from dbt.adapters.lakemerge.publish.joins import may_broadcast
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.queries import may_broadcast
 
 from lakemerge.errors import AmbiguousChange
 
@@ -80,7 +80,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         late = self._meets_closed_versions(plan, feed, scan)
         if late or feed["truncates"]:
             txn.read(scan.closed_partitions)
-        has_ledger = open_ledger(txn, plan.ledger_type, self.config.tombstone_retention)
+        has_ledger = bool(open_ledger(txn, plan.ledger_type, self.config.tombstone_retention))
         versions = self._compute_versions(plan, feed, scan, late, has_ledger)
         if versions["contradictions"] and self.config.on_sequence_tie == "error":
             raise self._contradiction(plan)

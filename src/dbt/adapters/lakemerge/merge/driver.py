@@ -18,8 +18,8 @@ from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
+from dbt.adapters.lakemerge.publish.joins import ONE_TASK, Amount, choose_join, may_broadcast, planned
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.queries import may_broadcast
 
 M = TypeVar("M", bound=MergeConfig)
 P = TypeVar("P")
@@ -108,13 +108,9 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
             txn.side_data.read(LEDGER, scanned)
         if can_skip_match(plan, txn, feed):
             return self._stage_without_match(txn, plan, feed, scanned)
-        has_ledger = bool(plan.sequence) and open_ledger(
-            txn, plan.ledger_type, self.config.tombstone_retention
-        )
-        resolved = self._resolve(txn, plan, feed, scanned, has_ledger)
-        if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
-            self._check_repeats(txn, plan, resolved)
-        return self._stage_resolved(txn, plan, feed, resolved, has_ledger)
+        ledger = self._open_ledger(txn, plan)
+        resolved = self._resolve(txn, plan, feed, scanned, ledger)
+        return self._stage_resolved(txn, plan, feed, resolved, ledger)
 
     # -- changes that all are newer than what is stored ----------------------------------------
 
@@ -124,15 +120,17 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         """Write the touched partitions without matching first, counting as they are written."""
         filled = txn.partitions.names_of(feed["live_partitions"])
         touched = txn.partitions.stored + filled if scanned is None else scanned
+        join = self._choose_join(txn, plan, feed, touched, None)
         self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
         observed = self.queries.observe_view(
             "lakemerge_matched",
-            self.macros.lakemerge_matched_stored_sql(plan, txn.partitions.filter(touched)),
+            self.macros.lakemerge_matched_stored_sql(plan, txn.partitions.filter(touched), join),
             {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
         )
-        gather = txn.partitions.should_gather(touched, self.config.target_file_size)
+        gather = self._gather(txn, touched, join)
         sql = self.macros.lakemerge_unmatched_rows_sql(plan, gather, change_files(feed))
-        txn.stage(sql, touched, count=False, filled=filled)
+        with planned(txn.spark, join):
+            txn.stage(sql, touched, count=False, filled=filled)
         counts = observed.get
         absent = feed["deletes"] - counts["deleted"]
         if feed["deletes"] or plan.keeps_live_sequences:
@@ -154,14 +152,43 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         plan: MergePlan,
         feed: Mapping[str, Any],
         scanned: list[str] | None,
-        has_ledger: bool,
+        ledger: Amount | None,
     ) -> dict[str, Any]:
-        """Compute ``lakemerge_resolved`` once: what becomes of each key; returns the counts, and partitions."""
+        """Compute ``lakemerge_resolved`` once: what becomes of each key; returns the counts, and partitions.
+
+        Raises:
+            AmbiguousChange: a change has the sequence of what is stored, and other values.
+        """
+        join = self._choose_join(txn, plan, feed, scanned, ledger)
         sql = self.macros.lakemerge_resolved_changes_sql(
-            plan, txn.partitions.filter(scanned), may_broadcast(feed["keys"]), has_ledger
+            plan, txn.partitions.filter(scanned), join, ledger is not None
         )
         counts = self.macros.lakemerge_resolved_counts(plan)
-        return self.queries.materialize("lakemerge_resolved", sql, counts)
+        with planned(txn.spark, join):
+            resolved = self.queries.materialize("lakemerge_resolved", sql, counts)
+        if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
+            self._check_repeats(txn, plan, resolved)
+        return resolved
+
+    def _gather(self, txn: NodeTransaction, touched: list[str], join: str) -> str:
+        """How the rows of the touched partitions come into few files; empty where each task writes what it has."""
+        if join == ONE_TASK:
+            return ONE_TASK
+        gathers = txn.partitions.should_gather(touched, self.config.target_file_size)
+        return "rebalance" if gathers else ""
+
+    @staticmethod
+    def _choose_join(
+        txn: NodeTransaction,
+        plan: MergePlan,
+        feed: Mapping[str, Any],
+        names: list[str] | None,
+        ledger: Amount | None,
+    ) -> str:
+        """How the changes meet the stored rows of partitions (``None``: all), and the ledger."""
+        # through a view, the rows are those of joins with the deltas
+        stored = None if txn.overlay else txn.partitions.amount(names) + (ledger or Amount(0, 0))
+        return choose_join(feed["keys"], len(plan.columns), stored)
 
     def _check_repeats(self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any]) -> None:
         """Refuse changes that have the sequence of what is stored and other values.
@@ -180,9 +207,10 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         plan: MergePlan,
         feed: Mapping[str, Any],
         resolved: Mapping[str, Any],
-        has_ledger: bool,
+        ledger: Amount | None,
     ) -> Staged:
         """Write what a merge changes: the new content of the touched partitions, and the ledger."""
+        has_ledger = ledger is not None
         ends_absent = plan.exists and (plan.syncs or feed["truncates"] > 0)
         absent: Mapping[str, Any] = {"row_count": 0, "partitions": []}
         if ends_absent:
@@ -200,7 +228,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         if not (changed or remembers or txn.changes_description or not plan.exists):
             return Staged(False, counts)
         if changed or txn.rewrites_all or not plan.exists:
-            self._stage_rows(txn, plan, feed, resolved, list(absent["partitions"]), has_ledger)
+            self._stage_rows(txn, plan, feed, resolved, list(absent["partitions"]), ledger)
         if remembers:
             self._stage_ledger(txn, plan)
         return Staged(True, counts, _rows_after(txn, plan, counts))
@@ -212,25 +240,31 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         feed: Mapping[str, Any],
         resolved: Mapping[str, Any],
         absent: list[str],
-        has_ledger: bool,
+        ledger: Amount | None,
     ) -> None:
         """Write the content of the touched partitions; of all where stored files no longer fit."""
         old = resolved.get("old_partitions") or []
         touched = txn.partitions.names_of([*resolved["new_partitions"], *old, *absent])
         if txn.rewrites_all:
             touched += txn.partitions.stored
+        join = self._choose_join(txn, plan, feed, touched, ledger if feed["truncates"] else None)
         sql = self.macros.lakemerge_merged_rows_sql(
             plan,
             txn.partitions.filter(touched) if plan.exists else None,
-            may_broadcast(feed["keys"]),
-            has_ledger,
+            join,
+            ledger is not None,
             truncating=feed["truncates"] > 0,
-            rebalance=txn.partitions.should_gather(touched, self.config.target_file_size),
+            gather=self._gather(txn, touched, join),
             change_files=change_files(feed),
         )
-        txn.stage(sql, touched, count=False, filled=txn.partitions.names_of(resolved["new_partitions"]))
+        with planned(txn.spark, join):
+            txn.stage(sql, touched, count=False, filled=txn.partitions.names_of(resolved["new_partitions"]))
 
     # -- the ledger ----------------------------------------------------------------------------
+
+    def _open_ledger(self, txn: NodeTransaction, plan: MergePlan) -> Amount | None:
+        """Make the view ``lakemerge_ledger``, if the changes have sequences to compare with it; see `open_ledger`."""
+        return open_ledger(txn, plan.ledger_type, self.config.tombstone_retention) if plan.sequence else None
 
     def _remembers(
         self, plan: MergePlan, feed: Mapping[str, Any], counts: Mapping[str, int], has_ledger: bool
@@ -247,9 +281,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def _stage_ledger(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write what the ledger has to remember, and the ledger anew once it has many folders."""
-        anew = txn.side_data.has_many_folders(LEDGER) and open_ledger(
-            txn, plan.ledger_type, self.config.tombstone_retention
-        )
+        anew = txn.side_data.has_many_folders(LEDGER) and self._open_ledger(txn, plan) is not None
         macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
         write_ledger(txn, macro(plan), anew=anew)
 

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type, unsized
 from pyspark.sql.types import StructType
 
@@ -283,22 +284,27 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     return agreed
 
 
-def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta) -> bool:
-    """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept; false if there are none.
+def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta) -> Amount | None:
+    """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept.
 
     Args:
         schema: the ledger's columns as DDL.
         retention: how long a delete is remembered.
+
+    Returns:
+        How much there is to read; ``None``, and no view, if nothing is kept.
     """
     folders = transaction.side_data.folders(LEDGER)
     if not folders:
-        return False
+        return None
     seconds = int(retention.total_seconds())
     past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
     expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
-    frame = transaction.spark.read.schema(schema).orc(folders).selectExpr("*", expired)
-    frame.where("__kind <> 'delete' or not __is_expired").createOrReplaceTempView("lakemerge_ledger")
-    return True
+    files = transaction.spark.read.schema(schema).orc(folders)
+    kept = files.selectExpr("*", expired).where("__kind <> 'delete' or not __is_expired")
+    kept.createOrReplaceTempView("lakemerge_ledger")
+    location = files._jdf.queryExecution().analyzed().relation().location()
+    return Amount(len(location.inputFiles()), location.sizeInBytes())
 
 
 def write_ledger(transaction: NodeTransaction, sql: str, *, anew: bool) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
-from dbt.adapters.lakemerge.merge.ledger import LEDGER, open_ledger
+from dbt.adapters.lakemerge.merge.ledger import LEDGER
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now, retire_unread
+from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
@@ -63,13 +64,9 @@ class MergeOnRead(Merge):
             txn.side_data.read(LEDGER, scanned)
         if self._needs_no_match(plan, feed):
             return self._stage_unmatched_delta(txn, plan, feed)
-        has_ledger = bool(plan.sequence) and open_ledger(
-            txn, plan.ledger_type, self.config.tombstone_retention
-        )
-        resolved = self._resolve(txn, plan, feed, scanned, has_ledger)
-        if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
-            self._check_repeats(txn, plan, resolved)
-        return self._stage_resolved(txn, plan, feed, resolved, has_ledger)
+        ledger = self._open_ledger(txn, plan)
+        resolved = self._resolve(txn, plan, feed, scanned, ledger)
+        return self._stage_resolved(txn, plan, feed, resolved, ledger)
 
     @staticmethod
     def _fits_delta(txn: NodeTransaction, feed: Mapping[str, Any]) -> bool:
@@ -99,10 +96,10 @@ class MergeOnRead(Merge):
         feed: Mapping[str, Any],
         resolved: Mapping[str, Any],
         absent: list[str],
-        has_ledger: bool,
+        ledger: Amount | None,
     ) -> None:
         if txn.overlay is None:
-            super()._stage_rows(txn, plan, feed, resolved, absent, has_ledger)
+            super()._stage_rows(txn, plan, feed, resolved, absent, ledger)
         else:
             self._stage_delta(txn, plan)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.relations.conditions import any_of
 from dbt.adapters.lakemerge.relations.table_schema import literal
 
@@ -69,6 +70,12 @@ class Partitions:
     def are_all(self, names: Iterable[str]) -> bool:
         """Whether a commit that touches these partitions leaves none of the table as it is."""
         return not self.columns or set(self.stored) <= set(names)
+
+    def amount(self, names: Iterable[str] | None = None) -> Amount:
+        """What is stored in the partitions of these names (``None``: in all)."""
+        stored = self.base.partitions if self.base else {}
+        states = [stored[name] for name in (stored if names is None else set(names)) if name in stored]
+        return Amount(sum(state.files for state in states), sum(state.bytes for state in states))
 
     def should_gather(self, touched: Iterable[str], file_size: int) -> bool:
         """Whether these partitions should be written with a shuffle that gathers their rows in few files.

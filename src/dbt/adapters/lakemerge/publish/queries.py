@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 #: Translates the errors of Spark that come of a statement to dbt's; takes the statement.
 Guard = Callable[[str], AbstractContextManager[None]]
 
-# Keys above this number are left to Spark's own choice of join: a broadcast of more takes gigabytes.
-_BROADCAST_KEYS = 5_000_000
-
 
 class Queries:
     """Runs the SQL that drivers get of macros.
@@ -76,8 +73,3 @@ class Queries:
         with self._guard(sql):
             self._handle.raise_if_cancelled()
             return list(self.spark.sql(sql).collect())
-
-
-def may_broadcast(rows: int) -> bool:
-    """Whether so many keys are few enough to be sent to every task."""
-    return rows <= _BROADCAST_KEYS

@@ -1,0 +1,70 @@
+"""How a query of changes and stored rows joins them, by how much there is of both.
+
+A shuffle and a broadcast are a job of Spark each, which costs the driver as much as a task that reads some megabytes.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.spark.join_planning import planned_for_one_task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The keys are sent to every task that reads stored rows.
+BROADCAST = "broadcast"
+#: One task reads all and joins it, without a shuffle or a broadcast.
+ONE_TASK = "one_task"
+#: Spark chooses.
+ANY = ""
+
+# A broadcast of more keys takes gigabytes.
+_BROADCAST_KEYS = 5_000_000
+# What one task reads about as fast as Spark starts further jobs: compressed bytes, and files, of which a slow store
+# takes some hundredths of a second each to open.
+_BYTES, _FILES = 2 * 1024 * 1024, 32
+# Values in the rows of all changes, which lie uncompressed in memory.
+_VALUES = 500_000
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Stored data.
+
+    Attributes:
+        files: number of data files.
+        bytes: their size together.
+    """
+
+    files: int
+    bytes: int
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.files + other.files, self.bytes + other.bytes)
+
+
+def may_broadcast(keys: int) -> bool:
+    """Whether so many keys are few enough to be sent to every task."""
+    return keys <= _BROADCAST_KEYS
+
+
+def choose_join(keys: int, columns: int, stored: Amount | None) -> str:
+    """How changes meet stored rows: :data:`ONE_TASK`, :data:`BROADCAST` or :data:`ANY`.
+
+    Args:
+        keys: number of changes.
+        columns: of their rows.
+        stored: what is read besides; ``None`` where that is not known, or not files alone.
+    """
+    small = stored is not None and stored.files <= _FILES and stored.bytes <= _BYTES
+    if small and keys * columns <= _VALUES:
+        return ONE_TASK
+    return BROADCAST if may_broadcast(keys) else ANY
+
+
+def planned(spark: SparkSession, join: str) -> AbstractContextManager[None]:
+    """Let Spark plan the session's queries inside the block for such a join."""
+    return planned_for_one_task(spark) if join == ONE_TASK else nullcontext()

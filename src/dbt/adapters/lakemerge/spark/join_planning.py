@@ -1,0 +1,29 @@
+"""How Spark plans a query whose joins one task makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.spark.record_planning import overriding
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+# It moves semi joins and anti joins below the hint that lets one task read both sides, and so brings the shuffles back.
+_RULE = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
+
+
+@contextmanager
+def planned_for_one_task(spark: SparkSession) -> Iterator[None]:
+    """Let the hint ``coalesce(1)`` keep joins above it free of shuffles, in the session's queries inside the block."""
+    others = spark.conf.get(_EXCLUDED, None)
+    settings = {
+        _EXCLUDED: f"{others},{_RULE}" if others else _RULE,
+        # Spark takes a feed that it knows no size of for a large one, and spreads it
+        "spark.sql.maxSinglePartitionBytes": f"{2**63 - 1}b",
+    }
+    with overriding(spark, settings):
+        yield
