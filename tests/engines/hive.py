@@ -15,10 +15,10 @@ from xml.sax.saxutils import escape
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from bounded import killed_after
+from engines.installed import folder_of
 from lakemerge.java import ensure_java
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-FOLDER = Path(os.environ.get("LAKEMERGE_HIVE") or _CACHE / "lakemerge" / "hive")
+FOLDER = folder_of("hive", "LAKEMERGE_HIVE")
 _VERSION = "2.3.10"
 # Hive reaches into Java's own classes, as it could before Java 9.
 _OPENED = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +22,9 @@ def require(name: str, missing: str) -> None:
     if name in os.environ.get(REQUIRED, "").split():
         pytest.fail(f"{REQUIRED} names {name}: {missing}")
     pytest.skip(missing)
+
+
+def folder_of(name: str, variable: str) -> Path:
+    """Where a script has installed an engine: the folder that the variable names, or one in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get(variable) or cache / "lakemerge" / name)

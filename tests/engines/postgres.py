@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from engines.installed import folder_of
+
 DRIVER = Path("/usr/share/java/postgresql.jar")
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-SCHEMA = Path(os.environ.get("LAKEMERGE_HIVE_SCHEMA") or _CACHE / "lakemerge" / "hive-schema")
+SCHEMA = folder_of("hive-schema", "LAKEMERGE_HIVE_SCHEMA")
 _SCRIPTS = (
     "hive-schema-1.2.0",
     "upgrade-1.2.0-to-2.0.0",

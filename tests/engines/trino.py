@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 import urllib.request
@@ -14,10 +13,10 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
 
 from bounded import MOST_SECONDS, killed_after
+from engines.installed import folder_of
 from kernel.servers import free_port
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-FOLDER = Path(os.environ.get("LAKEMERGE_TRINO") or _CACHE / "lakemerge" / "trino")
+FOLDER = folder_of("trino", "LAKEMERGE_TRINO")
 _VERSION = "440"
 _OPTIONS = (
     "-Xmx2g",
