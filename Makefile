@@ -9,7 +9,7 @@ WORKERS ?= 3
 # to one process at the end.
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
-# Of each property test of the slow ring, or a multiple: EXAMPLES=60 takes a night.
+# Of each property test of the slow ring, or a multiple: EXAMPLES=60 for ten times as many.
 EXAMPLES ?= 6
 SEEDS ?= 5000
 FIRST ?= 0

@@ -1,4 +1,4 @@
-"""How many examples the property tests of the slow ring take; `make test-all EXAMPLES=60` for a night's worth."""
+"""How many examples the property tests of the slow ring take; `make test-all EXAMPLES=60` for ten times as many."""
 
 from __future__ import annotations
 
