@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.scd2_options import Scd2Config
+from dbt.adapters.lakemerge.merge.expressions import check_expressions
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -110,6 +111,7 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
                 found=", ".join(clashing),
                 action="Leave them out with except_column_list, or set other history_column_names.",
             )
+        check_expressions(self, feed)
         kind = hive_columns(feed.selectExpr(f"{self.sequence} as sequence_by").schema)[0].type
         known = ("bigint", "bigint") if self.scd2.bitemporal else ()
         return (*map(HiveColumn, self.scd2.columns, (kind, kind, *known)), *layout)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from dbt.adapters.lakemerge.merge.expressions import check_expressions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, LedgerPurpose, Part, key_order
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.sequences import (
@@ -138,11 +139,12 @@ class MergePlan:
             base: the version that is merged into; ``None`` when the table is made or replaced.
 
         Raises:
-            InvalidConfig: an option names a column that is not there.
+            InvalidConfig: an option names a column that is not there, or is SQL that Spark cannot read.
         """
         columns = tuple(_merge_column(config, column) for column in plan.columns)
         by_name = {column.name: column for column in columns}
         _require(by_name, config)
+        check_expressions(config, feed)
         keys = tuple(by_name[name] for name in _keys(config, base))
         partitions = tuple(column for column in columns if column.plan.is_partition)
         key_names = {key.name for key in keys}
