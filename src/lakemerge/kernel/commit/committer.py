@@ -196,6 +196,9 @@ class Committer:
             ROOT: table.layout.root,
         }
         if not self._tables.creations.is_open(table.layout, table.txn):
+            if self._is_made(table):
+                return  # by an earlier try without an answer, and is about to be dropped
+            commit.in_doubt = False
             raise table.was_silent()
         row = new_table(table.definition, table.layout.root, location)
         row = claimed_row(row, manifest, None, {**table.parameters, **own})
@@ -204,15 +207,22 @@ class Committer:
             self._metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(commit, table, error)
-        if not self._tables.creations.is_open(table.layout, table.txn):
-            self._withdraw(table, own)
+        if not self._tables.creations.is_open(table.layout, table.txn) and not self._stands(table, own):
             commit.in_doubt = False
             raise table.was_silent()
 
-    def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> None:
-        """Remove a table whose files others delete. Its row goes aside first, for a drop cannot compare."""
+    def _stands(self, table: TableCommit, own: Mapping[str, str]) -> bool:
+        """Whether a table whose creation was closed stands all the same; otherwise its row is removed.
+
+        Others may have committed to it before that, or have dropped it as a table that was there.
+        """
+        # who has taken the writer for dead deletes the manifest with all other files
+        return not self._withdraw(table, own) and self._files.exists(table.layout.manifest_of(table.txn))
+
+    def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> bool:
+        """Remove a table, unless it is another version's by now. Its row goes aside first: a drop cannot compare."""
         aside = TableName(table.table.schema, f"{table.table.name}__old_{table.txn[-12:]}")
-        self._tables.versions.compare_and_swap(
+        moved_aside = self._tables.versions.compare_and_swap(
             table.table,
             own[TABLE_ID],
             own[VERSION],
@@ -220,10 +230,14 @@ class Committer:
             lambda row: moved(replace(row, name=aside), table.layout.empty_of(table.txn)),
         )
         self._metastore.drop_table(aside)
+        return moved_aside
+
+    def _is_made(self, table: TableCommit) -> bool:
+        return bool(self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id))
 
     def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
         """Whether a creation that ended in an error has happened all the same."""
-        if self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id):
+        if self._is_made(table):
             return  # others may have committed to it since, and may be making its row anew
         row = self._metastore.get_table(table.table)
         if isinstance(error, ReplyLost) and row is None:

@@ -225,7 +225,7 @@ class Transaction:
             self._tables.heartbeats.start(self.layout, self.txn, self._on_lost)
             self._beating = True
             if self.base is None:
-                self._tables.creations.begin(self.layout, self.txn)
+                self._tables.creations.begin(self.layout, self.txn, self._commit.table_id)
 
     def add_staged(self) -> list[str]:
         """Take what lies in the stage directory as the new content of its partitions; returns their names.

@@ -39,6 +39,9 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
             left = kernel.drops.prepare(table)
             if left is None:
                 continue
+        state = state_of(table)
+        if state is not None:
+            kernel.creations.close_of(state.layout, table_id)
         _let_others_know(kernel, name, table_id)
         kernel.metastore.drop_table(table.name)
         dropped = table_id

@@ -4,10 +4,14 @@ While one sleeps for longer than its lease, others may make a table of the name 
 directory. So the transaction leaves a file when it begins. Who deletes what it has made deletes that file first, and
 only then looks whether the table is there; the transaction looks for the file when it has the name. Whatever the order,
 one of the two finds the other.
+
+The file holds the id of the table that is to be made. Who drops that table deletes the file first, too: its maker may
+still wait for the answer, and would make the table once more when it finds none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterable
 
@@ -25,9 +29,9 @@ class Creations:
     def __init__(self, ports: Ports) -> None:
         self._files = ports.files
 
-    def begin(self, layout: Layout, txn: str) -> None:
+    def begin(self, layout: Layout, txn: str, table_id: str) -> None:
         """Leave a transaction's file, after its first heartbeat and before all that it makes."""
-        self._files.write_text(layout.creation_of(txn), "")
+        self._files.write_text(layout.creation_of(txn), table_id)
 
     def end(self, layout: Layout, txn: str) -> None:
         """Remove the file of a transaction that has ended."""
@@ -48,3 +52,13 @@ class Creations:
         """Keep transactions that are taken for dead from making their table, unless they have made it by now."""
         for txn in transactions:
             self._files.delete(layout.creation_of(txn))
+
+    def close_of(self, layout: Layout, table_id: str) -> None:
+        """Keep the transaction that has made a table from making it again, when the table is about to be dropped.
+
+        It may live, and not have had the answer yet.
+        """
+        for txn in self.open_in(layout):
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                if self._files.read_text(layout.creation_of(txn)) == table_id:
+                    self.close(layout, [txn])

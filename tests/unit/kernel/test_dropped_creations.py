@@ -1,0 +1,104 @@
+"""Tables that others drop, or are about to drop, before their maker has had the answer of the metastore."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernel.meanwhile import Meanwhile
+from kernel.support import COLUMNS, KEYS, Rows, assert_nothing_orphaned, create, merge, rows_of, stage
+from lakemerge.errors import CommitConflict, CommitUnfinished
+from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel.commit.transaction import commit_together
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.ports.metastore import ReplyLost
+from lakemerge.testing import World
+
+NAME, SECOND = TableName("s", "t"), TableName("s", "u")
+SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["mine"]}, "whole": {"": ["mine"]}}
+
+pytestmark = pytest.mark.parametrize("shape", SHAPES)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def kernel(world: World) -> Kernel:
+    return Kernel(world.process())
+
+
+def maker(world: World, shape: str, others: Callable[[], None]) -> Transaction:
+    """An open transaction that makes a table; others act right after the metastore has made it."""
+    ports = world.process()
+    metastore: Any = Meanwhile(ports.metastore, "create_table", others, after=True)
+    kernel = Kernel(dataclasses.replace(ports, metastore=metastore))
+    txn = kernel.create(TableDefinition(NAME, COLUMNS, KEYS if shape == "partitioned" else ()))
+    stage(kernel, txn, SHAPES[shape])
+    return txn
+
+
+def lose_reply() -> None:
+    raise ReplyLost(expected="an answer", found="none", action="Look.")
+
+
+def test_a_dropped_table_is_not_made_again(shape: str, world: World, kernel: Kernel) -> None:
+    def drop_it() -> None:
+        drop(kernel, NAME)
+        lose_reply()
+
+    txn = maker(world, shape, drop_it)
+    with pytest.raises(CommitConflict), txn:
+        txn.commit()
+    assert not kernel.exists(NAME)
+    assert not kernel.files.list(txn.layout.data_of(txn.txn))
+    assert not kernel.files.exists(txn.layout.manifest_of(txn.txn))
+
+
+def test_a_group_does_not_make_a_dropped_table_again(shape: str, world: World, kernel: Kernel) -> None:
+    create(kernel, SECOND, {"p=1": ["old"]})
+
+    def drop_it() -> None:
+        drop(kernel, NAME)
+        lose_reply()
+
+    txn = maker(world, shape, drop_it)
+    second = kernel.begin(SECOND, "merge")
+    second._tables = txn._tables
+    stage(kernel, second, {"p=1": ["mine"]})
+    with pytest.raises(CommitConflict), txn, second:
+        commit_together([txn, second])
+    assert not kernel.exists(NAME)
+    assert rows_of(kernel, SECOND) == {"p=1": ["old"]}
+
+
+def test_a_table_that_was_made_and_dropped_has_stood(shape: str, world: World, kernel: Kernel) -> None:
+    txn = maker(world, shape, lambda: drop(kernel, NAME))
+    with pytest.raises(CommitUnfinished, match="it was dropped meanwhile"), txn:
+        txn.commit()
+    assert not kernel.exists(NAME)
+
+
+def test_a_table_with_a_later_version_stands_though_a_drop_of_it_died(
+    shape: str, world: World, kernel: Kernel
+) -> None:
+    """The drop dies right before it drops the row, and another process commits to the table."""
+
+    def begin_to_drop() -> None:
+        table = kernel.table(NAME)
+        assert kernel.drops.prepare(table) is not None
+        kernel.creations.close_of(txn.layout, table.parameters["lakemerge.id"])
+        merge(kernel, NAME, {"p=2": ["later"]} if shape == "partitioned" else {"": ["later"]})
+
+    txn = maker(world, shape, begin_to_drop)
+    with txn:
+        txn.commit()
+    assert txn.state == "committed"
+    later = {"p=1": ["mine"], "p=2": ["later"]} if shape == "partitioned" else {"": ["later"]}
+    assert rows_of(kernel, NAME) == later
+    assert_nothing_orphaned(kernel, NAME)
