@@ -272,7 +272,7 @@ class Tables:
     def _look_after(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """See what other programs wrote while a commit was made that had to be finished for its writer."""
         if manifest.parent is not None:
-            self.late.after(name, read_manifest(self.files, layout, manifest.parent), manifest)
+            self.late.after(name, layout, read_manifest(self.files, layout, manifest.parent), manifest)
 
     # -- what other programs did ---------------------------------------------------------------
 

@@ -462,7 +462,7 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         _end(transactions, "committed")
     for transaction in transactions:
         if transaction.base is not None:
-            tables.late.after(transaction.name, transaction.base, made[transaction.txn])
+            tables.late.after(transaction.name, transaction.layout, transaction.base, made[transaction.txn])
     return [made[transaction.txn].version for transaction in transactions]
 
 

@@ -108,14 +108,22 @@ class LateFiles:
 
     # -- where to look -------------------------------------------------------------------------
 
-    def after(self, name: TableName, before: Manifest, by: Manifest) -> None:
+    def after(self, name: TableName, layout: Layout, before: Manifest, by: Manifest) -> None:
         """Look at what a settled commit has superseded, as far as it had read it.
 
         Never fails: the commit stands, and ``lakemerge_recover`` and vacuum look again.
+
+        Args:
+            before: the version that the commit was made on.
         """
         if by.unread is None or not (by.touched - set(by.unread)) & set(before.partitions):
             return
         try:
+            # nearly always nothing has come: one look, before the table is looked up
+            if self._are_as_known(
+                [p for p in superseded(layout, [by, before]) if p.partition not in by.unread]
+            ):
+                return
             state, newest = self._tables.settled(name)
             chain = [by, before] if newest.txn == by.txn else lineage(self._files, state.layout, newest)
             places = []
@@ -143,6 +151,10 @@ class LateFiles:
         return list(itertools.takewhile(lambda place: written.get(place.by.txn, 0) >= oldest, places))
 
     # -- looking -------------------------------------------------------------------------------
+
+    def _are_as_known(self, places: Sequence[Superseded]) -> bool:
+        marks = self._files.fingerprints([place.location for place in places])
+        return all(mark == _known(place) for place, mark in zip(places, marks, strict=True))
 
     def look(self, place: Superseded, written: Mapping[str, int]) -> list[FileEntry] | None:
         """The files that nobody has taken in or replaced; ``None`` where others were changed or removed besides.
