@@ -109,18 +109,22 @@ class HiveMetastore(Metastore):
 
     def _body(self, thrift_object: Any) -> Any:
         """A Thrift object in Thrift's JSON, in one round trip instead of one for each of its members."""
-        library = self.jvm.java.org.apache.thrift
-        factory = library.protocol.TJSONProtocol.Factory()
-        return json.loads(str(library.TSerializer(factory).toString(thrift_object)))
+        return json.loads(str(self._json("TSerializer").toString(thrift_object)))
 
     def _object(self, thrift_object: Any, body: Mapping[str, Any]) -> Any:
         """The inverse of :meth:`_body`: fills an empty Thrift object."""
-        library = self.jvm.java.org.apache.thrift
-        factory = library.protocol.TJSONProtocol.Factory()
         # Thrift reads no blanks between the tokens, and of escapes only those of control characters
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-        library.TDeserializer(factory).deserialize(thrift_object, text, "UTF-8")
+        self._json("TDeserializer").deserialize(thrift_object, text, "UTF-8")
         return thrift_object
+
+    def _json(self, kind: str) -> Any:
+        """Thrift's serializer or deserializer of JSON. Each thread has its own: they are not safe for several."""
+        if getattr(self._local, kind, (None, None))[0] != os.getpid():
+            library = self.jvm.java.org.apache.thrift
+            made = getattr(library, kind)(library.protocol.TJSONProtocol.Factory())
+            setattr(self._local, kind, (os.getpid(), made))
+        return getattr(self._local, kind)[1]
 
     def _java_table(self, table: HiveTable) -> Any:
         return self._object(self.jvm.api.Table(), thrift.of_table(table))
