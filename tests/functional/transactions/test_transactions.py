@@ -17,6 +17,7 @@ import lakemerge
 from lakemerge.errors import (
     CommitConflict,
     CommitsExhausted,
+    ConstraintViolated,
     IncompatibleColumn,
     InvalidConfig,
     InvalidRecord,
@@ -94,6 +95,20 @@ class TestTransactions:
             upsert(program.spark.sql("select 'e' as product, cast(50 as smallint) as quantity, 'K' as place"))
         rows = stock.sql("select product, quantity from {table} where place = 'K' order by product")
         assert [tuple(row) for row in rows] == [("a", 1), ("b", 20), ("c", 40), ("d", 31), ("e", 50)]
+
+    def test_a_table_that_is_merged_on_read_keeps_its_contract(self, merger: Any, program: Any) -> None:
+        orders = merger(
+            {**ORDERS, "write_mode": "merge_on_read", "contract": {"enforced": True}}, ORDERS_FEED
+        )
+        orders.model["constraints"] = [{"type": "check", "expression": "name <> 'bad'"}]
+        orders.merge([{**order(1, 1), "op": "U"}])
+        with (
+            pytest.raises(ConstraintViolated, match="1 rows"),
+            lakemerge.transaction(program.name(orders), spark=program.spark) as t,
+        ):
+            t.upsert(program.name(orders), order(2, 2, "bad"))
+        assert orders.rows() == [order(1, 1)]
+        orders.drop()
 
     def test_what_does_not_fit_is_refused_and_says_whether_to_retry(self, shop: Any, program: Any) -> None:
         names = [program.name(table) for table in shop]

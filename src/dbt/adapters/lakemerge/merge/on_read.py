@@ -105,8 +105,7 @@ class MergeOnRead(Merge):
 
     def _stage_delta(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write the changed rows beside the base."""
-        sql = self.macros.lakemerge_delta_rows_sql(plan, txn.next_version)
-        txn.side_data.add(DELTAS, txn.spark.sql(sql).coalesce(1))
+        txn.stage_delta(self.macros.lakemerge_delta_rows_sql(plan, txn.next_version))
         retire_unread(txn)
 
 

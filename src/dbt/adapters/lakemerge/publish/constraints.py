@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 
 def enforced_checks(model: Mapping[str, Any]) -> dict[str, str]:
-    """SQL that finds the rows which break the contract's constraints, by the constraint's name."""
+    """SQL that finds the rows which break the contract's constraints, by the constraint's name.
+
+    Of several constraints of one name, the later ones get what they are of added.
+    """
     if not (model.get("config", {}).get("contract") or {}).get("enforced"):
         return {}
-    checks = {}
+    checks: dict[str, str] = {}
     for column in (model.get("columns") or {}).values():
         for constraint in column.get("constraints") or ():
             if constraint["type"] == "not_null":
-                checks[f"not_null_{column['name']}"] = f"`{column['name']}` is null"
+                _add(checks, f"not_null_{column['name']}", column["name"], f"`{column['name']}` is null")
             elif constraint["type"] == "check":
                 label = constraint.get("name") or f"check_{column['name']}_{len(checks) + 1}"
-                checks[label] = f"not ({constraint['expression']})"
+                _add(checks, label, column["name"], f"not ({constraint['expression']})")
     for number, constraint in enumerate(model.get("constraints") or (), 1):
         if constraint["type"] == "check":
             label = constraint.get("name") or f"check_model_{number}"
-            checks[label] = f"not ({constraint['expression']})"
+            _add(checks, label, "model", f"not ({constraint['expression']})")
         elif constraint["type"] == "not_null":
             for name in constraint.get("columns") or ():
-                checks[f"not_null_{name}"] = f"`{name}` is null"
+                _add(checks, f"not_null_{name}", "model", f"`{name}` is null")
     return checks
+
+
+def _add(checks: dict[str, str], label: str, place: str, broken: str) -> None:
+    """Add a check, by a label that is its own; one that is there already is not added again."""
+    labels = itertools.chain(
+        (label, f"{label} ({place})"), (f"{label} ({place}, {number})" for number in itertools.count(2))
+    )
+    free = next(one for one in labels if checks.get(one, broken) == broken)
+    checks[free] = broken

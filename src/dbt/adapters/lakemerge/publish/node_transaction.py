@@ -10,12 +10,20 @@ from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
 from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
-from dbt.adapters.lakemerge.spark.observations import observe
+from dbt.adapters.lakemerge.spark.observations import Observed, observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
-from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, Manifest, Overlay, Transaction, partition_name
+from lakemerge.kernel import (
+    DEFAULT_PARTITION,
+    DELTAS,
+    HiveColumn,
+    Manifest,
+    Overlay,
+    Transaction,
+    partition_name,
+)
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import Processing
@@ -23,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Commits a transaction, or keeps it for later.
 Publish = Callable[[Transaction], "int | None"]
+# The names of what is counted as rows are written: all of them, and those that break a constraint, by its place.
+_ROWS, _BROKEN = "__rows", "__broken_"
 
 
 class NodeTransaction:
@@ -192,23 +202,31 @@ class NodeTransaction:
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
         """
-        checks = {"rows": "count(*)"} if count else {}
-        checks.update({name: f"count_if({broken})" for name, broken in self._constraints.items()})
-        frame, observed = self.spark.sql(sql), None
-        if checks:
-            frame, observed = observe(frame, checks)
+        frame, observed = self._observe(self.spark.sql(sql), {_ROWS: "count(*)"} if count else {})
         only = set(touched or ()) if self.partitions else set()
         if len(only) == 1 and only == set(filled):
             self._write_partition(frame, only.pop())
         else:
             directory = self._transaction.stage_directory
             self._files.write(frame, directory, self.plan.partitions)
-        counts = observed.get if observed else {}
-        self._check(counts)
+        counts = self._check(observed)
         written = set(self._transaction.add_staged())
         if touched is not None and self.partitions:
             self._transaction.remove(set(touched) - written)
-        return int(counts.get("rows", 0))
+        return int(counts.get(_ROWS, 0))
+
+    def stage_delta(self, sql: str) -> None:
+        """Write changed rows beside the base, for readers to merge.
+
+        Args:
+            sql: rows with the columns of a delta; what is deleted has no values to keep a constraint.
+
+        Raises:
+            ConstraintViolated: some rows break an enforced constraint.
+        """
+        frame, observed = self._observe(self.spark.sql(sql), {}, unless="`_lakemerge_deleted`")
+        self.side_data.add(DELTAS, frame.coalesce(1))
+        self._check(observed)
 
     def stage_records(
         self, sql: str, counted: Callable[[], dict[str, Any]], *, rewrites: bool = False
@@ -306,11 +324,29 @@ class NodeTransaction:
         rows = self.base.properties.get("rows") if self.base else 0
         return int(rows) if rows is not None else None
 
-    def _check(self, counts: Mapping[str, int]) -> None:
+    def _observe(
+        self, frame: DataFrame, metrics: Mapping[str, str], unless: str = "false"
+    ) -> tuple[DataFrame, Observed | None]:
+        """Let what breaks the constraints be counted as rows pass, and more; without anything to count, do nothing.
+
+        Args:
+            unless: SQL that is true for rows which need not keep them.
+        """
+        # by names of their own, for a constraint may have any name
+        checks = {
+            f"{_BROKEN}{place}": f"count_if(not ({unless}) and ({broken}))"
+            for place, broken in enumerate(self._constraints.values())
+        }
+        metrics = {**metrics, **checks}
+        return observe(frame, metrics) if metrics else (frame, None)
+
+    def _check(self, observed: Observed | None) -> dict[str, Any]:
+        """What was counted, if the rows keep the constraints. Raises ConstraintViolated."""
+        counts = observed.get if observed else {}
         broken = [
-            f"{counts[name]} rows with {check} ({name})"
-            for name, check in self._constraints.items()
-            if counts[name]
+            f"{counts[f'{_BROKEN}{place}']} rows with {check} ({name})"
+            for place, (name, check) in enumerate(self._constraints.items())
+            if counts[f"{_BROKEN}{place}"]
         ]
         if broken:
             raise ConstraintViolated(
@@ -318,6 +354,7 @@ class NodeTransaction:
                 found=", ".join(broken),
                 action="Nothing was published. Mend the rows in the model, or the constraint.",
             )
+        return counts
 
 
 def _bare(columns: Iterable[HiveColumn]) -> tuple[HiveColumn, ...]:
