@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+
+from functional.overtaking import overtake
+
+BY_DAY = {"unique_key": ["id", "day"], "partition_by": "day", "on_schema_change": "sync_all_columns"}
 
 
 class TestRedo:
@@ -17,16 +19,16 @@ class TestRedo:
         config = {"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": "2" if history else "1"}
         table = merger(config, "id int, price double, ts int")
         table.merge([{"id": 1, "price": 10.0, "ts": 1}])
-        commit = NodeTransaction.commit
-
-        def overtaken(transaction: NodeTransaction, *arguments: Any) -> None:
-            monkeypatch.setattr(NodeTransaction, "commit", commit)
-            other = threading.Thread(target=table.merge, args=([{"id": 1, "price": 100.0, "ts": 50}],))
-            other.start()
-            other.join()
-            commit(transaction, *arguments)
-
-        monkeypatch.setattr(NodeTransaction, "commit", overtaken)
+        overtake(monkeypatch, lambda: table.merge([{"id": 1, "price": 100.0, "ts": 50}]))
         latest = "select id, max_by(price, ts) + 1 as price, max(ts) + 1 as ts from {table} group by id"
         assert table.merge(latest).version == 3
         assert [(row["price"], row["ts"]) for row in table.rows("ts")][-1] == (101.0, 51)
+
+    def test_rows_of_another_program_stay_in_a_partition_that_was_read_before(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = merger(BY_DAY, "id int, price int, day int")
+        table.merge([{"id": 1, "price": 1, "day": 5}])
+        overtake(monkeypatch, lambda: table.sql("insert into {table} partition (day = 5) values (2, 2)"))
+        table.merge([{"id": 1, "price": 10, "day": 5}])
+        assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 5), (2, 2, 5)]

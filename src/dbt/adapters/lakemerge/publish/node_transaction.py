@@ -167,6 +167,8 @@ class NodeTransaction:
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
             raise self.overtaken(f"that version {now.version} came first ({now.operation})")
+        # another program may have added files to directories that this session has listed before
+        self.spark.catalog.refreshTable(self.table)
 
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
