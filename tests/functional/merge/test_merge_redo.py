@@ -32,3 +32,19 @@ class TestRedo:
         overtake(monkeypatch, lambda: table.sql("insert into {table} partition (day = 5) values (2, 2)"))
         table.merge([{"id": 1, "price": 10, "day": 5}])
         assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 5), (2, 2, 5)]
+
+    @pytest.mark.parametrize("day", [5, 9])
+    @pytest.mark.parametrize("other", ["merge", "insert"])
+    def test_a_change_of_types_depends_on_partitions_without_changes_too(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch, other: str, day: int
+    ) -> None:
+        table = merger(BY_DAY, "id int, price int, day int")
+        table.merge([{"id": 1, "price": 1, "day": 1}, {"id": 2, "price": 2, "day": 5}])
+        writes = {
+            "merge": lambda: table.merge([{"id": 3, "price": 3, "day": day}]),
+            "insert": lambda: table.sql(f"insert into {{table}} partition (day = {day}) values (3, 3)"),
+        }
+        overtake(monkeypatch, writes[other])
+        table.merge("select 1 as id, 10L as price, 1 as day")
+        assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 1), (2, 2, 5), (3, 3, day)]
+        assert table.sql("select typeof(price) from {table}")[0][0] == "bigint"
