@@ -9,7 +9,7 @@ from typing import Any
 
 from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
 from lakemerge.kernel import HiveColumn
-from lakemerge.writer.values import Convert, converter
+from lakemerge.writer.values import Convert, JsonNumber, converter
 
 #: ``rows`` are mappings or sequences of Python values, ``delimited`` lines of text, ``json`` JSON objects.
 FORMATS = ("rows", "delimited", "json")
@@ -37,7 +37,9 @@ class Reader:
                 found=repr(self.format),
                 action="Correct `format`.",
             )
-        object.__setattr__(self, "_converters", [(column, _converter(column)) for column in self.columns])
+        object.__setattr__(
+            self, "_converters", [(column, _converter(column, self.format)) for column in self.columns]
+        )
 
     def texts(self, record: Any) -> list[str | None]:
         """The record's values as Hive's row format has them, in the order of the columns.
@@ -52,7 +54,7 @@ class Reader:
             try:
                 texts.append(None if value is None else convert(value))
             except ValueError as error:
-                raise _invalid(record, f"{column.name} {column.type}: {value!r} is {error}") from error
+                raise _invalid(record, f"{column.name} {column.type}: {_shown(value)} is {error}") from error
         return texts
 
     def _split(self, record: Any) -> Sequence[Any]:
@@ -76,8 +78,15 @@ class Reader:
 
     def _of_json(self, record: Any) -> Sequence[Any]:
         try:
-            body = json.loads(_decoded(record))
-        except ValueError as error:
+            # numbers stay as they are written, so that none is rounded before it is checked
+            body = json.loads(
+                _decoded(record),
+                parse_int=JsonNumber,
+                parse_float=JsonNumber,
+                parse_constant=_no_json,
+                object_pairs_hook=_once,
+            )
+        except (ValueError, RecursionError) as error:
             raise _invalid(record, f"no JSON: {error}") from error
         if not isinstance(body, Mapping):
             raise _invalid(record, "no JSON object")
@@ -97,6 +106,18 @@ class Reader:
         return fields
 
 
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, whose names differ."""
+    body = dict(members)
+    if len(body) < len(members):
+        raise ValueError("a name stands twice in an object")
+    return body
+
+
+def _no_json(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def _decoded(record: Any) -> str:
     if isinstance(record, bytes):
         try:
@@ -108,9 +129,9 @@ def _decoded(record: Any) -> str:
     return record
 
 
-def _converter(column: HiveColumn) -> Convert:
+def _converter(column: HiveColumn, form: str) -> Convert:
     try:
-        return converter(column.type)
+        return converter(column.type, form)
     except KeyError as error:
         raise UnsupportedColumnType(
             expected="columns of simple types for a writer",
@@ -120,9 +141,16 @@ def _converter(column: HiveColumn) -> Convert:
 
 
 def _invalid(record: Any, found: str) -> InvalidRecord:
-    shown = repr(record)
     return InvalidRecord(
         expected="a record of the table's columns",
-        found=f"{found}, in {shown[:200]}",
+        found=f"{found}, in {_shown(record)}",
         action="Fix the record or leave it out; the transaction's other records can still be committed.",
     )
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:200]
+    except ValueError:
+        # Python writes no number of thousands of digits
+        return f"a long {type(value).__name__}"

@@ -58,7 +58,8 @@ def open(
 
     Raises:
         TableNotFound, UnsupportedTable: there is no such table, or it is of another kind.
-        InvalidConfig: ``partition`` does not name the partition columns, or the format is not known.
+        InvalidConfig: ``partition`` does not name the partition columns or has a value that does not fit, or the
+            format is not known.
         MetastoreError, StorageError: they may be retried.
     """
     schema, _, identifier = table.rpartition(".")
@@ -305,4 +306,15 @@ def _static_values(keys: tuple[HiveColumn, ...], partition: Mapping[str, Any]) -
             found=", ".join(given) or "none",
             action="Name each of them, or leave `partition` out and give them in the records.",
         )
-    return [None if given[key.name] in (None, "") else converter(key.type)(given[key.name]) for key in keys]
+    return [_static_value(key, given[key.name]) for key in keys]
+
+
+def _static_value(key: HiveColumn, value: Any) -> str | None:
+    try:
+        return None if value in (None, "") else converter(key.type)(value)
+    except ValueError as error:
+        raise InvalidConfig(
+            expected=f"a value of {key.type} for the partition column {key.name}",
+            found=f"{value!r}, which is {error}",
+            action="Correct `partition`.",
+        ) from error

@@ -30,12 +30,17 @@ select cast(null as tinyint) as t, cast(null as bigint) as b, cast(null as decim
        cast(null as double) as f, cast(null as boolean) as y, cast(null as date) as day,
        cast(null as timestamp) as at, cast(null as binary) as raw, cast(null as string) as s where false
 """
+NUMBERS = """
+{{ config(materialized='incremental', append_layout='commit_partitioned') }}
+select cast(null as int) as id, cast(null as decimal(6, 2)) as d, cast(null as double) as f, cast(null as float) as r,
+       cast(null as binary) as raw where false
+"""
 REWRITTEN = "{{ config(materialized='incremental') }} select 1 as id"
 
 
 @pytest.fixture(scope="class")
 def models() -> dict[str, str]:
-    return {"alerts.sql": ALERTS, "kinds.sql": TYPES, "rewritten.sql": REWRITTEN}
+    return {"alerts.sql": ALERTS, "kinds.sql": TYPES, "numbers.sql": NUMBERS, "rewritten.sql": REWRITTEN}
 
 
 @pytest.fixture(scope="class")
@@ -95,6 +100,31 @@ class TestStream:
         assert found[1] == (None,) * 9
         assert [bytes(value) if isinstance(value, bytearray) else value for value in found[0]] == list(good)
 
+    def test_numbers_and_bytes_of_texts_are_stored_as_they_are_written(
+        self, project: Any, kernel: Kernel
+    ) -> None:
+        table = f"{project.test_schema}.numbers"
+        with lakemerge.writer.open(table, kernel, format="delimited") as stream:
+            stream.write(["1,1.500,NaN,NaN,AQI=", "2,.5,-Infinity,Infinity,", "3,0,-0.0,-0.0,\\N"])
+            stream.write(["4,-5.,4.9e-324,1.00000017881393432617187499e0,\\N", "5,\\N,1e308,1e-45,\\N"])
+            stream.commit()
+        with lakemerge.writer.open(table, kernel, format="json") as stream:
+            stream.write(['{"id": 6, "d": 1234.560, "f": 1e2, "r": 3.4e38, "raw": "AQ=="}'])
+            stream.commit()
+        with lakemerge.writer.open(table, kernel) as stream:
+            stream.write([(7, 1, 2**60, 2**100, b"")])
+            stream.commit()
+        texts = "cast(d as string), cast(f as string), cast(r as string), hex(raw)"
+        assert rows(project, f"select {texts} from {{0}}.numbers order by id") == [
+            ("1.50", "NaN", "NaN", "0102"),
+            ("0.50", "-Infinity", "Infinity", ""),
+            ("0.00", "-0.0", "-0.0", None),
+            ("-5.00", "4.9E-324", "1.0000001", None),
+            (None, "1.0E308", "1.4E-45", None),
+            ("1234.56", "100.0", "3.4E38", "01"),
+            ("1.00", "1.15292150460684698E18", "1.2676506E30", ""),
+        ]
+
     def test_many_commits_leave_few_files(self, project: Any, kernel: Kernel) -> None:
         table = f"{project.test_schema}.kinds"
         before = rows(project, "select count(*) from {0}.kinds")[0][0]
@@ -134,6 +164,9 @@ class TestStream:
             lakemerge.writer.open(f"{project.test_schema}.rewritten", kernel)
         with pytest.raises(InvalidConfig):
             lakemerge.writer.open(f"{project.test_schema}.alerts", kernel, partition={"country": "FI"})
+        static = {"continent": 1, "country": "FI"}
+        with pytest.raises(InvalidConfig, match="continent"):
+            lakemerge.writer.open(f"{project.test_schema}.alerts", kernel, partition=static)
         with lakemerge.writer.open(f"{project.test_schema}.alerts", kernel) as stream:
             stream.write([[1, "x", "a", "b"]])
             with pytest.raises(InvalidConfig):
