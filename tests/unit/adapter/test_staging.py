@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.staging import run as runs
-from dbt.adapters.lakemerge.staging.hook import hide_unused_hook
+from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import publishes_after_tests
 from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
 from dbt.adapters.lakemerge.staging.rows import GlobalView, staged_sql
@@ -255,22 +255,33 @@ def test_another_word_is_refused() -> None:
         publishes_after_tests({"config": {"publish": "later"}})
 
 
-def test_the_hook_is_hidden_where_nothing_is_published_after_tests() -> None:
+def test_the_hook_is_the_first_and_hidden_where_nothing_is_published_after_tests() -> None:
     def node(kind: str, package: str, **config: Any) -> Any:
-        return SimpleNamespace(resource_type=kind, package_name=package, config=config, tags=["on-run-end"])
+        return SimpleNamespace(
+            unique_id=f"{kind}.{package}.{package}-on-run-end-0",
+            resource_type=kind,
+            package_name=package,
+            index=0,
+            config=config,
+            tags=["on-run-end"],
+        )
 
     ours, theirs = node("operation", "dbt_lakemerge"), node("operation", "shop")
     manifest = SimpleNamespace(
         nodes={"a": ours, "b": theirs, "c": node("seed", "shop", publish="after_tests")}
     )
-    hide_unused_hook(manifest)
+    arrange_hook(manifest, "shop")
     assert ours.tags == theirs.tags == ["on-run-end"]
-    manifest.nodes["c"] = node("model", "shop")
-    hide_unused_hook(manifest)
+    assert (ours.package_name, ours.index) < (theirs.package_name, theirs.index)
+    seed = manifest.nodes.pop("c")
+    arrange_hook(manifest, "shop")
     assert (ours.tags, theirs.tags) == ([], ["on-run-end"])
-    assert list(manifest.nodes) == ["a", "b", "c"]
-    hide_unused_hook(SimpleNamespace())
-    hide_unused_hook(None)
+    assert list(manifest.nodes) == ["a", "b"]
+    manifest.nodes["c"] = seed
+    arrange_hook(manifest, "shop")
+    assert ours.tags == ["on-run-end"]
+    arrange_hook(SimpleNamespace(), "shop")
+    arrange_hook(None, "shop")
 
 
 def test_a_hook_fails_with_the_error_and_the_statement_after_it_runs() -> None:

@@ -44,7 +44,7 @@ from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError, split_statements
 from dbt.adapters.lakemerge.staged_names import reading_staged
-from dbt.adapters.lakemerge.staging.hook import hide_unused_hook
+from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 logger = AdapterLogger("Lakemerge")
 
 _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
+# dbt's frame around hooks.
+_MAIN = "master"
 _PROVIDER = "spark.sql.sources.provider"
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
@@ -127,6 +129,8 @@ class LakemergeAdapter(
     @contextmanager
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
         """dbt's frame around a node: errors that a dead Java causes say so, and names stand for what is staged."""
+        if _MAIN in (*args, *kwargs.values()):
+            arrange_hook(self.get_macro_resolver(), self.config.project_name)
         try:
             with reading_staged(), reporting_java_death(), super().connection_named(*args, **kwargs):
                 yield
@@ -153,11 +157,6 @@ class LakemergeAdapter(
         return [
             self.Relation.create(schema=schema, identifier=name, type=kind) for name, kind in found.items()
         ]
-
-    def set_relations_cache(self, *args: Any, **kwargs: Any) -> None:
-        """dbt's first look in a run; where nothing is published after tests, the run has no hook for it from now on."""
-        hide_unused_hook(self.get_macro_resolver())
-        super().set_relations_cache(*args, **kwargs)
 
     @available.parse_none
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:

@@ -1,27 +1,32 @@
-"""The hook at the end of a run, by which what is staged is published: there only where a project needs it."""
+"""The hook at the end of a run, by which what is staged is published: the first one, and only where it is needed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _PACKAGE = "dbt_lakemerge"
+# dbt numbers a project's own hooks from 0
+_FIRST = -1
 
 
-def hide_unused_hook(manifest: Any) -> None:
-    """Take the mark of a hook from the package's own where nothing of a project is published after tests.
+def arrange_hook(manifest: Any, project: str) -> None:
+    """Let the package's own hook be the first at the end of a run; without a mark where a project does not need it.
 
-    dbt counts hooks among the results of a run. The node itself stays: `dbt compile` has it in its queue by now. The
-    project that is parsed and saved keeps the mark, so the hook is there when a model asks for it. Where it is not
-    hidden, it does nothing.
+    dbt runs the project's hooks before those of packages. They would find nothing published, and if one failed, nothing
+    ever would be. So ours is arranged as one of the project.
+
+    dbt counts hooks among the results of a run, so it is hidden where nothing is published after tests. The node itself
+    stays: `dbt compile` has it in its queue by now. The project that is parsed and saved is not changed.
 
     Args:
         manifest: dbt's, of the whole project; without nodes, nothing is done.
+        project: name of the project that is run.
     """
     nodes = getattr(manifest, "nodes", None) or {}
-    if any(_publishes_after_tests(node) for node in nodes.values()):
-        return
+    is_needed = any(_publishes_after_tests(node) for node in nodes.values())
     for node in filter(_is_ours, nodes.values()):
-        node.tags = []
+        node.tags = ["on-run-end"] if is_needed else []
+        node.package_name, node.index = project, _FIRST
 
 
 def _publishes_after_tests(node: Any) -> bool:
@@ -30,4 +35,4 @@ def _publishes_after_tests(node: Any) -> bool:
 
 
 def _is_ours(node: Any) -> bool:
-    return str(node.resource_type) == "operation" and node.package_name == _PACKAGE
+    return str(node.resource_type) == "operation" and node.unique_id.startswith(f"operation.{_PACKAGE}.")
