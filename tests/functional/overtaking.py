@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 
-def overtake(
-    monkeypatch: pytest.MonkeyPatch, other: Callable[[], Any], before: Literal["stage", "commit"] = "commit"
-) -> None:
-    """Let another writer do its work before the next attempt stages its rows, or commits them.
+def overtake(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Any]) -> None:
+    """Let another writer do its work before the next attempt commits its rows."""
+    commit = NodeTransaction.commit
 
-    What the attempt reads is declared before it stages; partitions are listed after that.
-    """
-    step = getattr(NodeTransaction, before)
-
-    def overtaken(transaction: NodeTransaction, *arguments: Any, **named: Any) -> Any:
-        monkeypatch.setattr(NodeTransaction, before, step)
+    def overtaken(transaction: NodeTransaction, *arguments: Any) -> None:
+        monkeypatch.setattr(NodeTransaction, "commit", commit)
         # a connection of dbt belongs to a thread
         with ThreadPoolExecutor(1) as thread:
             thread.submit(other).result()
-        return step(transaction, *arguments, **named)
+        commit(transaction, *arguments)
 
-    monkeypatch.setattr(NodeTransaction, before, overtaken)
+    monkeypatch.setattr(NodeTransaction, "commit", overtaken)

@@ -12,7 +12,6 @@ from kernel.meanwhile import Meanwhile
 from kernel.support import COLUMNS, KEYS, Rows, assert_nothing_orphaned, create, merge, rows_of, stage
 from lakemerge.errors import CommitConflict, CommitUnfinished
 from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.commit.transaction import commit_together
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.metastore import ReplyLost
 from lakemerge.testing import World
@@ -23,21 +22,15 @@ SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["mine"]}, "whole": {"": ["min
 pytestmark = pytest.mark.parametrize("shape", SHAPES)
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def kernel(world: World) -> Kernel:
-    return Kernel(world.process())
-
-
-def maker(world: World, shape: str, others: Callable[[], None]) -> Transaction:
-    """An open transaction that makes a table; others act right after the metastore has made it."""
+def making(world: World, others: Callable[[], None]) -> Kernel:
+    """A kernel that makes a table; others act right after the metastore has made it."""
     ports = world.process()
     metastore: Any = Meanwhile(ports.metastore, "create_table", others, after=True)
-    kernel = Kernel(dataclasses.replace(ports, metastore=metastore))
+    return Kernel(dataclasses.replace(ports, metastore=metastore))
+
+
+def begin(kernel: Kernel, shape: str) -> Transaction:
+    """An open transaction that makes a table."""
     txn = kernel.create(TableDefinition(NAME, COLUMNS, KEYS if shape == "partitioned" else ()))
     stage(kernel, txn, SHAPES[shape])
     return txn
@@ -52,7 +45,7 @@ def test_a_dropped_table_is_not_made_again(shape: str, world: World, kernel: Ker
         drop(kernel, NAME)
         lose_reply()
 
-    txn = maker(world, shape, drop_it)
+    txn = begin(making(world, drop_it), shape)
     with pytest.raises(CommitConflict), txn:
         txn.commit()
     assert not kernel.exists(NAME)
@@ -67,18 +60,17 @@ def test_a_group_does_not_make_a_dropped_table_again(shape: str, world: World, k
         drop(kernel, NAME)
         lose_reply()
 
-    txn = maker(world, shape, drop_it)
-    second = kernel.begin(SECOND, "merge")
-    second._tables = txn._tables
-    stage(kernel, second, {"p=1": ["mine"]})
+    maker = making(world, drop_it)
+    txn, second = begin(maker, shape), maker.begin(SECOND, "merge")
+    stage(maker, second, {"p=1": ["mine"]})
     with pytest.raises(CommitConflict), txn, second:
-        commit_together([txn, second])
+        maker.commit_together([txn, second])
     assert not kernel.exists(NAME)
     assert rows_of(kernel, SECOND) == {"p=1": ["old"]}
 
 
 def test_a_table_that_was_made_and_dropped_has_stood(shape: str, world: World, kernel: Kernel) -> None:
-    txn = maker(world, shape, lambda: drop(kernel, NAME))
+    txn = begin(making(world, lambda: drop(kernel, NAME)), shape)
     with pytest.raises(CommitUnfinished, match="it was dropped meanwhile"), txn:
         txn.commit()
     assert not kernel.exists(NAME)
@@ -95,7 +87,7 @@ def test_a_table_with_a_later_version_stands_though_a_drop_of_it_died(
         kernel.creations.close_of(txn.layout, table.parameters["lakemerge.id"])
         merge(kernel, NAME, {"p=2": ["later"]} if shape == "partitioned" else {"": ["later"]})
 
-    txn = maker(world, shape, begin_to_drop)
+    txn = begin(making(world, begin_to_drop), shape)
     with txn:
         txn.commit()
     assert txn.state == "committed"

@@ -41,16 +41,6 @@ class Died(BaseException):
     """Stands for the end of a process."""
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def kernel(world: World) -> Kernel:
-    return Kernel(world.process())
-
-
 def beside(world: World, port: str, call: str, action: Callable[[], None], *, after: bool = False) -> Kernel:
     """A kernel beside one call of which something happens."""
     ports = world.process()

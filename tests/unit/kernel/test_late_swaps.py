@@ -34,11 +34,6 @@ class Silent:
             raise ReplyLost(expected="an answer", found="none", action="None.")
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def test_a_swap_whose_answer_is_lost_is_not_sent_again_over_later_commits(world: World) -> None:
     """Nobody may see a version again that was superseded while the writer waited for an answer."""
     other = Kernel(world.process())

@@ -120,9 +120,8 @@ class LateFiles:
             return
         try:
             # nearly always nothing has come: one look, before the table is looked up
-            if self._are_as_known(
-                [p for p in superseded(layout, [by, before]) if p.partition not in by.unread]
-            ):
+            read = [place for place in superseded(layout, [by, before]) if place.partition not in by.unread]
+            if not self._changed(read):
                 return
             state, newest = self._tables.settled(name)
             chain = [by, before] if newest.txn == by.txn else lineage(self._files, state.layout, newest)
@@ -152,9 +151,10 @@ class LateFiles:
 
     # -- looking -------------------------------------------------------------------------------
 
-    def _are_as_known(self, places: Sequence[Superseded]) -> bool:
+    def _changed(self, places: Sequence[Superseded]) -> list[Superseded]:
+        """Those that are not what they were, which most are; all are listed at once."""
         marks = self._files.fingerprints([place.location for place in places])
-        return all(mark == _known(place) for place, mark in zip(places, marks, strict=True))
+        return [place for place, mark in zip(places, marks, strict=True) if mark != _known(place)]
 
     def look(self, place: Superseded, written: Mapping[str, int]) -> list[FileEntry] | None:
         """The files that nobody has taken in or replaced; ``None`` where others were changed or removed besides.
@@ -215,12 +215,8 @@ class LateFiles:
             for place in places
             if normal(place.location) not in live and place.by.table_id == newest.table_id
         ]
-        # most are what they were, and all are listed at once
-        marks = self._files.fingerprints([place.location for place in dead])
         found = []
-        for place, mark in zip(dead, marks, strict=True):
-            if mark == _known(place):
-                continue
+        for place in self._changed(dead):
             entries = self.look(place, written)
             whole = [entry for entry in entries or () if not entry.name.endswith(_HALF)]
             if entries is None or (whole and not self._may_take(place, newest)):

@@ -146,7 +146,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         if txn.rewrites_all:
             touched += txn.partitions.stored
         merged = plan.layout.to_merge(touched)
-        txn.read(None if txn.rewrites_all else touched + merged)
+        txn.read(touched + merged)
         sql = self.macros.lakemerge_scd2_rows_sql(
             txn,
             plan,

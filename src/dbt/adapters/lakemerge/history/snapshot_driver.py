@@ -93,7 +93,7 @@ class Snapshot(Driver[SnapshotConfig]):
         touched = names + snapshot.layout.to_merge(names)
         if txn.rewrites_all:
             touched += txn.partitions.stored
-        txn.read(None if txn.rewrites_all else touched)
+        txn.read(touched)
         sql = self.macros.lakemerge_snapshot_rows_sql(
             txn, snapshot, strategy, touched, may_broadcast(changed)
         )

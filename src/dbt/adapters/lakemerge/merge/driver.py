@@ -102,8 +102,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         """By the cheapest way that is right."""
-        known = scans_known_partitions(plan, feed) and not txn.rewrites_all
-        scanned = txn.partitions.names_of(feed["partitions"]) if known else None
+        scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.read(scanned)
         if plan.sequence:
             txn.side_data.read(LEDGER, scanned)

@@ -156,6 +156,8 @@ class NodeTransaction:
     def read(self, names: Iterable[str] | None = None) -> None:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
+        A commit that rewrites all partitions reads all, those included that others make meanwhile.
+
         Raises:
             CommitConflict: the table is no longer what this attempt was planned for, for another program has changed
                 it; the next attempt begins with the change.
@@ -163,7 +165,7 @@ class NodeTransaction:
         base = self._transaction.base
         if not self.exists or base is None:
             return
-        self._transaction.read(names)
+        self._transaction.read(None if self.rewrites_all else names)
         now = self._transaction.base
         if now is not None and now.txn != base.txn:
             raise self.overtaken(f"that version {now.version} came first ({now.operation})")

@@ -74,7 +74,7 @@ class Append(Driver[AppendConfig]):
             txn.skip()
             return 0
         touched = txn.partitions.stored if txn.rewrites_all else feed.partitions
-        txn.read(None if txn.rewrites_all else touched)
+        txn.read(touched)
         kept = self.macros.lakemerge_kept_rows_sql(txn, touched) if txn.exists else None
         if feed.rows or txn.rewrites_all or not txn.exists:
             txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept, KEPT_FEED))
