@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID
+from simulation.seeds import GROUPS, NARROW, OVERLAID, SLEPT
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,10 @@ MUTANTS = {
         "            claim,\n"
         '            {VERSION: f"{claim}:replaced"},\n'
         "            lambda table: moved(replace(table, name=aside), empty),\n        )\n",
-        "        self._metastore.drop_table(name)\n",
+        "        table = self._metastore.get_table(name)\n"
+        "        if table is not None:\n"
+        "            self._metastore.alter_table(name, moved(replace(table, name=aside), empty))\n",
+        first=SLEPT,
     ),
     "vacuum-by-writers-clock": Mutant(
         "vacuum goes by the time that the writer has put into the manifest",
@@ -310,6 +313,13 @@ MUTANTS = {
         "    @property\n    def layout",
     ),
     # faults that there were once, of tables that come and go
+    "placed-too-late": Mutant(
+        "a row that is made anew when the work is over takes the table's name",
+        "kernel.protocol.rebuild",
+        "        return self._metastore.get_table(aside) is None\n",
+        "        return False\n",
+        first=SLEPT,
+    ),
     "dropped-adopted": Mutant(
         "a table that is adopted after its drop has died is taken for the next of its name",
         "kernel.protocol.drops",

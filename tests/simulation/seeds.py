@@ -4,5 +4,7 @@
 OVERLAID = 20_000_000
 #: Few things done often, which other worlds come to once in tens of thousands of seeds.
 NARROW = 30_000_000
+#: Rows that are made anew by processes that sleep.
+SLEPT = 35_000_000
 #: Several tables.
 GROUPS = 40_000_000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID
+from simulation.seeds import GROUPS, NARROW, OVERLAID, SLEPT
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -31,10 +31,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (0, 600),
         (OVERLAID, 150),
         (NARROW, 150),
+        (SLEPT, 150),
         (GROUPS, 150),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(NARROW + 150, 5_000, marks=pytest.mark.slow),
+        pytest.param(SLEPT + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(GROUPS + 150, 10_000, marks=pytest.mark.slow),
     ],
 )

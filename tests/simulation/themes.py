@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulation.seeds import NARROW, OVERLAID
+from simulation.seeds import NARROW, OVERLAID, SLEPT
 
 #: What writers do with a table of each kind, each with how often it is drawn.
 EVERYTHING: Mapping[str, Mapping[str, int]] = {
@@ -279,6 +279,19 @@ THEMES["narrow: rows made anew"] = Theme(
     calls=("create_table",),
     most=(1, 2, 3),
 )
+THEMES["slept: rows made anew"] = Theme(
+    0,
+    kinds=("partitioned", "whole"),
+    work=_either({"flatten": 65, "merge": 20, "drop": 7, "remake": 8}),
+    writers=(3,),
+    several=(2, 3),
+    upkeep=0.0,
+    strangers=0.0,
+    tears=0.0,
+    faults={"stop": 4, "die before": 1},
+    calls=("create_table", "create_table", "alter_table"),
+    most=(2, 3, 4),
+)
 THEMES["narrow: vacuum meets writers"] = Theme(
     0,
     several=(2, 3),
@@ -296,5 +309,7 @@ def theme_of(seed: int) -> str:
     if seed < OVERLAID:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
+    if seed >= SLEPT:
+        return "slept: rows made anew"
     world = "overlaid" if seed < NARROW else "narrow"
     return dice.choice([name for name in THEMES if name.startswith(world)])

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lakemerge.errors import ClaimHeld, LakemergeError, TableNotFound
+from lakemerge.errors import ClaimHeld, CorruptTable, LakemergeError, TableNotFound
 from lakemerge.kernel.external.changes import ExternalChanges
 from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
@@ -17,12 +17,13 @@ from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.drops import Drops
 from lakemerge.kernel.protocol.groups import Group, Standing
 from lakemerge.kernel.protocol.lease import Heartbeats
+from lakemerge.kernel.protocol.rebuild import Rebuild
 from lakemerge.kernel.protocol.releases import Releases
 from lakemerge.kernel.protocol.roll_forward import RollForward
 from lakemerge.kernel.protocol.versions import LostRace, Versions
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.table.definition import check_supported, same_keys
+from lakemerge.kernel.table.definition import TABLE_ID, VERSION, check_supported, same_keys
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
@@ -152,10 +153,21 @@ class Tables:
                 current.manifest.require_writer(str(name))
                 self.roll_forward.overlays.ensure(current.state.name, current.manifest)
                 return current.state, current.manifest
-            elif current.state.undecided:
-                self._end_group(current.state)
             else:
-                self._rescue(current.state)
+                self._finish(current.state)
+
+    def _finish(self, state: TableState) -> None:
+        """Finish the commit that has claimed a table, or end it; does nothing where the table is gone meanwhile."""
+        try:
+            if state.undecided:
+                self._end_group(state)
+            else:
+                self._rescue(state)
+        except (CorruptTable, TableNotFound):
+            table = find_row(self.metastore, state.name)
+            if table is not None and table.parameters.get(TABLE_ID) == state.table_id:
+                raise
+            # it was dropped with its manifests, or its row is made anew once more: the caller looks again
 
     def exists(self, name: TableName) -> bool:
         """Whether the metastore has the table, after finishing what a writer that died left of it."""
@@ -196,10 +208,17 @@ class Tables:
             rebuild = begun[0]
             if self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, self.settings.lease_seconds):
                 raise _held(name, rebuild.txn)
-            if rebuilds.is_prepared(name, rebuild.txn):
-                break
-            # it has had its place, or the table was dropped; its process did not get to clear up
-            rebuilds.clear(name, rebuild.txn)
+            try:
+                if rebuilds.is_prepared(name, rebuild.txn):
+                    self._finish_rebuild(name, rebuild)
+                else:  # it has had its place, or the table was dropped; its process did not get to clear up
+                    rebuilds.clear(name, rebuild.txn)
+            except (CorruptTable, TableNotFound):
+                if rebuilds.is_prepared(name, rebuild.txn):
+                    raise
+                # the table was dropped with its manifests
+
+    def _finish_rebuild(self, name: TableName, rebuild: Rebuild) -> None:
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         manifest = read_manifest(self.files, layout, rebuild.txn)
@@ -219,8 +238,8 @@ class Tables:
         manifest.require_writer(str(name))
         if self.heartbeats.alive(state.layout, state.claim, manifest.lease_seconds):
             raise _held(name, state.claim)
-        now = self.current_state(name)
-        if now is None or now.version_value != state.version_value:
+        now = find_row(self.metastore, name)
+        if now is None or now.parameters.get(VERSION) != state.version_value:
             return  # not dead, but done meanwhile
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
         self.roll_forward.run(name, state.layout, manifest)

@@ -7,10 +7,10 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import pytest
 
+from kernel.meanwhile import BeforeCall
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -37,31 +37,6 @@ STEPS = ("row prepared", "row moved", "settled")
 
 class Died(BaseException):
     """Stands for the end of a process."""
-
-
-class BeforeCall:
-    """A port of a process before one of whose calls, counted over all of its ports, others act."""
-
-    def __init__(self, inner: Any, numbers: Callable[[], int], at: int, others: Callable[[], None]) -> None:
-        self._inner, self._numbers, self._at, self._others = inner, numbers, at, others
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if self._numbers() == self._at:
-                self._others()
-            return found(*args, **kwargs)
-
-        return call
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self._inner, name, value)
 
 
 def rebuild_and_die(world: World, step: str, text: str) -> None:

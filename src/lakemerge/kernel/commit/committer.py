@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakemerge.errors import CommitUnfinished, LakemergeError, MetastoreError, StorageError
+from lakemerge.errors import CommitUnfinished, CorruptTable, LakemergeError, MetastoreError, StorageError
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.group_claims import GroupClaims, in_claim_order
 from lakemerge.kernel.commit.prepared import Prepared
@@ -94,7 +94,12 @@ class Committer:
             self._tables.groups.confirm(
                 Member(table.table, manifest.table_id, table.layout.root, manifest.txn)
             )
-        self._tables.roll_forward.run(table.table, table.layout, manifest)
+        try:
+            self._tables.roll_forward.run(table.table, table.layout, manifest)
+        except CorruptTable:
+            # a drop may have deleted what was to be read
+            self._tables.roll_forward.rebuilds.require_settled(table.table, manifest)
+            raise
 
     def _attempt(self, commit: Commit) -> list[Manifest]:
         """Try once, which another writer may win (:class:`LostRace`)."""

@@ -5,6 +5,11 @@ old one: the old row goes aside, if it is still the one that was claimed, and th
 with that. Between the two the table is missing; a file says who is at it. Nothing is dropped but the row that went
 aside, by a name that no other commit has, so that no call can harm what others have committed since, however late.
 
+A process may sleep, and make the new row when the work is over. Nothing tells that row from one that was made in time
+but the old one, which went aside in time or never. So the old one is dropped first of what is left, then the new one;
+and who has made or found a new row looks whether the old one is there before it goes on. Whatever the order, a row
+that was made too late is either seen to be late, or dropped.
+
 Who clears up after others does so only after transactions that will never be at it again. What one leaves is there
 only after its claim; if the table has a row after that which it does not claim, its claim is over.
 """
@@ -160,10 +165,10 @@ class Rebuilds:
             rebuild = Rebuild(manifest.txn, layout.root)
             path = self._layout(name).rebuild_of(manifest.txn)
             self._files.write_text(path, json.dumps(dataclasses.asdict(rebuild)))
-            self._prepare(name, fresh, table, layout, manifest)
-            self._step("row prepared")
-            self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
-            self._step("row moved")
+            if self._prepare(name, fresh, table, layout, manifest):
+                self._step("row prepared")
+                self._move_aside(name, aside, manifest, layout.empty_of(manifest.txn))
+                self._step("row moved")
         self._take_place(name, fresh, manifest, layout)
         self.clear(name, manifest.txn)
 
@@ -173,9 +178,16 @@ class Rebuilds:
         return next((one for one in begun if self.is_prepared(name, one.txn)), None)
 
     def is_prepared(self, name: TableName, txn: str) -> bool:
-        """Whether a transaction's new row is there, and has not its place yet. It is before the old one goes aside."""
-        fresh, _ = _rows_of(name, txn)
-        return self._metastore.get_table(fresh) is not None
+        """Whether a transaction's new row is to take the place of the old one, which has gone aside."""
+        return all(self._metastore.get_table(row) is not None for row in _rows_of(name, txn))
+
+    def _is_over(self, name: TableName, manifest: Manifest) -> bool:
+        """Whether a commit's exchange has ended, or the table was dropped; asked when its new row was seen."""
+        table = self._metastore.get_table(name)
+        if table is not None:
+            return table.parameters.get(VERSION) != _claim(manifest)
+        _, aside = _rows_of(name, manifest.txn)
+        return self._metastore.get_table(aside) is None
 
     def require_settled(self, name: TableName, manifest: Manifest) -> None:
         """See that a claimed commit is settled whose table had no row just now, and whose own rebuild is over.
@@ -194,8 +206,9 @@ class Rebuilds:
 
     def clear(self, name: TableName, txn: str) -> None:
         """Remove what a transaction's exchange leaves, after the end of it."""
-        for row in _rows_of(name, txn):
-            self._metastore.drop_table(row)
+        fresh, aside = _rows_of(name, txn)
+        self._metastore.drop_table(aside)  # first: by that whoever makes the new row too late sees that it is
+        self._metastore.drop_table(fresh)
         self._files.delete(self._layout(name).rebuild_of(txn))
 
     def clear_if_over(self, name: TableName, txn: str) -> None:
@@ -216,8 +229,11 @@ class Rebuilds:
 
     def _prepare(
         self, name: TableName, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest
-    ) -> None:
-        """Make the new row with its partitions, unless an earlier try has made it, or another process has ended all.
+    ) -> bool:
+        """Make the new row with its partitions, unless an earlier try has made it.
+
+        Returns:
+            False where another process has finished meanwhile, or the table was dropped.
 
         Raises:
             ReplyLost: whether the row is there cannot be found out; the old one must not move aside.
@@ -233,11 +249,12 @@ class Rebuilds:
             # a call without an answer may never have been made
             if self._metastore.get_table(fresh) is not None:
                 break
-            old = self._metastore.get_table(name)
-            if old is None or old.parameters.get(VERSION) != _claim(manifest):
-                return  # another process has finished meanwhile, and has cleared up; nobody would after this one
+            if self._is_over(name, manifest):
+                return False
         else:
             raise _no_answer(fresh)
+        if self._is_over(name, manifest):
+            return False  # it was made too late; nobody but this process clears up after that
         partitions = [
             with_statistics(
                 new_partition(row, partition_values(partition), layout.absolute(state.location)),
@@ -247,7 +264,13 @@ class Rebuilds:
             for partition, state in manifest.partitions.items()
             if partition != WHOLE_TABLE
         ]
-        self._metastore.add_partitions(fresh, partitions)
+        try:
+            self._metastore.add_partitions(fresh, partitions)
+        except Refused:
+            if self._metastore.get_table(fresh) is None:
+                return False  # it has its place by now
+            raise
+        return True
 
     @staticmethod
     def _new_row(fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> HiveTable:
@@ -293,7 +316,8 @@ class Rebuilds:
                     action="Run again: the next commit (or lakemerge_recover) finishes it.",
                 )
             row = self._metastore.get_table(fresh)
-            if row is None:
+            if row is None or self._is_over(name, manifest):
+                self.clear(name, manifest.txn)
                 self.require_settled(name, manifest)
                 return
             with contextlib.suppress(ReplyLost, Refused):
