@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.merge import on_read
+from dbt.adapters.lakemerge.publish.deltas import Deltas
+from dbt.adapters.lakemerge.publish.publisher import Publisher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from lakemerge.errors import MetastoreError
 
 from .oracle import Change
 from .test_merge_properties import (
@@ -22,6 +27,15 @@ from .test_merge_properties import (
 )
 
 ON_READ = {"write_mode": "merge_on_read"}
+FEED = "id bigint, region string, name string, ts bigint, op string"
+
+
+def change(number: int, ts: int, **other: Any) -> dict[str, Any]:
+    return {"id": number, "region": "north", "name": f"n{ts}", "ts": ts, "op": "U", **other}
+
+
+def refuse(*_: Any) -> Any:
+    raise MetastoreError(expected="an answer", found="none", action="Run again.")
 
 
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
@@ -65,10 +79,8 @@ class TestMergeOnRead:
 class TestAuto:
     """What is rewritten costs little in these tests, unless the limit is none."""
 
-    FEED = "id bigint, region string, name string, ts bigint, op string"
-
     def test_each_run_says_what_it_chose(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        table = merger({**CONFIG, "partition_by": "region", "write_mode": "auto"}, self.FEED)
+        table = merger({**CONFIG, "partition_by": "region", "write_mode": "auto"}, FEED)
 
         def merge(number: int) -> Any:
             row = {"id": number % 3, "region": "north", "name": f"n{number}", "ts": number, "op": "U"}
@@ -91,4 +103,68 @@ class TestAuto:
         assert [row["name"] for row in base] == ["n3", "n4", "n2"], (
             "the delta was moved into the base at once"
         )
+        table.drop()
+
+
+#: What follows on a commit: the options, the method that fails, and how one sees that a later run has done it.
+STEPS: dict[str, tuple[dict[str, Any], type, str, Callable[[Any], bool]]] = {
+    "the view is put in the table's place": (
+        {"write_mode": "merge_on_read"},
+        Publisher,
+        "begin_move",
+        lambda table: table.kind() == "VIRTUAL_VIEW",
+    ),
+    "deltas are counted": (
+        {"write_mode": "merge_on_read", "compact_deltas": 2, "compact_deltas_percent": 0},
+        Deltas,
+        "count",
+        lambda table: len(table.sql("select distinct txn from {table}__deltas")) == 1,
+    ),
+    "deltas are moved into the base": (
+        {"write_mode": "merge_on_read", "compact_deltas": 1, "compact_deltas_percent": 1},
+        Deltas,
+        "move_into_base",
+        lambda table: len(table.sql("select * from {table}__base")) == 3,
+    ),
+}
+
+
+class TestAfterCommit:
+    """What follows on a commit may fail: the commit stands, and if its node failed, it would be done again."""
+
+    @pytest.mark.parametrize("step", STEPS)
+    def test_a_step_that_fails_is_done_by_a_later_run(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch, step: str
+    ) -> None:
+        options, place, name, is_done = STEPS[step]
+        table = merger({**CONFIG, **options}, FEED)
+        with monkeypatch.context() as failing:
+            if name == "begin_move":
+                failing.setattr(place, name, refuse)
+            assert table.merge([change(1, 1)]).rows_affected == 1
+        with monkeypatch.context() as failing:
+            if name != "begin_move":
+                failing.setattr(place, name, refuse)
+            assert table.merge([change(2, 2)]).rows_affected == 1
+        table.merge([change(3, 3)])
+        assert [row["name"] for row in table.rows()] == ["n1", "n2", "n3"]
+        assert is_done(table)
+        table.drop()
+
+    def test_the_move_of_auto_fails_and_a_later_run_does_it(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = merger({**CONFIG, "write_mode": "auto"}, FEED)
+        table.merge([change(1, 1)])
+        with monkeypatch.context() as dear:
+            dear.setattr(on_read, "_LEAST_BYTES", 0)
+            dear.setattr(on_read, "_TIMES_DEARER", 0)
+            table.merge([change(2, 2)])
+        with monkeypatch.context() as failing:
+            failing.setattr(Publisher, "begin_move", refuse)
+            assert table.merge([change(3, 3)]).rows_affected == 1
+        base = f"select * from {table.relation.schema}.{table.name}__base"
+        assert (len(table.rows()), len(table.sql(base))) == (3, 1)
+        table.merge([change(4, 4)])
+        assert (len(table.rows()), len(table.sql(base))) == (4, 4)
         table.drop()

@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.after_commit import told_only
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -22,10 +23,8 @@ from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt_common.exceptions import DbtRuntimeError
-from pyspark.errors import PySparkException
 
-from lakemerge.errors import LakemergeError, UnsupportedTable
+from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction, find_row
 
 if TYPE_CHECKING:
@@ -56,17 +55,12 @@ class Staged:
 
     def tidy(self) -> None:
         """Do what pays off after the commit; a later one tries again what fails."""
-        publisher, macros, config = self.driver.publisher, self.driver.macros, self.driver.config
-        try:
+        publisher, macros = self.driver.publisher, self.driver.macros
+        with told_only(publisher.name, "it was not tidied up", "A later commit does it."):
             publisher.note(self.txn)
-            if config.always_on_read:  # a truncate takes the view away
-                WriteModes(publisher, macros).lay_over(config.merge_keys)
+            WriteModes(publisher, macros).settle(self.driver)  # a truncate takes the view away
             self.driver.tidy()
             compact_after_commit(publisher, macros)
-        except (DbtRuntimeError, LakemergeError, PySparkException) as error:
-            _LOG.info(
-                "%s was not tidied up after a commit; a later one tries again: %s", publisher.name, error
-            )
 
 
 class RuledTable:

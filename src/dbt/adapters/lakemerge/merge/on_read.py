@@ -8,6 +8,7 @@ from typing import Any
 from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER
 from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.publish.after_commit import told_only
 from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now, retire_unread
 from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -36,10 +37,15 @@ class MergeOnRead(Merge):
 
     def tidy(self) -> None:
         deltas = Deltas(self.publisher, self.macros)
-        if self.config.write_mode == "auto" and not self._is_dear:
-            deltas.move_into_base()
-        elif compacts_now(self.config, self.macros):
-            deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
+        with told_only(
+            self.publisher.name,
+            "its deltas stay beside the base",
+            "The next run or lakemerge_compact moves them.",
+        ):
+            if self.config.write_mode == "auto" and not self._is_dear:
+                deltas.move_into_base()
+            elif compacts_now(self.config, self.macros):
+                deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         if self.config.write_mode == "auto":

@@ -7,16 +7,12 @@ import datetime
 from collections.abc import Callable
 from typing import Any, Literal
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.kernel import COMPACTION, DELTAS, FOLDED, CompactionLog, Manifest, mark_folded, retire_folded
-
-logger = AdapterLogger("Lakemerge")
 
 #: What is done to deltas, by Hive's names: all of them become one, or the base takes them in.
 Action = Literal["minor", "major"]
@@ -62,22 +58,14 @@ class Deltas:
     def compact_when_due(self, most: int, percent: int) -> None:
         """Compact after a commit, where there are many deltas or they are large.
 
-        A failure is told and fails nothing, for the commit's rows are published by then.
-
         Args:
             most: so many deltas are folded into one, or moved into the base if they are large; 0 for never.
             percent: deltas of so many percent of the base's bytes are large; 0 for none.
         """
         with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
             action = self._due(most, percent)
-        if action is None:
-            return
-        try:
+        if action is not None:
             self.compact(action, "threshold")
-        except DbtRuntimeError as error:
-            logger.warning(
-                f"{self._publisher.name}: its deltas stay, and a later commit tries again: {error}"
-            )
 
     def _due(self, most: int, percent: int) -> Action | None:
         count = self.count()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.after_commit import told_only
 from dbt.adapters.lakemerge.publish.deltas import Deltas
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -42,8 +43,11 @@ class WriteModes:
 
     def settle(self, driver: Driver[Any]) -> None:
         """Let a table be read as its options say when a driver has published."""
-        if driver.config.always_on_read and self._publisher.exists:
-            self.lay_over(driver.config.merge_keys)
+        if not driver.config.always_on_read:
+            return
+        with told_only(self._publisher.name, "it is not merged on read yet", "The next run makes its view."):
+            if self._publisher.exists:
+                self.lay_over(driver.config.merge_keys)
 
     def _fits(self, config: WriteConfig) -> bool:
         """Whether the view that there is merges as the options say."""

@@ -1,0 +1,36 @@
+"""What follows on a commit, in commits of its own that change no row, and may fail."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+
+from lakemerge.errors import LakemergeError
+from lakemerge.kernel import TableName
+
+# dbt shows what the kernel logs, and programs without dbt find it where they look for the kernel's messages
+_LOG = logging.getLogger("lakemerge")
+
+
+@contextmanager
+def told_only(table: TableName, left: str, action: str) -> Iterator[None]:
+    """Tell of an error of Spark, of the kernel or of dbt instead of raising it.
+
+    The rows are published by then. If their node failed, dbt would run it again, and they might come twice.
+
+    Args:
+        left: what is not done then, of the table.
+        action: who does it, or what a user does.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (DbtRuntimeError, LakemergeError, PySparkException, Py4JError) as error:
+        _LOG.warning(
+            "%s: the commit stands, but %s. %s The reason: %s", table, left, action, str(error).strip()
+        )
