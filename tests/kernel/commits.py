@@ -202,7 +202,7 @@ def _fold(kernel: Kernel, name: TableName) -> None:
 
 def _retire(kernel: Kernel, name: TableName) -> None:
     txn = kernel.begin(name, "compact", data_change=False)
-    retire_folded(txn)
+    retire_folded(txn, txn.base.sidecars["folded_deltas"] if txn.base else ())
     txn.commit()
 
 

@@ -366,8 +366,8 @@ MUTANTS = {
     "later-deltas-lost": Mutant(
         "what folds deltas takes those away that have come meanwhile",
         "kernel.commit.draft",
-        '"fold": (*paths, *later)}',
-        '"fold": tuple(paths)}',
+        '"fold": (*paths, *later),',
+        '"fold": tuple(paths),',
         first=OVERLAID,
     ),
     "moved-as-replaced": Mutant(

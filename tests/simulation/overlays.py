@@ -207,7 +207,7 @@ class Retire(Operation):
         try:
             if transaction.base is None or not transaction.base.sidecars.get(FOLDED):
                 return None
-            retire_folded(transaction)
+            retire_folded(transaction, transaction.base.sidecars[FOLDED])
             return transaction.commit()
         finally:
             transaction.abort()

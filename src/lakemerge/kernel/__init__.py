@@ -5,7 +5,8 @@ uses of it; who puts another world in the place of Hive's finds that in :mod:`la
 """
 
 from lakemerge.kernel.commit.aside import leave, set_aside, take_up
-from lakemerge.kernel.commit.on_read import lay_over, mark_folded, retire_folded, take_off
+from lakemerge.kernel.commit.on_read import lay_over, mark_folded, take_off
+from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel
@@ -128,6 +129,7 @@ __all__ = [
     "lay_over",
     "leave",
     "mark_folded",
+    "mark_settled",
     "model_name",
     "needs_new_row",
     "new_transaction_id",
@@ -139,6 +141,7 @@ __all__ = [
     "read_manifest",
     "remove_pin",
     "retire_folded",
+    "retire_unread",
     "same_keys",
     "set_aside",
     "set_pin",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 from dbt.tests.util import run_dbt
@@ -63,6 +66,16 @@ class Merger(NodeTable):
                 frame = frame.selectExpr(*names, f"__recorded_at - interval {days} days as __recorded_at")
                 rows = spark.createDataFrame(frame.collect(), frame.schema)
                 rows.coalesce(1).write.mode("overwrite").orc(folder)
+
+    def let_minutes_pass(self, minutes: int) -> None:
+        """Move the file system's clock: the table's versions were made so many minutes earlier from now on."""
+        with self.adapter.connection_named(self.name):
+            layout = self.adapter._kernel({}, None).open(self.relation.table_name).layout
+        for folder in (layout.commits, layout.seen):
+            place = Path(urlparse(folder).path)
+            for file in place.iterdir() if place.exists() else ():
+                moment = file.stat().st_mtime - minutes * 60
+                os.utime(file, (moment, moment))
 
     def rows(self, order: str = "id") -> list[dict[str, Any]]:
         """The table's rows as readers see them."""

@@ -168,3 +168,25 @@ class TestAfterCommit:
         table.merge([change(4, 4)])
         assert (len(table.rows()), len(table.sql(base))) == (4, 4)
         table.drop()
+
+
+class TestRetiring:
+    def test_deltas_that_the_base_holds_go_however_many_merges_follow(self, merger: Any) -> None:
+        compacted = {"compact_deltas": 2, "compact_deltas_percent": 1}
+        table = merger({**CONFIG, "write_mode": "merge_on_read", **compacted}, FEED)
+        for number in range(1, 12):
+            table.merge([change(number % 3, number)])
+            shown = table.sql("select distinct txn from {table}__deltas")
+            # at most the two of a move that is no ten minutes old, those of one before it, and those since
+            assert len(shown) <= 6, number
+            table.let_minutes_pass(4)
+        assert [row["ts"] for row in table.rows()] == [9, 10, 11]
+        table.let_minutes_pass(20)
+        with table.adapter.connection_named(table.name):
+            table.adapter.compact_table(table.context, table.relation, table.model)
+        table.let_minutes_pass(20)
+        with table.adapter.connection_named(table.name):
+            table.adapter.compact_table(table.context, table.relation, table.model)
+        assert table.sql("select * from {table}__deltas") == []
+        assert [row["ts"] for row in table.rows()] == [9, 10, 11]
+        table.drop()

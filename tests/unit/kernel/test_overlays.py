@@ -125,7 +125,8 @@ def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Ker
     )
     add_delta(kernel, NAME, "delta 2")
     with kernel.begin(NAME, "compact", data_change=False) as txn:
-        retire_folded(txn)
+        assert txn.base is not None
+        retire_folded(txn, txn.base.sidecars["folded_deltas"])
         txn.commit()
     assert published(kernel, NAME, "deltas") == ("delta 2",)
     move_into_base(kernel, NAME, {part: ["merged twice"]})

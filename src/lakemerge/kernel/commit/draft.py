@@ -8,9 +8,9 @@ from typing import Any, Literal
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
 from lakemerge.kernel.table.overlay import Overlay
 
-#: What folders of side data are to those that there are: an addition, all there is, or what stands for those of the
-#: version that the work was done on.
-SideDataMode = Literal["add", "set", "fold"]
+#: What folders of side data are to those that there are: an addition, all there is, what stands for those of the
+#: version that the work was done on, or those of them that go.
+SideDataMode = Literal["add", "set", "fold", "drop"]
 
 
 class ReplacedMeanwhile(Exception):
@@ -83,7 +83,7 @@ class Draft:
     def change_side_data(
         self, kind: str, paths: Sequence[str], mode: SideDataMode, concerns: Iterable[str] | None
     ) -> None:
-        """Add folders of side data, or replace those that the work was done on.
+        """Add folders of side data, drop some, or replace those that the work was done on.
 
         Raises:
             ReplacedMeanwhile: there are others by now than those that would be replaced.
@@ -96,7 +96,12 @@ class Draft:
             raise ReplacedMeanwhile(f"side data ({kind})")
         stay = self.sidecars.get(kind, ())
         later = tuple(path for path in stay if path not in before)
-        self.sidecars[kind] = {"add": (*stay, *paths), "set": tuple(paths), "fold": (*paths, *later)}[mode]
+        self.sidecars[kind] = {
+            "add": (*stay, *paths),
+            "set": tuple(paths),
+            "fold": (*paths, *later),
+            "drop": tuple(path for path in stay if path not in paths),
+        }[mode]
         known = self.side_data_touched.get(kind, ())
         anybody = known is None or concerns is None
         self.side_data_touched[kind] = None if anybody else tuple(sorted({*(known or ()), *(concerns or ())}))

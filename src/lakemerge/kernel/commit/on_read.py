@@ -54,11 +54,6 @@ def mark_folded(transaction: Transaction, folders: Sequence[str]) -> None:
         transaction.add_sidecar(FOLDED, absolute(folder), concerns=())
 
 
-def retire_folded(transaction: Transaction) -> None:
-    """Take away the deltas that the base holds."""
-    transaction.set_sidecars(FOLDED, [], keep_later=True, concerns=())
-
-
 def take_off(transaction: Transaction) -> None:
     """Let readers see the table itself again.
 

@@ -297,6 +297,10 @@ class Transaction:
         """
         self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
 
+    def drop_sidecars(self, kind: str, directories: Iterable[str]) -> None:
+        """Record that folders of side data are no more, whose readers do without; one that is gone already may be."""
+        self._change_side_data(kind, directories, "drop", ())
+
     def has_many_sidecars(self, kind: str) -> bool:
         """Whether side data of a kind has so many folders that this commit should write them as one."""
         base = None if self.replaces_all else self.base

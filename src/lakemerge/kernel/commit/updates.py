@@ -119,7 +119,7 @@ class WritePartitions(Update):
 
 @dataclass(frozen=True)
 class ChangeSideData(Update):
-    """Add, set or fold folders of side data.
+    """Add, set, fold or drop folders of side data.
 
     Attributes:
         paths: relative to the table's root.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import logging
 import math
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lakemerge.errors import CommitConflict
+from lakemerge.kernel.commit.retiring import retire_unread
 from lakemerge.kernel.external.late import Superseded, superseded, written_at
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.maintenance.pins import oldest_pinned
@@ -19,7 +21,7 @@ from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN, Manifest
 from lakemerge.kernel.table.manifests import keep_state, lineage
-from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.overlay import FOLDED, find_row
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
@@ -52,6 +54,7 @@ def vacuum(
     that a reference names. Open transactions are left alone, and so is what lies outside the table's root, and every
     superseded directory that another program has written into since: an INSERT that was planned before a commit may end
     after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
+    Deltas that the base holds for long are taken away first, as a version of its own too.
 
     Args:
         max_bytes: end when so many bytes are freed, and leave the rest to the next one; ``None`` for no limit.
@@ -61,6 +64,8 @@ def vacuum(
         What is (or would be) deleted: data before manifests, so that what a limit leaves is known to the next one.
     """
     kernel.drops.finish(name)
+    if not dry_run:
+        _retire(kernel, name)
     # what was idle before the versions are read belongs to one of them or to none
     idle = _idle(kernel, kernel.open(name).layout)
     versions = _Versions.read(kernel, name)
@@ -172,6 +177,18 @@ def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
     except CommitConflict:
         return False
     return True
+
+
+def _retire(kernel: Kernel, name: TableName) -> None:
+    """Make a version without the deltas that the base holds for long, if there are any."""
+    if not kernel.settled(name)[1].sidecars.get(FOLDED):
+        return
+    with (
+        contextlib.suppress(CommitConflict),
+        kernel.begin(name, FENCE, data_change=False) as transaction,
+    ):
+        if retire_unread(transaction):  # else, or if another commit came first, the next vacuum does it
+            transaction.commit()
 
 
 def _close_creations(

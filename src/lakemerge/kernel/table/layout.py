@@ -19,7 +19,7 @@
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuilds/<txn>         there while a transaction makes the table's metastore row anew
     <root>/_lakemerge/dropping               what a drop has still to delete
-    <root>/_lakemerge/seen/<txn>             made by the first vacuum that finds this version to be the newest
+    <root>/_lakemerge/seen/<txn>             its time tells that by then this version was settled
     <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
 """
 

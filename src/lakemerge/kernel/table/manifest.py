@@ -37,7 +37,7 @@ ALTERATION = "alter"
 WRITE_MODE = "write_mode"
 #: Nothing changes but what a merge remembers beside the table.
 LEDGER_RESET = "reset_ledger"
-#: Nothing changes; transactions that are taken for dead are named, by a vacuum that deletes their files.
+#: No row changes; a vacuum names transactions that it takes for dead, or takes deltas away that the base holds.
 FENCE = "vacuum"
 #: Nothing changes; the writer of a group that was not decided is named, which was taken for dead.
 RELEASE = "release"

@@ -91,6 +91,8 @@ class CompactionMethods(OperationMethods):
             # moved into the base, deltas leave files that are packed next
             done = folding.compact(action, "operation") if action else None
             record = compaction.run()
+            with self._guarded():
+                folding.retire()
             found = {"deltas": done, "files": dataclasses.asdict(record) if record else None}
         return found if any(found.values()) else None
 

@@ -9,12 +9,12 @@ from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_parti
 from dbt.adapters.lakemerge.merge.ledger import LEDGER
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.after_commit import told_only
-from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now, retire_unread
+from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now
 from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
-from lakemerge.kernel import DELTAS
+from lakemerge.kernel import DELTAS, retire_unread
 
 # What of `write_mode: auto`: partitions of so many bytes together, and so many times the changes, are not rewritten.
 _LEAST_BYTES = 64 * 1024 * 1024
@@ -112,7 +112,7 @@ class MergeOnRead(Merge):
     def _stage_delta(self, txn: NodeTransaction, plan: MergePlan) -> None:
         """Write the changed rows beside the base."""
         txn.stage_delta(self.macros.lakemerge_delta_rows_sql(plan, txn.next_version))
-        retire_unread(txn)
+        retire_unread(txn.kernel_transaction)
 
 
 def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:

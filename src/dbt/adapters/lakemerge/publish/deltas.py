@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -12,14 +11,19 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 
-from lakemerge.kernel import COMPACTION, DELTAS, FOLDED, CompactionLog, Manifest, mark_folded, retire_folded
+from lakemerge.kernel import (
+    COMPACTION,
+    DELTAS,
+    FOLDED,
+    CompactionLog,
+    Manifest,
+    mark_folded,
+    mark_settled,
+    retire_unread,
+)
 
 #: What is done to deltas, by Hive's names: all of them become one, or the base takes them in.
 Action = Literal["minor", "major"]
-#: The property that says when deltas were moved into the base last.
-FOLDED_AT = "folded_at"
-#: So long may lie between an engine's look at the base and its look at the deltas of one query.
-PLANNING_TIME = datetime.timedelta(minutes=10)
 # Deltas of fewer bytes are moved into the base for their number alone.
 _FEW_BYTES = 32 * 1024 * 1024
 
@@ -155,12 +159,29 @@ class Deltas:
             if touched:
                 txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
             mark_folded(txn.kernel_transaction, folders)
-            txn.commit({"deltas": len(folders)}, {**base.properties, FOLDED_AT: _now().isoformat()})
+            retire_unread(txn.kernel_transaction)
+            txn.commit({"deltas": len(folders)}, base.properties)
+
+        return self._publish(attempt)
+
+    def retire(self) -> Manifest | None:
+        """Take away the deltas that the base holds for so long that no query needs them; returns the version."""
+        if not self._newest().sidecars.get(FOLDED):
+            return None
+
+        def attempt(txn: NodeTransaction) -> None:
+            base, retired = txn.base, retire_unread(txn.kernel_transaction)
+            if base is None or not retired:
+                txn.skip()
+                return
+            txn.commit({"retired": retired}, base.properties)
 
         return self._publish(attempt)
 
     def _publish(self, attempt: Callable[[NodeTransaction], None]) -> Manifest | None:
         txn, _ = self._publisher.publish(COMPACTION, lambda: self._publisher.begin_move(COMPACTION), attempt)
+        if txn.made is not None and txn.made.sidecars.get(FOLDED):
+            mark_settled(txn.kernel_transaction)
         return txn.made
 
 
@@ -171,17 +192,3 @@ def compacts_now(config: WriteConfig, macros: Macros) -> bool:
     """
     wanted = str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")
     return config.compaction != "off" and wanted
-
-
-def retire_unread(txn: NodeTransaction) -> None:
-    """Take away the deltas that the base holds, once nobody plans a query any more that began before it did."""
-    base = txn.base
-    since = base.properties.get(FOLDED_AT) if base else None
-    if base is None or not base.sidecars.get(FOLDED) or since is None:
-        return
-    if _now() - datetime.datetime.fromisoformat(since) >= PLANNING_TIME:
-        retire_folded(txn.kernel_transaction)
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(tz=datetime.timezone.utc)
