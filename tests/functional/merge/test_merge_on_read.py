@@ -170,6 +170,25 @@ class TestAfterCommit:
         table.drop()
 
 
+class TestAttempts:
+    """A run that changes how the table is read has not lost to anybody."""
+
+    @pytest.mark.parametrize("case", ["auto lays the view", "a truncate takes it away"])
+    def test_one_attempt_is_enough(self, merger: Any, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+        mode, last = (
+            ("auto", change(2, 2)) if case.startswith("auto") else ("merge_on_read", change(2, 2, op="T"))
+        )
+        options = {"write_mode": mode, "max_attempts": 1, "apply_as_truncates": "op = 'T'"}
+        table = merger({**CONFIG, **options}, FEED)
+        table.merge([change(1, 1)])
+        monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
+        monkeypatch.setattr(on_read, "_TIMES_DEARER", 0)
+        table.merge([last])
+        assert [row["id"] for row in table.rows()] == ([1, 2] if mode == "auto" else [])
+        assert table.kind() == "VIRTUAL_VIEW"
+        table.drop()
+
+
 class TestRetiring:
     def test_deltas_that_the_base_holds_go_however_many_merges_follow(self, merger: Any) -> None:
         compacted = {"compact_deltas": 2, "compact_deltas_percent": 1}

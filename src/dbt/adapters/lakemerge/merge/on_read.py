@@ -53,7 +53,7 @@ class MergeOnRead(Merge):
             if self._is_dear and txn.overlay is None and txn.exists and self._fits_delta(txn, feed):
                 txn.abort()
                 WriteModes(self.publisher, self.macros).lay_over(self.config.unique_key)
-                raise txn.overtaken(
+                raise txn.begun_anew(
                     "that the changes cost less beside the table, which is merged on read now"
                 )
         if txn.overlay is None:
@@ -62,7 +62,7 @@ class MergeOnRead(Merge):
             txn.abort()
             WriteModes(self.publisher, self.macros).take_off()
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
-            raise txn.overtaken(f"that {reason}, so the deltas were moved into the base")
+            raise txn.begun_anew(f"that {reason}, so the deltas were moved into the base")
         scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.read(scanned)
         txn.side_data.read(DELTAS, scanned)

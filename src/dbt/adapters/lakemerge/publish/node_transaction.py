@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
 from dbt.adapters.lakemerge.publish.partitions import Partitions
+from dbt.adapters.lakemerge.publish.redo import BegunAnew
 from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
@@ -183,6 +184,11 @@ class NodeTransaction:
             found=found,
             action="The work has to be redone on the newer version.",
         )
+
+    def begun_anew(self, found: str) -> BegunAnew:
+        """As :meth:`overtaken`, where nobody else has changed the table, but this attempt."""
+        conflict = self.overtaken(found)
+        return BegunAnew(expected=conflict.expected, found=conflict.found, action=conflict.action)
 
     def stage(
         self,

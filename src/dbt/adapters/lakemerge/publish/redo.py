@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,16 +10,23 @@ import tenacity
 
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
+# So often an attempt may be begun anew by itself; only a run of another write_mode beside it takes more than once.
+_MOST_PREPARED = 20
 # Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+
+
+class BegunAnew(CommitConflict):
+    """The attempt has itself changed how the table is read, and the next begins on that. No other commit came first."""
 
 
 def redoing(
     what: str, max_attempts: int, say: Callable[[CommitConflict], None], *, advice: str
 ) -> tenacity.Retrying:
-    """What calls an attempt again while it raises CommitConflict.
+    """What calls an attempt again while it raises CommitConflict. Its result is for one piece of work.
 
     Args:
+        max_attempts: that other commits may overtake; one that is begun anew by itself is not counted.
         what: the tables that are committed to, for the error.
         say: told of each conflict after which there is another attempt.
         advice: what a user does when no attempt is left.
@@ -35,9 +43,16 @@ def redoing(
             action=advice,
         ) from conflict
 
+    overtaken, prepared = itertools.count(1), itertools.count(1)
+
+    def is_last(state: tenacity.RetryCallState) -> bool:
+        if isinstance(_conflict_of(state), BegunAnew):
+            return next(prepared) > _MOST_PREPARED
+        return next(overtaken) >= max_attempts
+
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(CommitConflict),
-        stop=tenacity.stop_after_attempt(max_attempts),
+        stop=is_last,
         wait=tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
         before_sleep=lambda state: say(_conflict_of(state)),
         retry_error_callback=give_up,
