@@ -11,10 +11,12 @@ changed in each round, scattered over all partitions, each change newer than tho
 from __future__ import annotations
 
 import argparse
+import datetime
 import sys
 import tempfile
 import textwrap
 from pathlib import Path
+from unittest import mock
 
 from measure import Measured, Ratio
 from merge import MODEL, PROJECT, ROWS, Bench, feed_sql
@@ -30,15 +32,24 @@ class OnRead(Bench):
     """The same project, merged on read; compaction is left to the benchmark."""
 
     def __init__(self, root: Path) -> None:
-        model = textwrap.dedent(MODEL).replace(
-            "partition_moves=", "write_mode='merge_on_read', compact_deltas=var('deltas'), partition_moves="
+        options = (
+            "write_mode='merge_on_read', compact_deltas=var('most'), compact_deltas_percent=var('percent')"
         )
-        project = PROJECT.replace("vars: {", "vars: {deltas: 0, ")
+        model = textwrap.dedent(MODEL).replace("partition_moves=", f"{options}, partition_moves=")
+        # neither many deltas nor large ones are compacted while merges are measured
+        project = PROJECT.replace("vars: {", "vars: {most: 0, percent: 0, ")
         BenchProject.__init__(self, root, project, {"models/master.sql": model})
+        # the next merge takes away what was moved into the base: nobody else reads
+        mock.patch("lakemerge.kernel.commit.retiring.PLANNING_TIME", datetime.timedelta(0)).start()
 
     def compact(self) -> None:
-        """Merge nothing, and move all deltas into the base."""
-        self.dbt("run", "--vars", "{feed: bench.none, deltas: 1}")
+        """Merge nothing, and move all deltas into the base, for they are large at 1 % of its bytes."""
+        self.dbt("run", "--vars", "{feed: bench.none, most: 1, percent: 1}")
+
+    def deltas(self) -> int:
+        """How many deltas the view merges."""
+        found = self.spark.sql("select count(distinct txn) from bench.master__deltas").collect()
+        return int(found[0][0])
 
     def read(self, measured: Measured, table: str) -> list[object]:
         """Read all columns of all rows."""
@@ -71,6 +82,7 @@ def compare_reads(bench: OnRead, rounds: int, first: int) -> dict[int, Ratio]:
             bench.write_table("feed", feed_sql(number, scattered=True), files=2)
             bench.merge("bench.feed")
             number += 1
+        assert bench.deltas() == deltas, f"{deltas} deltas, not {bench.deltas()}"
         bench.spark.sql("drop table if exists bench.plain")
         rows = bench.spark.table("bench.master").repartition(20, "region")
         rows.write.format("orc").partitionBy("region").saveAsTable("bench.plain")
@@ -87,13 +99,17 @@ def compare_reads(bench: OnRead, rounds: int, first: int) -> dict[int, Ratio]:
 def compare_compaction(bench: OnRead, rounds: int, first: int) -> Ratio:
     """Measure the compaction of ten deltas, which touch all partitions, and the copy of the table in turn."""
     copy, compaction = Measured(), Measured()
+    bench.compact()
     for turn in range(rounds):
         for number in range(first + 10 * turn, first + 10 * (turn + 1)):
             bench.write_table("feed", feed_sql(number, scattered=True), files=2)
             bench.merge("bench.feed")
+        assert bench.deltas() == 10, f"ten deltas, not {bench.deltas()}"
         bench.copy(copy, "true")
         bench.seconds = compaction
         bench.compact()
+        apart = Measured()
+        assert bench.read(apart, "master__base") == bench.read(apart, "master"), "the base has all rows"
     print(f"copy       {copy}\ncompaction {compaction}", flush=True)
     return Ratio.of(compaction, [copy])
 
