@@ -227,10 +227,13 @@ class Transaction:
             if self.base is None:
                 self._tables.creations.begin(self.layout, self.txn, self._commit.table_id)
 
-    def add_staged(self) -> list[str]:
+    def add_staged(self, name_of: Callable[[str], str] = str) -> list[str]:
         """Take what lies in the stage directory as the new content of its partitions; returns their names.
 
         In a table of the append kind, a null in the commit column stands for the version that will be made.
+
+        Args:
+            name_of: the partition's name for that of its directory, where other programs spell the values otherwise.
         """
         self._require_open()
         directory = self.layout.data_of(self.txn)
@@ -238,9 +241,9 @@ class Transaction:
             self._tables.files.make_directory(directory)
         staged = staged_partitions(self._tables.files, directory, [key.name for key in self._commit.keys])
         states = self._tables.external.examine_all(self.layout, list(staged.values()))
-        by_name = dict(zip(staged, states, strict=True))
+        by_name = dict(zip(map(name_of, staged), states, strict=True))
         self._commit.updates.append(WritePartitions(by_name, self._data_change))
-        return list(staged)
+        return list(by_name)
 
     def remove(self, names: Iterable[str]) -> None:
         """Drop partitions."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
+from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.redo import BegunAnew
 from dbt.adapters.lakemerge.publish.side_data import SideData
@@ -89,6 +90,7 @@ class NodeTransaction:
         self.rebuilds = rebuilds
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
+        self._spelled: tuple[str, Spelling] | None = None
         self._files = files
         self.side_data = SideData(transaction, files, side_files, keeps=self.exists)
         if rebuilds and transaction.base is not None:
@@ -150,7 +152,17 @@ class NodeTransaction:
     @property
     def partitions(self) -> Partitions:
         """Those of the table as this commit leaves it, and of the version that it builds on."""
-        return Partitions(self.plan.partitions, self.base)
+        return Partitions(self.plan.partitions, self.base, self._spelling)
+
+    @property
+    def _spelling(self) -> Spelling:
+        base = self.base
+        if base is None or not self.plan.partitions:
+            return Spelling()
+        if self._spelled is None or self._spelled[0] != base.txn:
+            spelling = Spelling.of(self.spark, self.table, self.plan.partitions, base.partitions)
+            self._spelled = base.txn, spelling
+        return self._spelled[1]
 
     # -- reading and writing -------------------------------------------------------------------
 
@@ -220,10 +232,21 @@ class NodeTransaction:
             directory = self._transaction.stage_directory
             self._files.write(frame, directory, self.plan.partitions)
         counts = self._check(observed)
-        written = set(self._transaction.add_staged())
-        if touched is not None and self.partitions:
-            self._transaction.remove(set(touched) - written)
+        self._take_staged(touched or ())
         return int(counts.get(_ROWS, 0))
+
+    def _take_staged(self, touched: Iterable[str] = ()) -> None:
+        """Add what lies in the stage directory, and drop what it replaces by other partitions or none.
+
+        Raises:
+            UnsupportedTable: a written partition cannot be told from a stored one that has another name.
+        """
+        spelling = self._spelling
+        written = set(self._transaction.add_staged(spelling.name))
+        gone = {*touched, *spelling.twins(written)} - written
+        spelling.check(written | gone)
+        if gone and self.partitions:
+            self._transaction.remove(gone)
 
     def stage_delta(self, sql: str) -> None:
         """Write changed rows beside the base, for readers to merge.
@@ -262,7 +285,7 @@ class NodeTransaction:
                 self._files.write(frame, self._transaction.stage_directory, keys)
             counts = counted()
         if rewrites or counts["records"] > counts["rejected"]:
-            self._transaction.add_staged()
+            self._take_staged()
         return counts
 
     def _write_partition(self, frame: DataFrame, name: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbt.adapters.lakemerge.publish.joins import Amount
+from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.relations.conditions import any_of
 from dbt.adapters.lakemerge.relations.table_schema import literal
 
@@ -30,10 +31,12 @@ class Partitions:
     Attributes:
         columns: the partition columns; none for an unpartitioned table.
         base: the version whose partitions they are; ``None`` for a table that keeps none.
+        spelling: how the metastore spells their names, where Spark would spell them otherwise.
     """
 
     columns: Sequence[HiveColumn]
     base: Manifest | None
+    spelling: Spelling = field(default_factory=Spelling)
 
     def __bool__(self) -> bool:
         """Whether the table is partitioned."""
@@ -49,23 +52,30 @@ class Partitions:
 
         Args:
             exact: not true in others even where these are all that are known.
+
+        Raises:
+            UnsupportedTable: the partitions' values do not tell these from others.
         """
+        if names is not None:
+            names = set(names)
+            self.spelling.check(names)
         return partition_filter(self.columns, names, None if exact else self.stored)
 
     def names_of(self, texts: Iterable[str]) -> list[str]:
-        """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each."""
+        """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each.
+
+        A partition that there is keeps the metastore's spelling; where there are several of the same values, all are
+        named.
+        """
         rows = [json.loads(text) for text in texts]
         if not self.columns:
             return [WHOLE_TABLE] if rows else []
         columns = [column.name for column in self.columns]
-        return sorted(
-            {
-                partition_name(
-                    columns, [DEFAULT_PARTITION if value in (None, "") else value for value in row]
-                )
-                for row in rows
-            }
-        )
+        written = {
+            partition_name(columns, [DEFAULT_PARTITION if value in (None, "") else value for value in row])
+            for row in rows
+        }
+        return sorted({name for one in written for name in self.spelling.names(one)})
 
     def are_all(self, names: Iterable[str]) -> bool:
         """Whether a commit that touches these partitions leaves none of the table as it is."""

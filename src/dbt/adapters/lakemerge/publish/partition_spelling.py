@@ -1,0 +1,130 @@
+"""How the metastore spells the values of partitions, where Spark would write them otherwise.
+
+A partition's value is text in the metastore, and another program may have written `month=01` for the number that Spark
+writes as `month=1`. To both of them it is one partition. A commit keeps the spelling that is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.relations.table_schema import unsized
+
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_name, partition_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Text that Spark certainly writes so. Of other text it is asked: that may be so, too.
+_PLAIN = {
+    "string": re.compile(r".*", re.DOTALL),
+    "boolean": re.compile(r"true|false"),
+    "tinyint": re.compile(r"0|-?[1-9]\d?"),
+    "smallint": re.compile(r"0|-?[1-9]\d{0,3}"),
+    "int": re.compile(r"0|-?[1-9]\d{0,8}"),
+    "bigint": re.compile(r"0|-?[1-9]\d{0,17}"),
+    "date": re.compile(r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"),
+}
+_NEVER = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the partitions of one version are spelled, where some are not as Spark would spell them.
+
+    Attributes:
+        table: its name, for messages.
+        stored: the names in the metastore, by the one that Spark gives to their values; of a table that Spark spells
+            like the metastore, which most are, none.
+        values: for each partition column, how the metastore spells values, by Spark's text.
+    """
+
+    table: str = ""
+    stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: Sequence[Mapping[str, str]] = ()
+
+    @classmethod
+    def of(
+        cls, spark: SparkSession, table: str, columns: Sequence[HiveColumn], names: Iterable[str]
+    ) -> Spelling:
+        """Compare the names of a table's partitions with Spark's, which is asked about unusual ones alone."""
+        patterns = [_PLAIN.get(unsized(column.type), _NEVER) for column in columns]
+        rows = {name: partition_values(name) for name in names}
+        unusual: list[set[str]] = [set() for _ in columns]
+        for row in rows.values():
+            for pattern, value, found in zip(patterns, row, unusual, strict=True):
+                if value != DEFAULT_PARTITION and not pattern.fullmatch(value):
+                    found.add(value)
+        own = [_by_spark(spark, column, values) for column, values in zip(columns, unusual, strict=True)]
+        if all(text == written for texts in own for text, written in texts.items()):
+            return cls()
+        keys = [column.name for column in columns]
+        stored: dict[str, tuple[str, ...]] = {}
+        for name, row in sorted(rows.items()):
+            written = [texts.get(value, value) for texts, value in zip(own, row, strict=True)]
+            key = partition_name(keys, written)
+            stored[key] = (*stored.get(key, ()), name)
+        values = [{written: text for text, written in sorted(texts.items())} for texts in own]
+        return cls(table, stored, values)
+
+    def names(self, written: str) -> tuple[str, ...]:
+        """The partitions with the values of one that Spark names so; if there is none, the name that it gets.
+
+        A new partition spells each of its values as others do, so that a path's first part is the same in all.
+        """
+        if not self.stored:
+            return (written,)
+        if (stored := self.stored.get(written)) is not None:
+            return stored
+        parts = written.split("/")
+        texts = [known.get(v, v) for known, v in zip(self.values, partition_values(written), strict=True)]
+        return (partition_name([part.partition("=")[0] for part in parts], texts),)
+
+    def name(self, written: str) -> str:
+        """The partition that gets the rows which Spark writes by this name."""
+        return self.names(written)[0]
+
+    def twins(self, names: Iterable[str]) -> set[str]:
+        """Other partitions with the values of these."""
+        given = set(names)
+        shared = [set(several) for several in self.stored.values() if len(several) > 1]
+        return {name for several in shared if given & several for name in several - given}
+
+    def check(self, names: Iterable[str]) -> None:
+        """Check that a condition on values can choose these partitions and no other.
+
+        Raises:
+            UnsupportedTable: another partition has the same values, or the text of one is no value of its type.
+        """
+        given = set(names)
+        if twins := sorted(self.twins(given)):
+            raise self._refused(f"{', '.join(twins[:3])} beside others of the same values")
+        odd = sorted(
+            name
+            for written, several in self.stored.items()
+            for name in given.intersection(several)
+            if name.count(DEFAULT_PARTITION) < written.count(DEFAULT_PARTITION)
+        )
+        if odd:
+            raise self._refused(f"{', '.join(odd[:3])}, whose text is no value of the column's type")
+
+    def _refused(self, found: str) -> UnsupportedTable:
+        return UnsupportedTable(
+            expected=f"each partition of {self.table} to be named by values of its own",
+            found=found,
+            action="Nothing was published. Rename these partitions (ALTER TABLE … PARTITION … RENAME TO PARTITION …), "
+            "or move their rows into the others and drop them.",
+        )
+
+
+def _by_spark(spark: SparkSession, column: HiveColumn, texts: Collection[str]) -> dict[str, str]:
+    """What Spark writes for values that are given as text; the partition of null for what is none of the type."""
+    if not texts:
+        return {}
+    given = spark.createDataFrame([(text,) for text in sorted(texts)], "given string")
+    rows = given.selectExpr("given", f"cast(try_cast(given as {column.type}) as string) as written").collect()
+    return {row.given: row.written or DEFAULT_PARTITION for row in rows}
