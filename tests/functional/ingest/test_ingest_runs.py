@@ -200,6 +200,25 @@ class TestBadRecords:
         assert table.quarantine() == []
         assert table.rows()[-1] == ("x", "b")
 
+    @pytest.mark.parametrize(
+        "config",
+        [{}, {"file_format": "parquet"}, {"file_format": "parquet", "partition_by": "name"}],
+        ids=["orc", "parquet", "partitions"],
+    )
+    def test_a_replay_after_a_change_of_types_writes_all_rows_anew(
+        self, ingester: Any, config: dict[str, Any]
+    ) -> None:
+        table = ingester({**config, "on_schema_change": "sync_all_columns"}, COLUMNS)
+        table.land("a.csv", "1,a\n2,b\nx,b\n")
+        table.run()
+        table.land("b.csv", "3,c\n")
+        table.run()
+        table.model["columns"]["id"]["data_type"] = "string"
+        assert table.replay().inserted == 1
+        assert table.rows() == [("1", "a"), ("2", "b"), ("3", "c"), ("x", "b")]
+        assert table.quarantine() == []
+        assert table.history()[0]["metrics"]["inserted"] == 1
+
     @pytest.mark.slow
     def test_many_batches_are_folded_into_one_folder(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)

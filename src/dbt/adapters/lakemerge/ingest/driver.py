@@ -62,6 +62,14 @@ class RecordDriver(Driver[AppendConfig]):
         observed = self.queries.observe_view(RECORDS, sql, metrics)
         return lambda: observed.get
 
+    def _kept(self, txn: NodeTransaction) -> str | None:
+        """SQL of the stored rows, where their files no longer fit the columns and are written anew."""
+        if not txn.rewrites_all:
+            return None
+        txn.read()
+        sql: str = self.macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
+        return sql
+
     def _respond(self, version: int | None, counts: Mapping[str, int]) -> IngestResponse:
         remarks = self._routing.remarks if self._routing else ()
         response = IngestResponse.of(self.operation, version, counts, remarks)
@@ -132,10 +140,7 @@ class Ingest(RecordDriver):
         Checks are made while rows are written; only files that hold rejected records are read again, for the reasons,
         and of these only records with the marks of rejected ones are taken apart.
         """
-        plan, macros, kept = self._plan, self.macros, None
-        if txn.rewrites_all:
-            txn.read()
-            kept = macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
+        plan, macros, kept = self._plan, self.macros, self._kept(txn)
         if not plan.groups:
             if kept:
                 txn.stage(macros.lakemerge_accepted_rows_sql(txn, plan, kept), count=False)
@@ -226,9 +231,10 @@ class Replay(RecordDriver):
 
     def _stage(self, txn: NodeTransaction) -> dict[str, int]:
         """Write the rows of the replayed records, and replace the quarantine by what is left of it."""
-        plan, macros = self._plan, self.macros
+        plan, macros, kept = self._plan, self.macros, self._kept(txn)
         counted = self._read(_COUNTED)
-        found = txn.stage_records(macros.lakemerge_accepted_rows_sql(txn, plan), counted)
+        rows_sql = macros.lakemerge_accepted_rows_sql(txn, plan, kept)
+        found = txn.stage_records(rows_sql, counted, rewrites=kept is not None)
         if self._routing:
             self._routing.stage(txn, found)
         rejected = found["rejected"]
