@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,8 +29,6 @@ from lakemerge.kernel import Kernel, TableName, Transaction, find_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_LOG = logging.getLogger("lakemerge")
-
 #: The place of a change among those that are committed with it: the later one of a key counts.
 ORDER = "__lakemerge_order"
 #: Whether a change deletes its key.
@@ -56,7 +53,8 @@ class Staged:
     def tidy(self) -> None:
         """Do what pays off after the commit; a later one tries again what fails."""
         publisher, macros = self.driver.publisher, self.driver.macros
-        with told_only(publisher.name, "it was not tidied up", "A later commit does it."):
+        left = "its view or its compaction was left undone; do not make the changes again"
+        with told_only(publisher.name, left, "A later commit does it."):
             publisher.note(self.txn)
             WriteModes(publisher, macros).settle(self.driver)  # a truncate takes the view away
             self.driver.tidy()

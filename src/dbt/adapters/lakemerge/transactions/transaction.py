@@ -20,9 +20,9 @@ from pyspark.errors import PySparkException
 from lakemerge.errors import (
     CommitConflict,
     CommitInDoubt,
+    CommitUnfinished,
     InvalidConfig,
     InvalidTransactionState,
-    LakemergeError,
     LeaseLost,
     SparkApplicationMismatch,
 )
@@ -183,6 +183,7 @@ class Transaction:
         """
         self._require_open()
         pending = [changes for changes in self._tables.values() if changes.has_changes]
+        versions: dict[TableName, int] = {}
         try:
             for changes in pending:
                 changes.finish()
@@ -191,13 +192,16 @@ class Transaction:
                 redo = redoing(tables, self._max_attempts, _say_redo, advice=_WHEN_EXHAUSTED)
                 staged, versions = redo(self._attempt, pending, handles)
                 self.state = "committed"
-                self._close()
                 for one in staged:
                     one.tidy()
+            for name in versions:
+                self._spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+        except Exception as error:
+            if self.state != "committed" or isinstance(error, CommitUnfinished):
+                raise
+            _say_unfinished(error)
         finally:
-            self.abort()
-        for name in versions:
-            self._spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+            self._give_up()
         return {str(name): version for name, version in versions.items()}
 
     def _attempt(
@@ -211,20 +215,33 @@ class Transaction:
             ]
             self._require_leases(pending)  # what vanished while it was read was not missed
             return staged, self._kernel.commit_together(complete)
-        except PySparkException:
-            self._require_leases(pending)  # else that is why
-            raise
-        except LakemergeError as error:
-            states = {transaction.state for transaction in complete}
-            if "in doubt" in states:
-                self.state = "in doubt"
-                raise _in_doubt(complete) from error
-            if "committed" in states:
-                self.state = "committed"
+        except BaseException as error:
+            self._learn(complete)
+            if isinstance(error, Exception):
+                self._explain(error, pending, complete)
             raise
         finally:
             for handle in handles:
                 handle.release()  # ends what was not committed, and frees rows
+
+    def _learn(self, complete: Sequence[TableTransaction]) -> None:
+        """Know what an error has left of the commit: whoever asks for the state must not repeat what stands."""
+        states = {transaction.state for transaction in complete}
+        if "in doubt" in states:
+            self.state = "in doubt"
+        elif "committed" in states:
+            self.state = "committed"
+
+    def _explain(
+        self, error: Exception, pending: Sequence[TableChanges], complete: Sequence[TableTransaction]
+    ) -> None:
+        """Raise what an error means, unless it says so itself."""
+        if self.state == "in doubt":
+            raise _in_doubt(complete) from error
+        if self.state == "committed" and not isinstance(error, CommitUnfinished):
+            raise _unfinished(complete, error) from error
+        if isinstance(error, PySparkException):
+            self._require_leases(pending)  # a lost one is why
 
     def _lose(self, table: TableName, reason: str) -> None:
         """Note that the lease is lost, and tell the listener."""
@@ -245,6 +262,15 @@ class Transaction:
         if self.state in ("new", "open"):
             self.state = "aborted"
         self._close()
+
+    def _give_up(self) -> None:
+        """As :meth:`abort`, but what fails after a commit is told, and not raised: the commit stands."""
+        try:
+            self.abort()
+        except Exception as error:
+            if self.state != "committed":
+                raise
+            _say_unfinished(error)
 
     def _close(self) -> None:
         for changes in self._tables.values():
@@ -315,11 +341,28 @@ def _say_redo(conflict: CommitConflict) -> None:
     _LOG.info("A transaction was overtaken, so its changes are merged again: %s", conflict)
 
 
+def _say_unfinished(error: Exception) -> None:
+    _LOG.warning(
+        "A transaction is committed; do not make its changes again. What follows on a commit is left to a later one, "
+        "and files that are not needed to vacuum. If this session does not see the changes, refresh the tables: %s",
+        error,
+    )
+
+
 def _lease_lost(table: TableName, reason: str) -> LeaseLost:
     return LeaseLost(
         expected=f"signs of life of the transaction on {table}, so that nobody deletes what it keeps on disk",
         found=reason,
         action="Nothing was committed. Make the transaction again.",
+    )
+
+
+def _unfinished(staged: Sequence[TableTransaction], error: Exception) -> CommitUnfinished:
+    names = ", ".join(str(transaction.name) for transaction in staged)
+    return CommitUnfinished(
+        expected=f"to finish the commit of {names}, which is decided and stands",
+        found=f"{type(error).__name__}: {error}",
+        action="Do not make the same changes again: the next commit, or lakemerge_recover, finishes it.",
     )
 
 
