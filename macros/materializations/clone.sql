@@ -18,7 +18,7 @@
         ) -%}
     {%- else -%}
         {%- call statement('main') -%}
-            {{ lakemerge_feed_statement('select * from ' ~ source.render(), 'sql') }}
+            {{ lakemerge_feed_statement('select * from ' ~ source.render()) }}
         {%- endcall -%}
         {%- set response = adapter.publish(context, 'replace', target, adapter.clone_config(model, source)) -%}
         {%- do store_result('main', response=response) -%}

@@ -21,10 +21,7 @@
         {%- if turn.is_first -%}
             {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
         {%- endif -%}
-        {%- call statement('main', language=model['language']) -%}
-            {{ lakemerge_feed_statement(compiled_code, model['language']) }}
-        {%- endcall -%}
-        {%- do lakemerge_after_feed(model['language']) -%}
+        {%- do lakemerge_open_feed(compiled_code, model['language']) -%}
         {%- do turn.end(lakemerge_apply_strategy(strategy, target, options, rebuild)) -%}
     {%- endfor -%}
     {%- do store_result('main', response=turns.response) -%}

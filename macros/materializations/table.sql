@@ -7,10 +7,7 @@
 
     {{ run_hooks(pre_hooks) }}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
-    {%- call statement('main', language=model['language']) -%}
-        {{ lakemerge_feed_statement(compiled_code, model['language']) }}
-    {%- endcall -%}
-    {%- do lakemerge_after_feed(model['language']) -%}
+    {%- do lakemerge_open_feed(compiled_code, model['language']) -%}
 
     {%- set response = adapter.publish(context, 'replace', target, options) -%}
     {%- do store_result('main', response=response) -%}

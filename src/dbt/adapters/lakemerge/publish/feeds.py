@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
@@ -27,16 +28,28 @@ class FeedMethods(metaclass=AdapterMeta):
     if TYPE_CHECKING:
         config: Any
         connections: Any
+        submit_python_job: Any
 
         @property
         def handle(self) -> SessionHandle: ...
 
     @available.parse_none
-    def open_python_feed(self) -> None:
-        """Make the frame that a Python model returned readable as ``lakemerge_feed``.
+    def open_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
+        """Let each transaction run a Python model after it has begun: only then do its rows depend on what it reads."""
+        self.handle.compute_feed = partial(self._compute_python_feed, model, compiled_code)
+
+    @available.parse_none
+    def compute_feed(self) -> None:
+        """Make ``lakemerge_feed`` readable for a statement that runs without a transaction."""
+        if self.handle.compute_feed is not None:
+            self.handle.compute_feed()
+
+    def _compute_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
+        """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``.
 
         It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
         """
+        self.submit_python_job(model, compiled_code)
         frame = self.handle.python_result
         if frame is None:
             raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")

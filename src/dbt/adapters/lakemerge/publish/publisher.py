@@ -162,25 +162,31 @@ class Publisher(Generic[C]):
     def begin(self, operation: str, *, rebuild: bool = False) -> NodeTransaction:
         """A transaction that takes the feed (:data:`FEED`) into the table, making it where there is none.
 
+        A table that is there is begun on before the feed is computed: what the feed reads of it is then no older than
+        the transaction, and a commit that comes later is noticed.
+
         Args:
             rebuild: put a new table in the place of what is there, of any schema.
 
         Raises:
             CompilationError: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
         """
-        feed = self.spark.table(FEED)
-        keep = self.config.keeps(feed.columns)
         before = self._kernel.metastore.get_table(self.name)
         view = (
             before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
         )
         if view or not self._kernel.exists(self.name):
+            feed, keep = self._feed()
             plan = self._plan_new(feed, keep)
             definition = self._definition(plan, self._rules(feed, keep))
             transaction = self._kernel.create(definition, operation)
+            self._handle.on_release(transaction.abort)
         else:
-            transaction, plan = self._follow(feed, keep, operation, rebuild)
-        self._handle.on_release(transaction.abort)
+            transaction = self._begin_on_table(operation, rebuild)
+            feed, keep = self._feed()
+            plan = (
+                self._plan_new(feed, keep) if rebuild else self._plan_next(transaction, feed, keep, operation)
+            )
         if transaction.overlay is not None and not self.config.merges_on_read:
             raise InvalidTransactionState(
                 expected=f"{self.name} to be read as a table, as the model's write_mode says",
@@ -286,18 +292,26 @@ class Publisher(Generic[C]):
         codec = codec or default_codec(self.spark, file_format)
         return DataFiles(file_format, codec, config.target_file_size, config.tblproperties)
 
-    def _follow(
-        self, feed: DataFrame, keep: list[str], operation: str, rebuild: bool
-    ) -> tuple[Transaction, SchemaPlan]:
-        """A transaction on a table that is there, and the columns that it will have."""
-        config = self.config
+    def _feed(self) -> tuple[DataFrame, list[str]]:
+        """The feed, computed for the transaction that has begun, and the columns of it that the table gets."""
+        if self._handle.compute_feed is not None:
+            self._handle.compute_feed()
+        feed = self.spark.table(FEED)
+        return feed, self.config.keeps(feed.columns)
+
+    def _begin_on_table(self, operation: str, rebuild: bool) -> Transaction:
         if rebuild:
             check_supported(self._kernel.table(self.name))
         transaction = self._kernel.begin(self.name, operation)
-        base = transaction.base
+        self._handle.on_release(transaction.abort)
+        return transaction
+
+    def _plan_next(
+        self, transaction: Transaction, feed: DataFrame, keep: list[str], operation: str
+    ) -> SchemaPlan:
+        """The columns that a table which is there will have."""
+        config, base = self.config, transaction.base
         assert base is not None
-        if rebuild:
-            return transaction, self._plan_new(feed, keep)
         config.require_layout(self.name, transaction.commit_column)
         generated = config.generated(feed, base, str(self.name), transaction.commit_column)
         try:
@@ -308,7 +322,7 @@ class Publisher(Generic[C]):
             raise CompilationError(str(error)) from error
         if operation != "insert_overwrite" or base.partition_columns:
             require_castable(self.spark, self.name, plan, base)
-        return transaction, plan
+        return plan
 
     def _plan_new(self, feed: DataFrame, keep: list[str]) -> SchemaPlan:
         config = self.config

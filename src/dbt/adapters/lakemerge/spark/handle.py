@@ -50,6 +50,8 @@ class SessionHandle:
         processing: what the node's commits record besides rows.
         last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
+        compute_feed: makes the node's feed, or makes it anew; ``None`` where it is a query, which Spark runs anew
+            whenever it is read.
     """
 
     def __init__(self, application: Application, spark: SparkSession, name: str) -> None:
@@ -58,6 +60,7 @@ class SessionHandle:
         self.name = name
         self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
         self.python_result: DataFrame | None = None
+        self.compute_feed: Callable[[], None] | None = None
         self.processing: Processing | None = None
         self._notes: dict[type, Any] = {}
         self.last_error: BaseException | None = None
@@ -158,7 +161,7 @@ class SessionHandle:
         if self._closed:
             return
         self._closed = True
-        self.python_result = None
+        self.python_result = self.compute_feed = None
         self.release()
         self._clear_job_group()
 

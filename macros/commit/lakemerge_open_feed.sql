@@ -1,0 +1,14 @@
+{#
+    Make a model's rows readable as `lakemerge_feed`: those of a query at once; those of a Python model, which may read
+    its own table, when a transaction on that table has begun, and again for each later attempt.
+#}
+{%- macro lakemerge_open_feed(compiled_code, language) -%}
+    {%- if language == 'python' -%}
+        {%- do write(compiled_code) -%}
+        {%- do adapter.open_python_feed(model, compiled_code) -%}
+    {%- else -%}
+        {%- call statement('main') -%}
+            {{ lakemerge_feed_statement(compiled_code) }}
+        {%- endcall -%}
+    {%- endif -%}
+{%- endmacro -%}
