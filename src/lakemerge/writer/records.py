@@ -54,7 +54,7 @@ class Reader:
             try:
                 texts.append(None if value is None else convert(value))
             except ValueError as error:
-                raise _invalid(record, f"{column.name} {column.type}: {_shown(value)} is {error}") from error
+                raise _invalid(record, f"{column.name} {column.type}: {shown(value)} is {error}") from error
         return texts
 
     def _split(self, record: Any) -> Sequence[Any]:
@@ -143,12 +143,13 @@ def _converter(column: HiveColumn, form: str) -> Convert:
 def _invalid(record: Any, found: str) -> InvalidRecord:
     return InvalidRecord(
         expected="a record of the table's columns",
-        found=f"{found}, in {_shown(record)}",
+        found=f"{found}, in {shown(record)}",
         action="Fix the record or leave it out; the transaction's other records can still be committed.",
     )
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value for a message, cut where it is long."""
     try:
         return repr(value)[:200]
     except ValueError:

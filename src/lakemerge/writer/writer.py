@@ -26,7 +26,7 @@ from lakemerge.kernel import (
     escape,
 )
 from lakemerge.writer.compaction import compact
-from lakemerge.writer.records import Reader
+from lakemerge.writer.records import Reader, shown
 from lakemerge.writer.values import converter
 
 _BATCH = "batch"
@@ -315,6 +315,6 @@ def _static_value(key: HiveColumn, value: Any) -> str | None:
     except ValueError as error:
         raise InvalidConfig(
             expected=f"a value of {key.type} for the partition column {key.name}",
-            found=f"{value!r}, which is {error}",
+            found=f"{shown(value)}, which is {error}",
             action="Correct `partition`.",
         ) from error

@@ -6,13 +6,15 @@ import datetime
 import decimal
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
-from lakemerge.kernel import HiveColumn
+from lakemerge.kernel import HiveColumn, TableName
 from lakemerge.writer.records import Reader
 from lakemerge.writer.values import converter
+from lakemerge.writer.writer import Writer
 
 COLUMNS = (HiveColumn("id", "int"), HiveColumn("msg", "string"))
 
@@ -243,6 +245,18 @@ def test_nulls() -> None:
     assert Reader(COLUMNS, "delimited").texts("\\N,") == [None, ""]
     assert Reader(COLUMNS, "delimited", delimiter="|", null="-").texts("-|-") == [None, None]
     assert Reader(COLUMNS, "json").texts('{"id": null, "msg": null}') == [None, None]
+
+
+@pytest.mark.parametrize("value", [10**5000, 2**40, "x", True], ids=["digits", "large", "text", "flag"])
+def test_a_partition_of_a_wrong_value_is_refused_however_long_it_is(value: Any) -> None:
+    manifest = Mock(
+        file_format="orc", columns=COLUMNS, partition_columns=[HiveColumn("day", "int"), COLUMNS[0]]
+    )
+    kernel = Mock()
+    kernel.settled.return_value = (Mock(commit_column="_commit"), manifest)
+    with pytest.raises(InvalidConfig, match="int for the partition column day") as refusal:
+        Writer(kernel, TableName("s", "t"), "rows", {"day": value}, None, ",", "", (0, 0))
+    assert len(str(refusal.value)) < 400
 
 
 def test_what_a_stream_cannot_write() -> None:
