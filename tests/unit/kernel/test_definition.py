@@ -69,6 +69,15 @@ def test_other_kinds_are_refused_by_name(other: HiveTable, found: str) -> None:
     assert "default.t" in refusal.value.expected
 
 
+@pytest.mark.parametrize(
+    "bucketed", [table(buckets=4), table(parameters={"spark.sql.sources.schema.numBucketCols": "1"})]
+)
+def test_the_refusal_of_buckets_says_why_and_what_to_do(bucketed: HiveTable) -> None:
+    with pytest.raises(UnsupportedTable, match="tell a row's bucket by the name of its file") as refusal:
+        check_supported(bucketed)
+    assert "create table … as select" in refusal.value.action
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_are_known_by_their_serde(name: str) -> None:
     assert file_format_of(table(serde=FORMATS[name].serde)) == name

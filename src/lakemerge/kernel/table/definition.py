@@ -111,6 +111,12 @@ def file_format_of(table: HiveTable) -> str:
     )
 
 
+_COPY = (
+    "Copy its rows to a table without buckets (create table … as select), and give the model the name of that one; "
+    "a partition column can take the place of the buckets."
+)
+
+
 def check_supported(table: HiveTable) -> None:
     """Refuse what is no plain table, before anything of it is touched.
 
@@ -119,10 +125,11 @@ def check_supported(table: HiveTable) -> None:
     """
     found = _foreign_kind(table)
     if found:
+        other = "Give the model another name (alias), or drop the relation first if it is no longer needed."
         raise UnsupportedTable(
             expected=f"{table.name} to be a plain Hive table",
             found=found,
-            action="Give the model another name (alias), or drop the relation first if it is no longer needed.",
+            action=_COPY if _is_bucketed(table) else other,
         )
     file_format_of(table)
 
@@ -142,11 +149,15 @@ def _foreign_kind(table: HiveTable) -> str:
     tracked = parameters.get("spark.sql.partitionprovider") == "catalog"
     if provider in FORMATS and table.partitioned and not tracked:
         return "a Spark data source table whose partitions are not in the metastore"
-    if table.storage.buckets > 0:
-        return "a bucketed table"
-    if "spark.sql.sources.schema.numbucketcols" in parameters:
-        return "a table bucketed by Spark"
+    if _is_bucketed(table):
+        kind = "a bucketed table" if table.storage.buckets > 0 else "a table bucketed by Spark"
+        return f"{kind}: engines tell a row's bucket by the name of its file, and files of lakemerge have no such names"
     return ""
+
+
+def _is_bucketed(table: HiveTable) -> bool:
+    names = {key.lower() for key in table.parameters}
+    return table.storage.buckets > 0 or "spark.sql.sources.schema.numbucketcols" in names
 
 
 def new_table(definition: TableDefinition, root: str, location: str) -> HiveTable:
