@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import pytest
 
@@ -118,6 +119,30 @@ def test_a_writer_that_vacuum_has_taken_for_dead_cannot_claim(
     with pytest.raises(CommitConflict, match=f"version {version + 1} has taken it for dead"):
         silent.commit()
     assert sorted(other.settled(table)[1].partitions) == ["p=1", "p=2"]
+
+
+def remove_and_sleep(world: World, table: TableName, meanwhile: Callable[[], None]) -> int:
+    """Remove a partition, by a writer of whom there is only a manifest, and which sleeps before its claim."""
+
+    def sleep(step: str) -> None:
+        if step == "manifest written" and not slept:
+            slept.append(step)
+            meanwhile()
+
+    slept: list[str] = []
+    silent = Kernel(world.process(), step=sleep).begin(table, "delete")
+    silent.remove(["p=1"])
+    return silent.commit()
+
+
+def test_a_writer_whose_manifest_vacuum_has_deleted_cannot_claim(world: World, table: TableName) -> None:
+    def meanwhile() -> None:
+        world.timeline.pass_by(100)
+        vacuum(Kernel(world.process()), table, retention=datetime.timedelta(0), dry_run=False)
+
+    with pytest.raises(CommitConflict, match="has taken it for dead"):
+        remove_and_sleep(world, table, meanwhile)
+    assert sorted(Kernel(world.process()).settled(table)[1].partitions) == ["p=1", "p=2"]
 
 
 def test_vacuum_makes_a_version_only_to_fence(kernel: Kernel, table: TableName) -> None:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lakemerge.errors import CommitConflict
+from lakemerge.errors import CommitConflict, CorruptTable
 from lakemerge.kernel.commit.retiring import retire_unread
 from lakemerge.kernel.external.late import Superseded, superseded, written_at
 from lakemerge.kernel.kernel import Kernel
@@ -20,7 +20,7 @@ from lakemerge.kernel.ports.system import from_milliseconds
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN, Manifest
-from lakemerge.kernel.table.manifests import keep_state, lineage
+from lakemerge.kernel.table.manifests import keep_state, lineage, read_commit
 from lakemerge.kernel.table.overlay import FOLDED, find_row
 from lakemerge.kernel.table.state import TableState
 
@@ -154,12 +154,23 @@ def _dead(
     _, oldest = _now_and_oldest(kernel, layout, retention)
     known = {manifest.txn for manifest in versions}
     known |= {_transaction_of(layout, place) for manifest in versions for place in _places(layout, manifest)}
-    entries = [entry for folder in _content(layout) for entry in idle[folder]]
-    return {
-        entry.name
-        for entry in entries
-        if entry.is_directory and entry.modified <= oldest and entry.name not in known
-    }
+    entries = [entry for folder in _content(layout) for entry in idle[folder] if entry.is_directory]
+    dead = {entry.name for entry in entries if entry.modified <= oldest} - known
+    # of one that only removes partitions, or sets parameters, there is no more than a manifest
+    for entry in idle[layout.commits]:
+        txn = _txn_of(entry)
+        alone = txn not in known | dead and f"{layout.commits}/{entry.name}" == layout.manifest_of(txn)
+        if alone and entry.modified <= oldest and _is_next(kernel, versions.state, txn):
+            dead.add(txn)
+    return dead
+
+
+def _is_next(kernel: Kernel, state: TableState, txn: str) -> bool:
+    """Whether a manifest may be claimed as it is; a writer whose manifest is of another version makes a new one."""
+    try:
+        return read_commit(kernel.files, state.layout, txn).version > state.version
+    except CorruptTable:
+        return False
 
 
 def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
