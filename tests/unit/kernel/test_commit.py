@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from lakemerge.errors import (
 )
 from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction, group_of, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports.filesystem import FileEntry
 from lakemerge.testing import World
 
 COLUMNS = (HiveColumn("line", "string"),)
@@ -143,6 +145,42 @@ def test_a_writer_whose_manifest_vacuum_has_deleted_cannot_claim(world: World, t
     with pytest.raises(CommitConflict, match="has taken it for dead"):
         remove_and_sleep(world, table, meanwhile)
     assert sorted(Kernel(world.process()).settled(table)[1].partitions) == ["p=1", "p=2"]
+
+
+@pytest.mark.parametrize("age", [90, 130])
+def test_vacuum_deletes_nothing_that_grows_old_while_it_waits_for_its_fence(
+    world: World, kernel: Kernel, table: TableName, age: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two writers that are silent, one counts as dead when vacuum begins, and the other only a minute later."""
+    of_memory = world.files.list
+
+    def with_times_of_folders(path: str) -> list[FileEntry]:
+        return [
+            replace(entry, modified=max((file.modified for file in kernel.files.walk(entry.path)), default=0))
+            if entry.is_directory
+            else entry
+            for entry in of_memory(path)
+        ]
+
+    stage(kernel, kernel.begin(table, "append"), "p=3")
+    world.timeline.pass_by(3600)
+    late = stage(Kernel(world.process()), kernel.begin(table, "append"), "p=4")
+    world.timeline.pass_by(age)
+
+    def wait(step: str) -> None:
+        if step == "staged":
+            world.timeline.pass_by(60)
+
+    monkeypatch.setattr(world.files, "list", with_times_of_folders)
+    vacuuming = Kernel(world.process(), step=wait)
+    vacuum(vacuuming, table, retention=datetime.timedelta(seconds=120), dry_run=False)
+    if age > 120:
+        with pytest.raises(CommitConflict, match="has taken it for dead"):
+            late.commit()
+        return
+    late.commit()
+    entry = kernel.settled(table)[1].partitions["p=4"]
+    assert kernel.files.fingerprint(late.layout.absolute(entry.location)).files == 1
 
 
 def test_vacuum_makes_a_version_only_to_fence(kernel: Kernel, table: TableName) -> None:

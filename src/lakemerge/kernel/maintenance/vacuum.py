@@ -69,26 +69,30 @@ def vacuum(
     # what was idle before the versions are read belongs to one of them or to none
     idle = _idle(kernel, kernel.open(name).layout)
     versions = _Versions.read(kernel, name)
+    # from before the fence: what grows old while that is made is not fenced off
+    aged_by = _now(kernel, versions.state.layout) - _milliseconds(retention)
     if not dry_run:
-        dead = _dead(kernel, versions, idle, retention)
+        dead = _dead(kernel, versions, idle, aged_by)
         if dead:
             if not _fence_off(kernel, name, dead):
                 return []
             versions = _Versions.read(kernel, name)
         _mark_seen(kernel, versions.state)
     state = versions.state
-    now, oldest = _now_and_oldest(kernel, state.layout, retention)
-    if not dry_run and not _close_creations(kernel, state, idle, oldest):
+    # from after the newest of them was read, for until then it was not hidden
+    now = _now(kernel, state.layout)
+    if not dry_run and not _close_creations(kernel, state, idle, aged_by):
         return []
     pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
     pinned = min(pinned, versions.chain[0].version - max(retain_last, 1) + 1)
     kept: list[Manifest] = list(versions.aside)
     expired: list[Manifest] = []
     for manifest, hidden_since in _with_ends(kernel, versions, now):
-        needed = hidden_since > oldest or manifest.version >= pinned or manifest.txn in versions.named
+        lately = hidden_since > now - _milliseconds(retention)
+        needed = lately or manifest.version >= pinned or manifest.txn in versions.named
         (kept if needed else expired).append(manifest)
     late: list[Superseded] = []
-    garbage = _within(_garbage(kernel, state, idle, kept, expired, oldest, late), max_bytes)
+    garbage = _within(_garbage(kernel, state, idle, kept, expired, aged_by, late), max_bytes)
     if not dry_run:
         _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])
         for item in garbage:
@@ -146,12 +150,9 @@ def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
             keep_state(kernel.files, layout, manifest)
 
 
-def _dead(
-    kernel: Kernel, versions: _Versions, idle: dict[str, list[FileEntry]], retention: datetime.timedelta
-) -> set[str]:
+def _dead(kernel: Kernel, versions: _Versions, idle: dict[str, list[FileEntry]], oldest: int) -> set[str]:
     """The transactions that never committed, and whose files are about to go."""
     layout = versions.state.layout
-    _, oldest = _now_and_oldest(kernel, layout, retention)
     known = {manifest.txn for manifest in versions}
     known |= {_transaction_of(layout, place) for manifest in versions for place in _places(layout, manifest)}
     entries = [entry for folder in _content(layout) for entry in idle[folder] if entry.is_directory]
@@ -216,10 +217,13 @@ def _close_creations(
     return row is not None and row.parameters.get(TABLE_ID) == state.table_id
 
 
-def _now_and_oldest(kernel: Kernel, layout: Layout, retention: datetime.timedelta) -> tuple[int, int]:
-    """The file system's time, and the time before which what nothing refers to may go, in milliseconds."""
-    now = kernel.files.now(layout.commits)
-    return now, now - int(retention.total_seconds() * 1000)
+def _now(kernel: Kernel, layout: Layout) -> int:
+    """The file system's time, in milliseconds."""
+    return kernel.files.now(layout.commits)
+
+
+def _milliseconds(retention: datetime.timedelta) -> int:
+    return int(retention.total_seconds() * 1000)
 
 
 def _places(layout: Layout, manifest: Manifest) -> Iterator[str]:
