@@ -14,7 +14,7 @@ from lakemerge.errors import ClaimHeld
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, with_parameters
+from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, UNDECIDED, VERSION, with_parameters
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
@@ -50,29 +50,39 @@ class Versions:
 
         Returns:
             Whether the table now has these parameters by this call (or by another process's equal one).
+
+        Raises:
+            ReplyLost: that cannot be told: no answer came, or none to a call that may still come into effect.
         """
         if self._metastore.compares is None and self._metastore.get_table(name) is not None:
             # not between the look and the write, where a pause could let the table be another
             self.compares(name)
+        lost = False
         for _ in range(_SENDS):
             table = self._metastore.get_table(name)
             if table is None or table.parameters.get(TABLE_ID) != table_id:
                 return False
-            if table.parameters.get(VERSION) != expected:
-                return all(table.parameters.get(key) == value for key, value in parameters.items())
+            found = table.parameters.get(VERSION)
+            if found != expected:
+                done = all(table.parameters.get(key) == value for key, value in parameters.items())
+                if done or not (lost and _may_come_back(expected, found or "", parameters[VERSION])):
+                    return done
+                break
             row = change(table) if change else table
             try:
                 self._alter(name, with_parameters(row, parameters), (VERSION, expected))
                 return True
-            except (ReplyLost, ValueChanged):
-                continue  # it may have succeeded, or another writer was first: look again
+            except ReplyLost:
+                lost = True  # it may have succeeded, or may yet: look again
+            except ValueChanged:
+                continue  # another writer was first, or an earlier try: look again
             except Refused:
                 if self._metastore.get_table(name) is not None:
                     raise
                 return False  # the row has just gone
         raise ReplyLost(
             expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
-            found=f"no answer {_SENDS} times",
+            found="no answer",
             action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
         )
 
@@ -170,6 +180,17 @@ class Versions:
                 self._metastore.unlock(lock_id)
             except Refused as error:
                 _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+
+
+def _may_come_back(expected: str, found: str, wanted: str) -> bool:
+    """Whether a version parameter may get the value again with which a call that had no answer still compares.
+
+    The claim of a group that is not decided may be taken back. A commit whose claim comes into effect after that would
+    have been given up, and its files deleted. A late claim of a group does no harm: whoever finds it ends the group.
+    """
+    number = found.partition(":")[0]
+    is_before = number.isdigit() and str(int(number) - 1) == expected
+    return is_before and found.endswith(UNDECIDED) and not wanted.endswith(UNDECIDED)
 
 
 class LostRace(ClaimHeld):

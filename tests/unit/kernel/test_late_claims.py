@@ -1,0 +1,83 @@
+"""Claims whose answer is lost, and which come to the metastore when others have claimed, and have taken that back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kernel.support import assert_nothing_orphaned, create, rows_of, stage
+from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel.ports import HiveTable, ReplyLost
+from lakemerge.testing import World
+
+FIRST, NAME = TableName("s", "a"), TableName("s", "b")
+
+
+class Died(BaseException):
+    """Stands for the end of a process."""
+
+
+class Slow:
+    """A metastore to which the first change of a table comes later than its writer has waited for an answer."""
+
+    def __init__(self, inner: Any, meanwhile: Callable[[], None]) -> None:
+        self._inner = inner
+        self._meanwhile = meanwhile
+        self.on_its_way: list[Callable[[], None]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def alter_table(self, name: TableName, table: HiveTable, **expected: Any) -> None:
+        if self.on_its_way:
+            self._inner.alter_table(name, table, **expected)
+            return
+        self.on_its_way.append(partial(self._inner.alter_table, name, table, **expected))
+        self._meanwhile()
+        raise ReplyLost(expected="an answer", found="none", action="None.")
+
+
+def claim_both_and_die(world: World, shape: str) -> None:
+    """A group claims both tables, and its process ends before it decides."""
+
+    def reached(step: str) -> None:
+        steps.append(step)
+        if steps.count("table claimed") == 2:
+            raise Died
+
+    steps: list[str] = []
+    kernel = Kernel(world.process(), step=reached)
+    transactions = [kernel.begin(name, "merge") for name in (FIRST, NAME)]
+    for transaction, part in zip(transactions, ("p=1", shape), strict=True):
+        stage(kernel, transaction, {part: ["group"]})
+    with pytest.raises(Died):
+        kernel.commit_together(transactions)
+
+
+@pytest.mark.parametrize("shape", ["p=1", ""])
+def test_a_claim_that_comes_after_another_was_released_has_its_files(world: World, shape: str) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, FIRST, {"p=1": ["old"]})
+    create(kernel, NAME, {shape: ["old"]})
+    ports = world.process()
+    slow: Any = Slow(ports.metastore, lambda: claim_both_and_die(world, shape))
+    writer = Kernel(dataclasses.replace(ports, metastore=slow), Settings(claim_timeout=5))
+    writer.versions.compares(NAME)
+    transaction = writer.begin(NAME, "merge")
+    transaction.read()
+    stage(writer, transaction, {shape: ["late"]})
+    with pytest.raises(ReplyLost), transaction:
+        transaction.commit()
+    assert transaction.state == "in doubt"
+    world.running.discard(ports.host.owner().pid)
+    world.timeline.pass_by(10 * Settings().lease_seconds)
+    kernel.recover(NAME)  # ends the group
+    assert rows_of(kernel, NAME) == {shape: ["old"]}
+    slow.on_its_way[0]()
+    kernel.recover(NAME)
+    assert rows_of(kernel, NAME) == {shape: ["late"]}
+    assert_nothing_orphaned(kernel, NAME)
