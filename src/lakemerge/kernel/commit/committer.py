@@ -212,17 +212,14 @@ class Committer:
             self._metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(commit, table, error)
-        if not self._tables.creations.is_open(table.layout, table.txn) and not self._stands(table, own):
+        if self._tables.creations.is_open(table.layout, table.txn):
+            return
+        removed = self._withdraw(table, own)
+        # if others have committed to it, or have dropped it as a table that was there, it stands, or has stood;
+        # who has taken the writer for dead deletes the manifest with all other files
+        if removed or not self._files.exists(table.layout.manifest_of(table.txn)):
             commit.in_doubt = False
             raise table.was_silent()
-
-    def _stands(self, table: TableCommit, own: Mapping[str, str]) -> bool:
-        """Whether a table whose creation was closed stands all the same; otherwise its row is removed.
-
-        Others may have committed to it before that, or have dropped it as a table that was there.
-        """
-        # who has taken the writer for dead deletes the manifest with all other files
-        return not self._withdraw(table, own) and self._files.exists(table.layout.manifest_of(table.txn))
 
     def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> bool:
         """Remove a table, unless it is another version's by now. Its row goes aside first: a drop cannot compare."""
