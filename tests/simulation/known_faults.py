@@ -153,6 +153,12 @@ MUTANTS = {
         "        draft = Draft(parent, self.base, present)\n",
         "        draft = Draft(self.base or parent, self.base, present)\n",
     ),
+    "rows-counted-twice": Mutant(
+        "a commit that replaces all rows of an unpartitioned table adds its number of rows to what others have counted",
+        "kernel.commit.table_commit",
+        "None if replaced_whole else draft.kept)",
+        "draft.kept)",
+    ),
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
         "kernel.maintenance.vacuum",
