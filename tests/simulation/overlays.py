@@ -72,6 +72,7 @@ class MergeOnRead(Merge):
             assert base is not None
         late = self._is_late(base)
         names = self._partitions(base) if base.properties.get(HIGHEST) is not None else set(base.partitions)
+        transaction.let_rows_move()
         transaction.read_side_data(DELTAS)
         transaction.read_side_data("ledger")
         model = _ledger(kernel, transaction)

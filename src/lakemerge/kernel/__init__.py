@@ -5,7 +5,7 @@ uses of it; who puts another world in the place of Hive's finds that in :mod:`la
 """
 
 from lakemerge.kernel.commit.aside import leave, set_aside, take_up
-from lakemerge.kernel.commit.on_read import lay_over, mark_folded, take_off
+from lakemerge.kernel.commit.on_read import lay_over, mark_folded, only_moved_since, take_off
 from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
@@ -66,7 +66,15 @@ from lakemerge.kernel.table.manifest import (
     PartitionState,
 )
 from lakemerge.kernel.table.manifests import read_manifest
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, find_row, is_overlay_view, model_name
+from lakemerge.kernel.table.overlay import (
+    DELTAS,
+    FOLDED,
+    Overlay,
+    find_row,
+    is_overlay_view,
+    model_name,
+    view_over_base,
+)
 from lakemerge.kernel.table.side_tables import SIDE_TABLES, SideTables
 from lakemerge.kernel.table.state import TableState, state_of
 
@@ -134,6 +142,7 @@ __all__ = [
     "needs_new_row",
     "new_transaction_id",
     "normal",
+    "only_moved_since",
     "partition_name",
     "partition_values",
     "partitions_to_pack",

@@ -182,6 +182,58 @@ def test_a_compaction_is_no_conflict_for_a_delta(shape: str, kernel: Kernel) -> 
     assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2")
 
 
+@pytest.mark.parametrize("reads", ["all", "one"])
+def test_a_compaction_is_no_conflict_for_a_delta_that_has_read_what_it_moves(
+    shape: str, reads: str, kernel: Kernel
+) -> None:
+    part = next(iter(SHAPES[shape]))
+    with kernel.begin(NAME, "merge") as txn:
+        txn.let_rows_move()
+        txn.read(None if reads == "all" else [part])
+        txn.read_side_data("deltas")
+        kernel.files.write_text(f"{txn.sidecar_directory('deltas')}/part-0.orc", "delta 2")
+        txn.add_sidecar("deltas", txn.sidecar_directory("deltas"))
+        for number in range(2):
+            move_into_base(kernel, NAME, {part: [f"merged {number}"]})
+        txn.commit()
+    assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2")
+    assert rows_of(kernel, NAME)[part] == ["merged 1"]
+    assert_whole(kernel, NAME)
+
+
+def test_what_else_is_done_to_partitions_that_a_delta_has_read_is_a_conflict(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    lay_over(kernel, NAME)
+    for number, other in enumerate((merging, insert_beside_a_move)):
+        with kernel.begin(NAME, "merge") as txn:
+            txn.let_rows_move()
+            txn.read()
+            other(kernel)
+            kernel.files.write_text(f"{txn.sidecar_directory('deltas')}/part-0.orc", f"delta {number}")
+            txn.add_sidecar("deltas", txn.sidecar_directory("deltas"))
+            with pytest.raises(CommitConflict):
+                txn.commit()
+    assert published(kernel, NAME, "deltas") == ()
+
+
+def insert_beside_a_move(kernel: Kernel) -> None:
+    """Another program's rows come where a compaction has moved those of the partition to."""
+    move_into_base(kernel, NAME, {"p=1": ["moved"]})
+    place = kernel.metastore.partitions(BASE, ["p=1"])[0].location
+    kernel.files.write_text(f"{place}/foreign.orc", "theirs")
+
+
+def test_only_what_leaves_partitions_alone_lets_their_rows_be_moved(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    with kernel.begin(NAME, "merge") as txn:
+        txn.let_rows_move()
+        txn.read(["p=1"])
+        stage(kernel, txn, {"p=1": ["new"]})
+        with pytest.raises(InvalidTransactionState, match="leaves partitions"):
+            txn.commit()
+    assert rows_of(kernel, NAME) == SHAPES["partitioned"]
+
+
 def test_another_write_mode_is_a_conflict_for_who_works_on_the_table(kernel: Kernel) -> None:
     create(kernel, NAME, SHAPES["partitioned"])
     with kernel.begin(NAME, "append") as txn:

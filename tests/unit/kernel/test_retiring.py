@@ -15,6 +15,7 @@ from kernel.support import (
     move_into_base,
     published,
 )
+from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Kernel, TableName, mark_folded, mark_settled, retire_unread, vacuum
 from lakemerge.kernel.commit.retiring import PLANNING_TIME
 from lakemerge.testing import World
@@ -116,6 +117,23 @@ def test_two_that_take_them_away_at_once_are_no_conflict(world: World, kernel: K
         txn.commit()
     assert published(kernel, NAME, "deltas") == ("delta 2",)
     assert_whole(kernel, NAME)
+
+
+def test_who_reads_the_view_meanwhile_does_its_work_again(world: World, kernel: Kernel) -> None:
+    """A query may find a delta at one place of the view and not at the other, and miss its keys."""
+    move_into_base(kernel, NAME, ROWS)
+    add_delta(kernel, NAME, "delta 2")
+    world.timeline.pass_by(PLANNING + 1)
+    for data_change in (True, False):
+        with kernel.begin(NAME, "merge", data_change=data_change) as txn:
+            txn.read_side_data("folded_deltas")
+            txn.read([])
+            assert retire(Kernel(world.process())) == 1
+            with pytest.raises(CommitConflict):
+                txn.commit()
+        move_into_base(kernel, NAME, ROWS)
+        add_delta(kernel, NAME, "delta 3")
+        world.timeline.pass_by(PLANNING + 1)
 
 
 def test_vacuum_takes_them_away_and_keeps_their_files_for_its_own_time(world: World, kernel: Kernel) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakemerge.errors import InvalidTransactionState, UnsupportedTable
+from lakemerge.kernel.commit.reads import changes_rows
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.commit.updates import SetOverlay
+from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
 
 
@@ -52,6 +55,22 @@ def mark_folded(transaction: Transaction, folders: Sequence[str]) -> None:
     transaction.set_sidecars(DELTAS, map(absolute, stay), keep_later=True, concerns=())
     for folder in folders:
         transaction.add_sidecar(FOLDED, absolute(folder), concerns=())
+
+
+def only_moved_since(transaction: Transaction, before: Manifest) -> bool:
+    """Whether rows were only moved between a version and the one that a transaction builds on, and it lets them be.
+
+    See :meth:`Transaction.let_rows_move`.
+    """
+    base, files = transaction.base, transaction._tables.files
+    if base is None or transaction._commit.reads.places:
+        return False
+    for step in lineage(files, transaction.layout, base):
+        if step.txn == before.txn:
+            return True
+        if changes_rows(step) or step.overlay != before.overlay or not step.same_shape(before):
+            return False
+    return False
 
 
 def take_off(transaction: Transaction) -> None:

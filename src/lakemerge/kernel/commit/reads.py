@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
+from lakemerge.kernel.table.overlay import FOLDED
 
 
 @dataclass
@@ -19,6 +20,8 @@ class Reads:
         side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
         directly: whether no commit may come between, whatever it touches.
         rows: whether none may that changes rows, whatever it touches; one that only moves them may.
+        places: whether it hangs on where the rows of the partitions lie; if not, a commit that only moves them may come
+            between.
     """
 
     partitions: set[str] = field(default_factory=set)
@@ -27,6 +30,7 @@ class Reads:
     side_data: dict[str, frozenset[str] | None] = field(default_factory=dict)
     directly: bool = False
     rows: bool = False
+    places: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.partitions or self.everything or self.side_data or self.directly or self.rows)
@@ -54,6 +58,14 @@ class Reads:
         before = self.side_data.get(kind, frozenset())
         self.side_data[kind] = None if names is None or before is None else before | frozenset(names)
 
+    def follow_moves(self, moved: Iterable[str], newest: Manifest) -> None:
+        """Take partitions that others have only moved for read where they are in a later version."""
+        for name in moved:
+            if self.everything or name in self.partitions:
+                self.states.pop(name, None)
+                if name in newest.partitions:
+                    self.states[name] = newest.partitions[name]
+
     def forget_partitions(self, names: Iterable[str]) -> None:
         """Let the work hang on these partitions no more, for what was made of them is left out."""
         for name in names:
@@ -68,11 +80,12 @@ class Reads:
 
     def meets(self, later: Manifest) -> bool:
         """Whether a later commit has changed any of it."""
+        touched = later.touched if self.places else later.touched - frozenset(later.rewritten)
         if (
             self.directly
-            or (self.rows and _changes_rows(later))
-            or later.touched & self.partitions
-            or (self.everything and later.touched)
+            or (self.rows and changes_rows(later))
+            or touched & self.partitions
+            or (self.everything and touched)
         ):
             return True
         return any(
@@ -82,10 +95,11 @@ class Reads:
         )
 
 
-def _changes_rows(later: Manifest) -> bool:
+def changes_rows(later: Manifest) -> bool:
     """Whether a commit has other rows than the one before it, in its partitions or by its side data."""
     moves = not later.touched or later.only_moves_rows
-    return not moves or any(_overlap(None, names) for names in later.side_data_touched.values())
+    concerned = {kind: names for kind, names in later.side_data_touched.items() if kind != FOLDED}
+    return not moves or any(_overlap(None, names) for names in concerned.values())
 
 
 def _overlap(one: frozenset[str] | None, other: tuple[str, ...] | None) -> bool:

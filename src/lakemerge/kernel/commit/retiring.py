@@ -42,6 +42,9 @@ def unread_deltas(transaction: Transaction) -> tuple[str, ...]:
 def retire_folded(transaction: Transaction, folders: Iterable[str]) -> None:
     """Take away deltas that the base holds; another commit may do the same meanwhile.
 
+    Who works on rows of the view declares that it reads this side data: a query that is planned just then may find the
+    deltas at one place of the view and not at the other, and miss their keys.
+
     Args:
         folders: as :attr:`Manifest.sidecars` has them. With one go all that were moved into the base before it, for an
             older delta alone would hide what the base holds.

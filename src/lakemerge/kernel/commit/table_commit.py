@@ -136,12 +136,16 @@ class TableCommit:
                 f"that the table has been given another write_mode by version {parent.version}"
             )
         hangs_on = bool(self.reads) or not self.replaces_all
+        moved: set[str] = set()
         for step in self._steps_since_base(files, state, parent):
             self._check_fence(step)
             self._leave_out(step.touched, f"version {step.version} ({step.operation})")
             if hangs_on and (self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None):
                 author = step.writer.get("node", step.txn)
                 raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
+            moved.update(step.rewritten)
+        if not self.reads.places:
+            self.reads.follow_moves(moved, parent)
 
     def check_not_fenced(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
         """Make sure that no vacuum since its base has taken it for dead, and its files for garbage.
@@ -247,6 +251,12 @@ class TableCommit:
         schema = self.schema
         draft = self._draft(parent, present, version)
         self._check_overlay(parent, draft, schema)
+        if not self.reads.places and draft.written | draft.removed:
+            raise InvalidTransactionState(
+                expected=f"a commit to {self.table} that leaves partitions where they are, as it has said",
+                found="that it writes or removes some",
+                action="Do not let rows be moved meanwhile (Transaction.let_rows_move).",
+            )
         # moved into other files, it follows on what others have told meanwhile
         replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written - draft.rewritten
         return Manifest(

@@ -158,6 +158,15 @@ class Transaction:
         self._require_open()
         self._commit.reads.add_side_data(kind, names)
 
+    def let_rows_move(self) -> None:
+        """Let commits that only move rows come between, even those of partitions that this one reads.
+
+        For a commit that writes and removes no partition, such as a delta: what it makes of rows does not hang on where
+        they lie.
+        """
+        self._require_open()
+        self._commit.reads.places = False
+
     def follow_directly(self) -> None:
         """Let every commit that comes between be a conflict, whatever partitions it touches.
 
@@ -301,8 +310,8 @@ class Transaction:
         self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
 
     def drop_sidecars(self, kind: str, directories: Iterable[str]) -> None:
-        """Record that folders of side data are no more, whose readers do without; one that is gone already may be."""
-        self._change_side_data(kind, directories, "drop", ())
+        """Record that folders of side data are no more; one that is gone already may be."""
+        self._change_side_data(kind, directories, "drop", None)
 
     def has_many_sidecars(self, kind: str) -> bool:
         """Whether side data of a kind has so many folders that this commit should write them as one."""

@@ -14,7 +14,7 @@ from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
-from lakemerge.kernel import DELTAS, retire_unread
+from lakemerge.kernel import DELTAS, FOLDED, retire_unread
 
 # What of `write_mode: auto`: partitions of so many bytes together, and so many times the changes, are not rewritten.
 _LEAST_BYTES = 64 * 1024 * 1024
@@ -64,12 +64,14 @@ class MergeOnRead(Merge):
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
             raise txn.begun_anew(f"that {reason}, so the deltas were moved into the base")
         scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
+        txn.kernel_transaction.let_rows_move()
         txn.read(scanned)
         txn.side_data.read(DELTAS, scanned)
         if plan.sequence:
             txn.side_data.read(LEDGER, scanned)
         if self._needs_no_match(plan, feed):
             return self._stage_unmatched_delta(txn, plan, feed)
+        txn.kernel_transaction.read_side_data(FOLDED)
         ledger = self._open_ledger(txn, plan)
         resolved = self._resolve(txn, plan, feed, scanned, ledger)
         return self._stage_resolved(txn, plan, feed, resolved, ledger)

@@ -153,6 +153,7 @@ class Deltas:
             if base is None or txn.overlay is None or not folders:
                 txn.skip()
                 return
+            txn.kernel_transaction.read_side_data(FOLDED)
             rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
             touched = txn.partitions.names_of([row.partition_text for row in rows])
             txn.read(touched)

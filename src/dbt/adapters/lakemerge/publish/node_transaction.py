@@ -24,6 +24,7 @@ from lakemerge.kernel import (
     Manifest,
     Overlay,
     Transaction,
+    only_moved_since,
     partition_name,
 )
 
@@ -180,7 +181,7 @@ class NodeTransaction:
             return
         self._transaction.read(None if self.rewrites_all else names)
         now = self._transaction.base
-        if now is not None and now.txn != base.txn:
+        if now is not None and now.txn != base.txn and not only_moved_since(self._transaction, base):
             raise self.overtaken(f"that version {now.version} came first ({now.operation})")
         # another program may have added files to directories that this session has listed before
         self.spark.catalog.refreshTable(self.table)

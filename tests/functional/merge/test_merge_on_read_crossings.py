@@ -1,0 +1,77 @@
+"""A table that is merged on read, where something else meets its view, its base or its deltas."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from dbt.adapters.lakemerge.merge.on_read import MergeOnRead
+
+from functional.overtaking import overtake
+
+from .test_merge_properties import CONFIG
+
+FEED = "id bigint, region string, name string, ts bigint, op string"
+ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compact_deltas": 0}
+
+
+def change(number: int, ts: int, **other: Any) -> dict[str, Any]:
+    return {"id": number, "region": "north", "name": f"n{ts}", "ts": ts, "op": "U", **other}
+
+
+def outstanding(merger: Any, **options: Any) -> Any:
+    """A table of two rows, one of which a delta has changed."""
+    table = merger({**ON_READ, **options}, FEED)
+    table.merge([change(1, 1), change(2, 1)])
+    table.merge([change(1, 5)])
+    assert len(table.sql("select * from {table}__deltas")) == 1
+    return table
+
+
+def names(table: Any) -> list[str]:
+    return [f"{row['id']}: {row['name']}" for row in table.rows("id, name")]
+
+
+def compact(table: Any) -> None:
+    with table.adapter.connection_named(table.name):
+        table.adapter.compact_table(table.context, table.relation, table.model)
+
+
+def insert(table: Any, *values: tuple[int, str, int]) -> None:
+    """As another program does: into the base, which has the files."""
+    rows = ", ".join(f"({number}, '{name}', {ts})" for number, name, ts in values)
+    table.sql(f"insert into {{table}}__base partition (region = 'north') values {rows}")
+
+
+class TestCompactionMeanwhile:
+    @pytest.mark.parametrize(
+        ("while_computed", "exact_counts"),
+        [
+            (False, False),
+            pytest.param(True, False, marks=pytest.mark.slow),
+            pytest.param(False, True, marks=pytest.mark.slow),
+            pytest.param(True, True, marks=pytest.mark.slow),
+        ],
+    )
+    def test_a_merge_is_not_disturbed(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch, while_computed: bool, exact_counts: bool
+    ) -> None:
+        table = outstanding(merger, max_attempts=1, exact_counts=exact_counts)
+        if while_computed:
+            compute = MergeOnRead.compute_changes
+
+            def slowly(driver: Any, plan: Any) -> Any:
+                monkeypatch.undo()
+                with ThreadPoolExecutor(1) as thread:
+                    thread.submit(compact, table).result()
+                return compute(driver, plan)
+
+            monkeypatch.setattr(MergeOnRead, "compute_changes", slowly)
+        else:
+            overtake(monkeypatch, lambda: compact(table))
+        table.merge([change(2, 6), change(3, 6)])
+        assert names(table) == ["1: n5", "2: n6", "3: n6"]
+        base = table.sql("select name from {table}__base order by id")
+        assert [row["name"] for row in base] == ["n5", "n1"], "the compaction stands, too"
+        table.drop()
