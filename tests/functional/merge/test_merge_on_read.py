@@ -105,6 +105,25 @@ class TestAuto:
         )
         table.drop()
 
+    @pytest.mark.parametrize("exact_counts", [False, True])
+    def test_deltas_change_nothing_of_what_a_row_is_taken_to_cost(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch, exact_counts: bool
+    ) -> None:
+        options = {"write_mode": "auto", "exact_counts": exact_counts, "compact_deltas": 0}
+        table = merger({**CONFIG, **options}, FEED)
+        rows = "select id, 'north' as region, 'n' as name, 0L + {ts} as ts, 'U' as op from range({first}, {last})"
+        monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
+        table.merge(rows.format(ts=1, first=0, last=3000))
+        # each a thirtieth of the rows, of which ten times the bytes are a third of what would be rewritten
+        for ts in range(2, 5):
+            assert "merge_on_read" in table.merge(rows.format(ts=ts, first=0, last=100))._message
+        # new rows lie in deltas, so that those of the base get no smaller
+        for ts in range(5, 8):
+            assert "merge_on_read" in table.merge(rows.format(ts=ts, first=9000, last=9100))._message
+        assert "copy_on_write" in table.merge(rows.format(ts=9, first=0, last=400))._message
+        assert "merge_on_read" in table.merge(rows.format(ts=10, first=0, last=100))._message
+        table.drop()
+
 
 #: What follows on a commit: the options, the method that fails, and how one sees that a later run has done it.
 STEPS: dict[str, tuple[dict[str, Any], type, str, Callable[[Any], bool]]] = {

@@ -54,10 +54,16 @@ class ChangeDriver(Driver[M], Generic[M, P]):
         self.check(plan, feed)
         staged = self.stage(txn, plan, feed)
         if staged.writes:
-            txn.commit(staged.counts, merge_properties(self.merge_of(plan), feed, staged.rows))
+            txn.commit(staged.counts, self.properties(txn, plan, feed, staged))
         else:
             txn.skip()
         return staged.counts
+
+    def properties(
+        self, txn: NodeTransaction, plan: P, feed: Mapping[str, Any], staged: Staged
+    ) -> dict[str, Any]:
+        """What the commit tells later ones."""
+        return merge_properties(self.merge_of(plan), feed, staged.rows)
 
     @abstractmethod
     def plan(self, txn: NodeTransaction) -> P:

@@ -14,13 +14,15 @@ from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
-from lakemerge.kernel import DELTAS, FOLDED, retire_unread
+from lakemerge.kernel import DELTAS, FOLDED, Manifest, retire_unread
 
 # What of `write_mode: auto`: partitions of so many bytes together, and so many times the changes, are not rewritten.
 _LEAST_BYTES = 64 * 1024 * 1024
 _TIMES_DEARER = 10
-# Of a table whose number of rows is not known.
+# Of a table whose number of rows was never known.
 _BYTES_OF_ROW = 100
+# The property that tells it; a text, which commits that follow on each other do not add up.
+_WIDTH = "bytes_of_row"
 
 
 class MergeOnRead(Merge):
@@ -34,6 +36,13 @@ class MergeOnRead(Merge):
         if self.config.write_mode != "auto":
             return ()
         return ("merge_on_read" if self._is_dear else "copy_on_write",)
+
+    def properties(
+        self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], staged: Staged
+    ) -> dict[str, Any]:
+        width = bytes_of_row(txn.base)
+        found = super().properties(txn, plan, feed, staged)
+        return found if width is None else {**found, _WIDTH: f"{width:.3f}"}
 
     def tidy(self) -> None:
         deltas = Deltas(self.publisher, self.macros)
@@ -132,6 +141,20 @@ def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> b
     elif plan.partitions and "live_partitions" in feed:
         names = txn.partitions.names_of(feed["live_partitions"])
     touched = sum(stored[name].bytes for name in names if name in stored)
-    rows = txn.rows_before
-    width = base.total_bytes / rows if rows else _BYTES_OF_ROW
+    width = bytes_of_row(base) or _BYTES_OF_ROW
     return touched >= _LEAST_BYTES and touched > _TIMES_DEARER * width * int(feed["keys"])
+
+
+def bytes_of_row(base: Manifest | None) -> float | None:
+    """How many bytes a stored row of a version takes, as far as it or one before tells.
+
+    Without matching, a delta leaves the number of rows unknown; with it, the number is that of rows which the base does
+    not have yet. So that of the base before the first delta is kept.
+    """
+    if base is None:
+        return None
+    rows = base.properties.get("rows")
+    if rows and base.total_bytes and not base.sidecars.get(DELTAS):
+        return float(base.total_bytes) / int(rows)
+    kept = base.properties.get(_WIDTH)
+    return float(kept) if kept else None
