@@ -75,3 +75,15 @@ class TestCompactionMeanwhile:
         base = table.sql("select name from {table}__base order by id")
         assert [row["name"] for row in base] == ["n5", "n1"], "the compaction stands, too"
         table.drop()
+
+
+class TestTruncation:
+    def test_it_empties_the_table_and_the_next_run_merges_on_read_again(self, merger: Any) -> None:
+        table = outstanding(merger)
+        with table.adapter.connection_named(table.name):
+            table.adapter.truncate_relation(table.relation)
+        assert table.rows() == []
+        assert table.history()[0]["operation"] == "truncate"
+        table.merge([change(1, 2)])
+        assert (names(table), table.kind()) == (["1: n2"], "VIRTUAL_VIEW")
+        table.drop()

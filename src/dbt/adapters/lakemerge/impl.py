@@ -202,14 +202,7 @@ class LakemergeAdapter(
     @available.parse_none
     def truncate_relation(self, relation: BaseRelation) -> None:
         """Publish a version of a table without rows; the versions before it stay."""
-        name = _own(relation).table_name
-        with self.connections.exception_handler(f"truncate {name}"):
-            transaction = self._kernel({}, None).begin(name, "truncate")
-            self.handle.on_release(transaction.abort)
-            transaction.replace_all()
-            transaction.add_staged()
-            transaction.commit()
-            self.handle.spark.catalog.refreshTable(str(name))
+        self.execute_macro("truncate_relation", kwargs={"relation": relation})
 
     @available.parse_none
     def check_droppable(self, relation: BaseRelation) -> None:

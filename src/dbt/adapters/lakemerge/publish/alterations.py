@@ -1,4 +1,4 @@
-"""The adapter's methods that change the columns of a table apart from its model's run."""
+"""The adapter's methods that change the columns of a table, or empty it, apart from its model's run."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ class Alter(Driver[WriteConfig]):
 
 
 class AlterationMethods(PublishingMethods):
-    """A mixin of the adapter; see dbt's macros `alter_column_type` and `alter_relation_add_remove_columns`."""
+    """A mixin of the adapter; see dbt's macros `alter_column_type`, `alter_relation_add_remove_columns` and
+    `truncate_relation`."""
 
     @available.parse_none
     def alter_columns(
@@ -111,6 +112,23 @@ class AlterationMethods(PublishingMethods):
         )
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
         WriteModes(publisher, macros).publish(Alter(publisher, macros, alteration))
+
+    @available.parse_none
+    def empty_table(self, context: Mapping[str, Any], relation: LakemergeRelation) -> None:
+        """Publish a version of a table without rows; the versions before it stay.
+
+        A view over a base is taken off first, and the model's next run makes it again: no delta says that all rows go.
+        """
+        publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
+        if publisher.has_view:
+            WriteModes(publisher, macros).take_off()
+        with publisher.guarded(f"truncate {publisher.name}"):
+            transaction = publisher.kernel.begin(publisher.name, "truncate")
+            self.handle.on_release(transaction.abort)
+            transaction.replace_all()
+            transaction.add_staged()
+            transaction.commit()
+            publisher.refresh()
 
 
 def plan_altered(
