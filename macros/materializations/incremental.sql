@@ -11,7 +11,8 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set strategy = lakemerge_incremental_strategy() -%}
     {%- set options = adapter.write_config(model, strategy) -%}
-    {%- set rebuild = should_full_refresh() or (existing is not none and existing.is_view) -%}
+    {%- set in_its_place = existing is not none and existing.is_view and not adapter.hides_base(this) -%}
+    {%- set rebuild = should_full_refresh() or in_its_place -%}
     {%- do adapter.check_publishing(model, strategy) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 

@@ -162,6 +162,7 @@ __all__ = [
     "tier_of",
     "timestamp",
     "vacuum",
+    "view_over_base",
     "with_parameters",
     "within",
     "without_spark_schema",

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.merge.on_read import MergeOnRead
+from dbt.tests.util import run_dbt
 
 from functional.overtaking import overtake
 
+from . import test_merge_on_read_project as example
+from .test_merge_on_read_project import CHANGES, MASTER, ONE, THREE, TWO, build
 from .test_merge_properties import CONFIG
 
 FEED = "id bigint, region string, name string, ts bigint, op string"
@@ -87,3 +90,29 @@ class TestTruncation:
         table.merge([change(1, 2)])
         assert (names(table), table.kind()) == (["1: n2"], "VIRTUAL_VIEW")
         table.drop()
+
+
+class TestViewOfAnother:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"changes.sql": CHANGES, "master.sql": MASTER}
+
+    def test_a_run_says_what_is_in_the_place_and_a_full_refresh_replaces_it(self, project: Any) -> None:
+        rows, kinds = example.TestProject.rows, example.TestProject.kinds
+        build("run")
+        view = f"create or replace view {project.test_schema}.master as select 1 as id"
+        project.run_sql(view)
+        results = run_dbt(["run", "--select", "master"], expect_pass=False)
+        message = str(results[0].message)
+        assert "UnsupportedTable" in message
+        assert "select 1 as id" in message
+        assert f"drop view {project.test_schema}.master" in message
+        project.run_sql(f"drop view {project.test_schema}.master")
+        build("run", upto=2)
+        assert rows(project) == TWO
+        project.run_sql(view)
+        build("run", "--full-refresh")
+        assert rows(project) == ONE
+        assert sorted(kinds(project)) == ["master", "master__base", "master__deltas"]
+        build("run", upto=3)
+        assert rows(project) == THREE

@@ -105,6 +105,15 @@ def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:
     return None
 
 
+def view_over_base(metastore: Metastore, name: TableName) -> HiveTable | None:
+    """A view of another program's that has the place of ours: the base below it is then found by nobody."""
+    row = metastore.get_table(name)
+    if row is None or row.kind != "VIRTUAL_VIEW" or is_overlay_view(row):
+        return None
+    base = metastore.get_table(base_name(name))
+    return row if base is not None and base.parameters.get(BASE_OF) == name.name else None
+
+
 def model_name(row: HiveTable) -> TableName:
     """The name that people know a table by: its view's, if there is one."""
     view = row.parameters.get(BASE_OF)

@@ -20,7 +20,7 @@ from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
 from lakemerge.errors import LakemergeError
-from lakemerge.kernel import Kernel, Settings, Transaction, find_row
+from lakemerge.kernel import Kernel, Settings, Transaction, find_row, view_over_base
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -42,6 +42,15 @@ class PublishingMethods(FeedMethods):
         return dataclasses.replace(
             config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
         )
+
+    @available.parse(lambda *args, **kwargs: False)
+    def hides_base(self, relation: LakemergeRelation) -> bool:
+        """Whether a view of another program's has the place of that of a table that is merged on read.
+
+        It is no view that a run replaces unasked, for the rows are still there, in the base.
+        """
+        with self._guarded():
+            return view_over_base(self.handle.application.metastore, relation.table_name) is not None
 
     # -- publishing ----------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt_common.exceptions import CompilationError
 
-from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged
+from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged, UnsupportedTable
 from lakemerge.kernel import (
     HiveColumn,
     HiveTable,
@@ -34,6 +34,7 @@ from lakemerge.kernel import (
     find_row,
     is_overlay_view,
     same_keys,
+    view_over_base,
 )
 
 if TYPE_CHECKING:
@@ -251,6 +252,29 @@ class Publisher(Generic[C]):
         """Whether readers see the table through a view of ours, even if somebody has dropped it."""
         row = find_row(self._kernel.metastore, self.name)
         return row is not None and row.name != self.name
+
+    def clear_place(self, replaces: bool) -> None:
+        """Make sure that no view of another program's has the place of the one over the base.
+
+        Args:
+            replaces: whether the rows are about to be replaced, and such a view with them.
+
+        Raises:
+            UnsupportedTable: one has, and is not to be replaced.
+        """
+        metastore, name = self._kernel.metastore, self.name
+        with self._guard(f"look for {name}"):
+            view = view_over_base(metastore, name)
+            if view is None:
+                return
+            if not replaces:
+                raise UnsupportedTable(
+                    expected=f"{name} to be the view that lakemerge has made over {name}__base, which has the rows",
+                    found=f"a view that another program has made in its place: {view.view_text[:200]}",
+                    action=f"Drop it (drop view {name}): the next run makes ours again, and no row is lost. Or run "
+                    "with --full-refresh, which replaces it, and the rows of the base.",
+                )
+            metastore.drop_table(name)
 
     @property
     def overlay(self) -> Overlay | None:

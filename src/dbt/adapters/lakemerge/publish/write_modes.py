@@ -36,6 +36,7 @@ class WriteModes:
         """Let a table be read as its options say, before a driver runs."""
         config = driver.config
         replaces = driver.rebuild or driver.operation == "replace"
+        self._publisher.clear_place(replaces)
         if self._publisher.has_view and (replaces or not self._fits(config)):
             self.take_off()
         if config.always_on_read and not replaces and self._publisher.exists:
