@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.merge.on_read import MergeOnRead
+from dbt.tests.adapter.dbt_clone.test_dbt_clone import BaseClone
 from dbt.tests.util import run_dbt
+from dbt_common.exceptions import DbtRuntimeError
 
 from functional.overtaking import overtake
 
@@ -47,6 +49,33 @@ def insert(table: Any, *values: tuple[int, str, int]) -> None:
     table.sql(f"insert into {{table}}__base partition (region = 'north') values {rows}")
 
 
+class TestForeignWrite:
+    def test_rows_in_the_base_show_unless_a_delta_has_their_key(self, merger: Any) -> None:
+        table = outstanding(merger)
+        insert(table, (3, "theirs", 3))
+        assert names(table) == ["1: n5", "2: n1", "3: theirs"]
+        # the highest sequence is not known any more: a change that is older than theirs is late
+        response = table.merge([change(3, 2), change(2, 6)])
+        assert (response.updated, response.ignored) == (1, 1)
+        assert names(table) == ["1: n5", "2: n6", "3: theirs"]
+        compact(table)
+        assert names(table) == ["1: n5", "2: n6", "3: theirs"]
+        table.drop()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("moved", [False, True], ids=["outstanding", "moved"])
+    def test_a_row_whose_key_a_delta_has_gives_way_to_it(self, merger: Any, moved: bool) -> None:
+        table = outstanding(merger)
+        if moved:
+            compact(table)
+        insert(table, (1, "theirs", 9))
+        assert names(table) == ["1: n5", "2: n1"]
+        table.merge([change(2, 6)])
+        compact(table)
+        assert names(table) == ["1: n5", "2: n6"]
+        table.drop()
+
+
 class TestCompactionMeanwhile:
     @pytest.mark.parametrize(
         ("while_computed", "exact_counts"),
@@ -77,6 +106,32 @@ class TestCompactionMeanwhile:
         assert names(table) == ["1: n5", "2: n6", "3: n6"]
         base = table.sql("select name from {table}__base order by id")
         assert [row["name"] for row in base] == ["n5", "n1"], "the compaction stands, too"
+        table.drop()
+
+
+class TestRename:
+    def test_it_is_refused_as_of_any_table_with_versions(self, merger: Any) -> None:
+        table = outstanding(merger)
+        adapter, other = table.adapter, table.relation.incorporate(path={"identifier": f"{table.name}_new"})
+        with adapter.connection_named("rename"), pytest.raises(DbtRuntimeError, match="which has version"):
+            adapter.rename_relation(table.relation, other)
+        assert names(table) == ["1: n5", "2: n1"]
+        table.drop()
+
+
+class TestColumns:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("mode", ["merge_on_read", "auto"])
+    def test_columns_come_and_go_with_deltas_outstanding(self, merger: Any, mode: str) -> None:
+        table = outstanding(merger, on_schema_change="sync_all_columns")
+        table.model["config"]["write_mode"] = mode
+        table.merge("select 2 as id, 'north' as region, 7 as ts, 'U' as op, 'x' as more")
+        found = [tuple(row) for row in table.sql("select id, ts, more, region from {table} order by id")]
+        assert found == [(1, 5, None, "north"), (2, 7, "x", "north")]
+        assert "name" not in table.sql("select * from {table}")[0].asDict()
+        table.merge("select 1 as id, 'south' as region, 8 as ts, 'U' as op, 'y' as more")
+        found = [tuple(row) for row in table.sql("select id, ts, more, region from {table} order by id")]
+        assert found == [(1, 8, "y", "south"), (2, 7, "x", "north")]
         table.drop()
 
 
@@ -116,3 +171,37 @@ class TestViewOfAnother:
         assert sorted(kinds(project)) == ["master", "master__base", "master__deltas"]
         build("run", upto=3)
         assert rows(project) == THREE
+
+
+class TestClone(BaseClone):
+    @pytest.fixture(scope="class")
+    def writes_artifacts(self) -> bool:
+        return True
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"changes.sql": CHANGES, "master.sql": MASTER}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {}
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {}
+
+    @pytest.mark.slow
+    def test_a_clone_has_the_rows_that_readers_see_and_is_merged_on_read_by_its_next_run(
+        self, project: Any, other_schema: str
+    ) -> None:
+        project.create_test_schema(other_schema)
+        build("run")
+        build("run", upto=2)
+        self.copy_state(project.project_root)
+        run_dbt(["clone", "--state", "state", "--target", "otherschema"])
+        query = f"select id, region, name, ts from {other_schema}.master order by id"
+        assert [tuple(row) for row in project.run_sql(query, fetch="all")] == TWO
+        run_dbt(["run", "--target", "otherschema", "--vars", "{upto: 3}"])
+        assert [tuple(row) for row in project.run_sql(query, fetch="all")] == THREE
+        assert len(project.run_sql(f"select * from {other_schema}.master__deltas", fetch="all")) > 0
+        assert example.TestProject.rows(project) == TWO, "the original is left alone"
