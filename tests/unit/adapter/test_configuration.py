@@ -7,6 +7,9 @@ import pytest
 from dbt import flags
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging, session_settings
+from dbt.adapters.lakemerge.spark.environment import check
+
+from lakemerge.errors import InvalidConfig
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +70,30 @@ def test_a_database_that_is_named_elsewhere_is_left_as_it_is(conf: Path, tmp_pat
     assert found.derby == tmp_path / "other"
     assert found.warehouse is None, "nor is there a warehouse that nobody asked for"
     assert found.application.get("spark.hadoop.javax.jdo.option.ConnectionURL", url) == url
+
+
+@pytest.mark.parametrize("name", ["javax.jdo.option.ConnectionURL", "spark.javax.jdo.option.ConnectionURL"])
+@pytest.mark.parametrize("where", ["spark-defaults.conf", "the profile"])
+def test_a_database_under_a_name_that_spark_does_not_read_is_refused(
+    conf: Path, tmp_path: Path, where: str, name: str
+) -> None:
+    url = f"jdbc:derby:;databaseName={tmp_path}/other;create=true"
+    parameters = {}
+    if where == "spark-defaults.conf":
+        (conf / where).write_text(f"{name} {url}\n")
+    else:
+        parameters[name] = url
+    with pytest.raises(InvalidConfig, match=r"spark\.hadoop\.javax\.jdo") as refusal:
+        check(configuration(server_side_parameters=parameters))
+    assert f"found {name}" in str(refusal.value)
+    assert list(tmp_path.iterdir()) == [conf], "nothing was made"
+
+
+@pytest.mark.parametrize("sign", [" ", "=", " = ", ":", " : "])
+def test_a_line_of_spark_defaults_has_any_of_javas_separators(conf: Path, tmp_path: Path, sign: str) -> None:
+    url = f"jdbc:derby:;databaseName={tmp_path}/other;create=true"
+    (conf / "spark-defaults.conf").write_text(f"spark.hadoop.javax.jdo.option.ConnectionURL{sign}{url}\n")
+    assert configuration().derby == tmp_path / "other"
 
 
 def test_a_warehouse_of_hive_site_is_left_to_it(conf: Path) -> None:

@@ -79,12 +79,14 @@ class Configuration:
         metastore_uris: addresses of the metastore, empty when it is embedded.
         derby: the embedded metastore's folder; ``None`` when it is remote, in memory or no Derby.
         warehouse: the warehouse's local folder; ``None`` where it is not local, or not named by the profile.
+        unread: settings that are to name the metastore, by names under which Spark does not read them.
     """
 
     application: Mapping[str, str]
     metastore_uris: str
     derby: Path | None
     warehouse: Path | None
+    unread: tuple[str, ...] = ()
 
     @property
     def metastore(self) -> str:
@@ -145,6 +147,7 @@ class Configuration:
             metastore_uris=uris,
             derby=None if uris else _derby_folder(url),
             warehouse=warehouse,
+            unread=() if credentials.metastore else _unread(given, _spark_defaults()),
         )
 
 
@@ -152,6 +155,15 @@ def _hive_setting(known: Mapping[str, str], name: str) -> str | None:
     """A setting of Hive under any of the names that Spark knows; hive-site.xml counts least."""
     names = (_HADOOP + name, f"spark.{name}", name)
     return next((known[variant] for variant in names if variant in known), None)
+
+
+def _unread(*sources: Mapping[str, str]) -> tuple[str, ...]:
+    """The settings of the metastore that Spark passes on to Hive from none of these, for their names lack a prefix.
+
+    Of hive-site.xml, Hive reads them itself.
+    """
+    names = (_HIVE_URIS, _JDO_URL, f"spark.{_JDO_URL}")
+    return tuple(name for name in names if any(name in source for source in sources))
 
 
 def _named(given: Mapping[str, str], outside: Mapping[str, str], *names: str) -> bool:
@@ -223,7 +235,7 @@ def _spark_defaults() -> dict[str, str]:
     if not path.is_file():
         return {}
     rows = (line.strip() for line in path.read_text(errors="replace").splitlines())
-    pairs = (re.split(r"\s*[=\s]\s*", row, maxsplit=1) for row in rows if row and row[0] not in "#!")
+    pairs = (re.split(r"\s*[=:\s]\s*", row, maxsplit=1) for row in rows if row and row[0] not in "#!")
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 

@@ -17,7 +17,13 @@ from pathlib import Path
 from dbt.adapters.lakemerge.credentials import thrift_addresses
 from dbt.adapters.lakemerge.spark.configuration import Configuration
 
-from lakemerge.errors import MetastoreError, MetastoreLocked, MetastoreUnreachable, WarehouseUnwritable
+from lakemerge.errors import (
+    InvalidConfig,
+    MetastoreError,
+    MetastoreLocked,
+    MetastoreUnreachable,
+    WarehouseUnwritable,
+)
 from lakemerge.java import ensure_java
 
 _CONNECT_SECONDS = 3.0
@@ -28,15 +34,22 @@ _FOR_TABLES = ("the warehouse", "`warehouse`")
 
 
 def check(configuration: Configuration) -> None:
-    """Check Java, the metastore and the warehouse, in this order.
+    """Check the settings, Java, the metastore and the warehouse, in this order.
 
     Raises:
+        InvalidConfig: a setting is to name the metastore, and Spark would open another one.
         JavaNotFound, JavaUnsupported: there is no Java that Spark runs on.
         MetastoreUnreachable: nothing listens at any of the metastore's addresses.
         MetastoreError: the embedded metastore was not created completely.
         MetastoreLocked: the embedded metastore is open in another process.
         WarehouseUnwritable: the warehouse or the embedded metastore's folder cannot be written.
     """
+    for name in configuration.unread:
+        raise InvalidConfig(
+            expected=f"the metastore to be named by spark.hadoop.{name.removeprefix('spark.')}",
+            found=f"{name}, which Spark does not read",
+            action="Put spark.hadoop. before the name, or set `metastore` in the profile.",
+        )
     ensure_java()
     if configuration.metastore_uris:
         check_reachable(configuration.metastore_uris)
