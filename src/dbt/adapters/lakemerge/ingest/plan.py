@@ -164,7 +164,8 @@ class RecordGroup:
     @property
     def fields_sql(self) -> str:
         """The names that the file gives its fields, for a later reading; null where it gives none."""
-        return f"array({self.field_names_sql})" if self.named else "cast(null as array<string>)"
+        # of no names an array has no type
+        return f"cast({f'array({self.field_names_sql})' if self.named else 'null'} as array<string>)"
 
 
 def _distinct(columns: Iterable[RecordColumn]) -> dict[str, RecordColumn]:

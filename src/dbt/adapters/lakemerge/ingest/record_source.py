@@ -25,6 +25,7 @@ from dbt.adapters.lakemerge.spark.connectors import connector_missing
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors, unreadable_file
 from py4j.protocol import Py4JJavaError
 
+from lakemerge.errors import StorageError
 from lakemerge.kernel import FileEntry, FileSystem, Jvm
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _ROW_OF_TASK = "monotonically_increasing_id() & 8589934591"
 _AVRO = "org.apache.spark:spark-avro_2.13"
 _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
+# What Java's decompression finds in an archive that is cut or damaged.
+_CUT = ("EOFException", "ZipException", "IOException")
 
 
 class RecordSource:
@@ -103,7 +106,14 @@ class RecordSource:
         return by_header.items()
 
     def _header(self, entry: FileEntry) -> Header:
-        line = self._files.first_line(entry.path, self._options.line_delimiter.encode())
+        try:
+            line = self._files.first_line(entry.path, self._options.line_delimiter.encode())
+        except StorageError as error:
+            if not self._files.is_compressed(entry.path) or not error.found.startswith(_CUT):
+                raise
+            raise unreadable_file(
+                entry.path, "to be readable to its end", error.__cause__ or error
+            ) from error
         return read_header(line, self._options, self._plan.file_fields, self._regex)
 
     def _lines(

@@ -14,12 +14,12 @@ _READING_FAILED = "FAILED_READ_FILE."
 _GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 
 
-def unreadable_file(path: str, expected: str, error: Exception) -> UnreadableFile:
+def unreadable_file(path: str, expected: str, error: BaseException) -> UnreadableFile:
     """The error for a file.
 
     Args:
         expected: of the file, such as ``to be readable to its end``.
-        error: Spark's, as pyspark raises it.
+        error: Spark's, as pyspark raises it, or what a call into Java raised.
     """
     found = str(error)
     if isinstance(error, Py4JJavaError):

@@ -1,0 +1,82 @@
+"""Files that are something else than they seem: empty, cut, in another encoding, or of other columns."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+COLUMNS = {"id": "int", "name": "string"}
+MARK = b"\xef\xbb\xbf"
+
+
+class TestOddFiles:
+    def test_an_empty_archive_waits_until_it_is_written(self, ingester: Any) -> None:
+        table = ingester({}, COLUMNS)
+        table.land("a.csv.gz", b"")
+        assert (table.run().files, table.rows()) == (0, [])
+        table.land("a.csv.gz", gzip.compress(b"1,a\n"))
+        response = table.run()
+        assert (response.files, response.changed, table.rows()) == (1, 0, [(1, "a")])
+        table.land("b.csv.gz", gzip.compress(b""))
+        assert (table.run().files, table.rows()) == (1, [(1, "a")])
+
+    @pytest.mark.parametrize("length", [5, 15], ids=["in its head", "in its lines"])
+    @pytest.mark.parametrize("header", [False, True])
+    def test_an_archive_that_is_cut_stops_the_run(self, ingester: Any, header: bool, length: int) -> None:
+        table = ingester({"header": header}, COLUMNS)
+        table.land("good.csv", "id,name\n1,a\n" if header else "1,a\n")
+        cut = table.land("cut.csv.gz", gzip.compress(b"id,name\n2,b\n")[:length])
+        with pytest.raises(DbtRuntimeError, match=r"UnreadableFile.*cut\.csv\.gz"):
+            table.run()
+        cut.unlink()
+        table.run()
+        assert table.rows() == [(1, "a")]
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_field(self, ingester: Any) -> None:
+        table = ingester({}, COLUMNS)
+        table.land("a.csv", MARK + b"1,a\n")
+        table.land("b.csv", MARK + b'"2",b\n')
+        table.land("c.csv.gz", gzip.compress(MARK + b"3,c\n"))
+        table.run()
+        assert (table.rows(), table.reasons()) == ([(1, "a"), (2, "b"), (3, "c")], [])
+
+    def test_a_byte_order_mark_is_no_part_of_json(self, ingester: Any) -> None:
+        table = ingester({"format": "json"}, COLUMNS)
+        table.land("a.json", MARK + b'{"id": 1, "name": "a"}\n')
+        table.run()
+        assert (table.rows(), table.reasons()) == ([(1, "a")], [])
+
+    @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
+    @pytest.mark.parametrize("header", [False, True])
+    def test_a_file_in_utf_16_gives_no_row(self, ingester: Any, header: bool, code: str) -> None:
+        table = ingester({"header": header}, COLUMNS)
+        table.land("a.csv", ("id,name\n" + "1,a\n2,b\n" * 3).encode(code))
+        table.run()
+        assert table.rows() == []
+        assert len(table.quarantine()) >= 6
+
+    @pytest.mark.parametrize("missing", ["reject", "null"])
+    @pytest.mark.parametrize("form", ["orc", "parquet"])
+    def test_a_typed_file_without_any_of_the_columns_gives_no_row(
+        self, ingester: Any, form: str, missing: str
+    ) -> None:
+        table = ingester({"format": form, "missing_fields": missing, "extra_fields": "drop"}, COLUMNS)
+        with table.adapter.connection_named("files"):
+            frame = table.adapter.handle.spark.sql("select 1 as other, 'a' as more")
+            frame.coalesce(1).write.format(form).save(f"{table.folder}/odd")
+        table.model["config"]["landing"] = f"{table.folder}/odd/*.{form}"
+        table.run()
+        assert (table.rows(), table.reasons()) == ([], [("bad_header", None)])
+
+    @pytest.mark.parametrize(("missing", "rows"), [("reject", []), ("null", [(None, None)])])
+    def test_an_object_without_fields_is_a_row_only_where_nulls_are_asked_for(
+        self, ingester: Any, missing: str, rows: list[Any]
+    ) -> None:
+        table = ingester({"format": "json", "missing_fields": missing}, COLUMNS)
+        table.land("a.json", "{}\n")
+        table.run()
+        assert table.rows() == rows
+        assert table.reasons() == ([] if rows else [("missing_field", None)])
