@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from typing import Any
@@ -147,6 +148,66 @@ class TestPartitions:
         assert "source=shop/country=__HIVE_DEFAULT_PARTITION__/_commit=1" in partitions
         assert len(partitions) == 3
 
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            ("int", "x"),
+            ("int", 2**31),
+            ("int", " 1"),
+            ("int", 10**5000),
+            ("int", True),
+            ("decimal(4,2)", "1.005"),
+            ("double", "1e400"),
+            ("date", "2026-02-30"),
+            ("date", "1582-10-10"),
+            ("timestamp", "2026-01-01 25:00"),
+            ("boolean", "yes"),
+            ("varchar(2)", "abc"),
+            ("string", False),
+            ("string", 1.10),
+            ("string", ["a"]),
+            ("array<string>", "a"),
+        ],
+        ids=lambda value: str(value)[:20] if not isinstance(value, int) else f"{value:x}"[:20],
+    )
+    def test_a_constant_that_its_column_cannot_hold_is_refused(
+        self, ingester: Any, kind: str, value: Any
+    ) -> None:
+        table = ingester({"partition_values": {"k": value}, "landing": "/none"}, {"id": "int", "k": kind})
+        with pytest.raises(CompilationError, match=r"partition_values.*found k: "):
+            table.run()
+
+    @pytest.mark.parametrize("value", [None, "", "__HIVE_DEFAULT_PARTITION__"])
+    def test_a_constant_of_a_partition_is_not_null(self, ingester: Any, value: str | None) -> None:
+        given = {"partition_by": ["K"], "partition_values": {"k": value}, "landing": "/none"}
+        with pytest.raises(CompilationError, match=r"found k: .*null in the name of a partition"):
+            ingester(given, {"id": "int", "k": "string"}).run()
+
+    def test_constants_of_each_type_are_held(self, ingester: Any) -> None:
+        kinds = {
+            "i": ("int", 7),
+            "d": ("decimal(4,2)", "1.50"),
+            "f": ("double", 0.1),
+            "b": ("boolean", True),
+            "t": ("timestamp", "2026-01-01 12:00:00"),
+            "y": ("date", datetime.date(2026, 1, 2)),
+            "s": ("string", ""),
+            "n": ("string", None),
+            "x": ("binary", "AQI="),
+        }
+        config = {
+            "partition_by": ["y", "i"],
+            "partition_values": {name: value for name, (_, value) in kinds.items()},
+            "date_format": "dd/MM/yyyy",
+        }
+        table = ingester(config, {"id": "int", **{name: kind for name, (kind, _) in kinds.items()}})
+        table.land("a.csv", "1\n")
+        table.run()
+        columns = ", ".join(f"cast({name} as string)" for name in "idfbtysn")
+        assert table.rows(f"{columns}, hex(x)") == [
+            ("7", "1.50", "0.1", "true", "2026-01-01 12:00:00", "2026-01-02", "", None, "0102")
+        ]
+
 
 class TestBadRecords:
     @pytest.mark.parametrize("bad", [3, 6000], ids=["few", "more than have marks of their own"])
@@ -265,6 +326,7 @@ class TestConfig:
             ({"max_bad_fraction": 2}, "from 0 to 1"),
             ({"record_columns": ["_path"]}, "record_columns may be"),
             ({"partition_values": {"nope": 1}}, "no column"),
+            ({"partition_values": {"name": "a", "NAME": "b"}}, "names a column twice"),
             ({"unique_key": "id"}, "unique_key"),
         ],
     )

@@ -8,7 +8,9 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.ingest.batches import IngestBatches
+from dbt.adapters.lakemerge.ingest.constants import require_exact
 from dbt.adapters.lakemerge.ingest.driver import Ingest, Replay
+from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.intake import Intake
 from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
@@ -62,8 +64,11 @@ class IngestMethods(PublishingMethods):
                 given["on_schema_change"] = "append_new_columns"
             return AppendConfig.of({**given, "append_layout": "commit_partitioned"})
 
-    def _ingest_plan(self, model: Mapping[str, Any]) -> IngestPlan:
+    def _ingest_plan(self, model: Mapping[str, Any], write: AppendConfig, macros: Macros) -> IngestPlan:
         """How the model's records become rows, and an empty feed of the table's columns.
+
+        Args:
+            write: the model's options about writing.
 
         Raises:
             CompilationError: options or columns are wrong; the message names all that are.
@@ -77,6 +82,11 @@ class IngestMethods(PublishingMethods):
             options = IngestOptions.of(model["config"])
             columns = record_columns(model, options)
             self._check_pattern(options, columns)
+            times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
+            held = dataclasses.replace(options, times=times)
+            require_exact(
+                self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
+            )
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])
@@ -119,7 +129,7 @@ class IngestMethods(PublishingMethods):
             rebuild: replace the existing table by a new one, read from all files.
         """
         model, macros = context["model"], Macros(context)
-        plan = self._ingest_plan(model)
+        plan = self._ingest_plan(model, options, macros)
         self._check_quarantine(relation)
         publisher, routing = self._publishing(context, relation, model, options, plan)
         if routing is not None:
@@ -149,9 +159,10 @@ class IngestMethods(PublishingMethods):
         """Read quarantined records again; see :class:`Replay`. ``None`` if there never were any."""
         if self.quarantine_of(relation) is None:
             return None
-        plan = self._ingest_plan(model)
-        publisher, routing = self._publishing(context, relation, model, self.ingest_config(model), plan)
-        return Replay(publisher, Macros(context), plan, Intake(self.handle, plan), routing, where).publish()
+        options, macros = self.ingest_config(model), Macros(context)
+        plan = self._ingest_plan(model, options, macros)
+        publisher, routing = self._publishing(context, relation, model, options, plan)
+        return Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where).publish()
 
     # -- routes --------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class IngestOptions:
 
     Attributes:
         topics: what is read of Kafka; ``None`` where files are.
-        partition_values: one value for all rows, by column.
+        partition_values: one value for all rows, by column, as the config has it.
         record_columns: those of :attr:`record_kinds` that the table gets.
         max_bad_records: with more, nothing is committed; ``None`` for no limit.
         max_bad_fraction: the same as a share of the batch's records, 0 to 1.
@@ -92,7 +92,7 @@ class IngestOptions:
     max_bad_records: int | None = None
     max_bad_fraction: float | None = None
     record_columns: tuple[str, ...] = ()
-    partition_values: Mapping[str, str | None] = field(default_factory=dict)
+    partition_values: Mapping[str, Any] = field(default_factory=dict)
     trigger: str = "once"
     trigger_interval: timedelta = _INTERVAL
     topics: TopicRules | None = None
@@ -297,11 +297,14 @@ class _IngestReader(OptionReader):
             return None
         return float(value)
 
-    def values(self, name: str) -> dict[str, str | None]:
+    def values(self, name: str) -> dict[str, Any]:
         value = self.value(name)
         if value is None:
             return {}
         if not isinstance(value, Mapping):
             self._problems.append(f"{name} must map columns to values, not {value!r}")
             return {}
-        return {str(key).lower(): None if item is None else str(item) for key, item in value.items()}
+        found = {str(key).lower(): item for key, item in value.items()}
+        if len(found) < len(value):
+            self._problems.append(f"{name} names a column twice, {', '.join(map(str, value))}")
+        return found

@@ -213,12 +213,22 @@ def _column(column: Mapping[str, Any], options: IngestOptions) -> RecordColumn:
     kind = ValueType.of(str(column["data_type"]))
     constant = ""
     if name in options.partition_values:
-        value = options.partition_values[name]
-        constant = f"cast({'null' if value is None else literal(value)} as {kind.sql})"
+        constant = _constant_sql(options.partition_values[name], kind)
     meta = {**(column.get("meta") or {}), **((column.get("config") or {}).get("meta") or {})}
     return RecordColumn(
         name, str(column["data_type"]), kind, str(meta.get("field", column["name"])), constant
     )
+
+
+def _constant_sql(value: Any, kind: ValueType) -> str:
+    if value is None:
+        return f"cast(null as {kind.sql})"
+    try:
+        text = literal(str(value))
+    except ValueError:
+        # Python writes no number of thousands of digits; the check of the values refuses it
+        text = "''"
+    return f"to_binary({text}, 'base64')" if kind.kind == "binary" else f"cast({text} as {kind.sql})"
 
 
 def _too_deep(columns: Iterable[RecordColumn], options: IngestOptions) -> list[str]:
