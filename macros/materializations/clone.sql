@@ -17,6 +17,7 @@
             'Target relation and defer relation are the same, skipping clone for relation: ' ~ target.render()
         ) -%}
     {%- else -%}
+        {%- do refuse_grants(target, config.get('grants')) -%}
         {%- call statement('main') -%}
             {{ lakemerge_feed_statement('select * from ' ~ source.render()) }}
         {%- endcall -%}
@@ -24,7 +25,6 @@
         {%- do store_result('main', response=response) -%}
     {%- endif -%}
 
-    {%- do apply_grants(target, config.get('grants'), should_revoke=false) -%}
     {%- do persist_docs(target, model) -%}
     {{ return({'relations': [target]}) }}
 {%- endmaterialization %}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,14 @@ class TestClonedRows(BaseClone):
         again = run_dbt([*CLONE])
         assert all("no-op" in result.message.lower() for result in again)
         assert len(run_dbt([*CLONE, "--full-refresh"])) == 4
+
+        project.run_sql(f"drop table {other_schema}.table_model")
+        model = Path(project.project_root, "models", "table_model.sql")
+        model.write_text("{{ config(grants={'select': ['someone']}) }}" + model.read_text())
+        refused = run_dbt([*CLONE, "--select", "table_model"], expect_pass=False)
+        assert "Spark cannot grant rights on Hive tables" in refused.results[0].message
+        left = project.adapter.list_relations(database=project.database, schema=other_schema)
+        assert "table_model" not in {relation.identifier for relation in left}
 
 
 @pytest.mark.slow
