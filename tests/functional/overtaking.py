@@ -14,14 +14,7 @@ _waiting: list[Callable[[], Any]] = []
 
 def overtake(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Any]) -> None:
     """Let another writer do its work before the next attempt commits its rows."""
-    commit = NodeTransaction.commit
-
-    def overtaken(transaction: NodeTransaction, *arguments: Any) -> None:
-        monkeypatch.setattr(NodeTransaction, "commit", commit)
-        _in_a_thread(other)
-        commit(transaction, *arguments)
-
-    monkeypatch.setattr(NodeTransaction, "commit", overtaken)
+    before(monkeypatch, "commit", other)
 
 
 def come_in_next(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Any]) -> None:
@@ -33,6 +26,18 @@ def come_in() -> None:
     """Let the writer that waits do its work, if there is one; a Python model calls this."""
     while _waiting:
         _in_a_thread(_waiting.pop())
+
+
+def before(monkeypatch: pytest.MonkeyPatch, step: str, other: Callable[[], Any]) -> None:
+    """Let another writer do its work before a step of the next attempt: a method of NodeTransaction."""
+    own = getattr(NodeTransaction, step)
+
+    def overtaken(transaction: NodeTransaction, *arguments: Any, **named: Any) -> Any:
+        monkeypatch.setattr(NodeTransaction, step, own)
+        _in_a_thread(other)
+        return own(transaction, *arguments, **named)
+
+    monkeypatch.setattr(NodeTransaction, step, overtaken)
 
 
 def _in_a_thread(other: Callable[[], Any]) -> None:

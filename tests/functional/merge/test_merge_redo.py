@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from functional.overtaking import overtake
+from functional.overtaking import before, overtake
 
 BY_DAY = {"unique_key": ["id", "day"], "partition_by": "day", "on_schema_change": "sync_all_columns"}
 
@@ -32,6 +32,19 @@ class TestRedo:
         overtake(monkeypatch, lambda: table.sql("insert into {table} partition (day = 5) values (2, 2)"))
         table.merge([{"id": 1, "price": 10, "day": 5}])
         assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 5), (2, 2, 5)]
+
+    def test_a_partition_that_comes_between_is_not_taken_for_one_that_was_read(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = merger(BY_DAY, "id int, price int, day int")
+        table.merge([{"id": 1, "price": 1, "day": 5}])
+        # one insert before the rows are read, and one after
+        insert = "insert into {table} partition (day = 9) values"
+        before(monkeypatch, "stage", lambda: table.sql(f"{insert} (2, 2)"))
+        overtake(monkeypatch, lambda: table.sql(f"{insert} (3, 3)"))
+        table.merge([{"id": 1, "price": 10, "day": 5}])
+        assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 5), (2, 2, 9), (3, 3, 9)]
+        assert [commit["operation"] for commit in table.history()].count("merge") == 2
 
     @pytest.mark.parametrize("day", [5, 9])
     @pytest.mark.parametrize("other", ["merge", "insert"])

@@ -170,7 +170,8 @@ class NodeTransaction:
     def read(self, names: Iterable[str] | None = None) -> None:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
-        A commit that rewrites all partitions reads all, those included that others make meanwhile.
+        A commit that rewrites all partitions reads all, those included that others make meanwhile; so does one whose
+        query has no condition on partitions, because they are many and all.
 
         Raises:
             CommitConflict: the table is no longer what this attempt was planned for, for another program has changed
@@ -179,7 +180,9 @@ class NodeTransaction:
         base = self._transaction.base
         if not self.exists or base is None:
             return
-        self._transaction.read(None if self.rewrites_all else names)
+        wanted = None if names is None or self.rewrites_all else set(names)
+        reads_all = wanted is None or self.partitions.needs_all(wanted)
+        self._transaction.read(None if reads_all else wanted)
         now = self._transaction.base
         if now is not None and now.txn != base.txn and not only_moved_since(self._transaction, base):
             raise self.overtaken(f"that version {now.version} came first ({now.operation})")

@@ -20,6 +20,8 @@ from lakemerge.kernel import (
     partition_values,
 )
 
+# A condition on more partitions than this takes Spark longer than it saves, where they are all that there are.
+_MANY = 1000
 # How many times the files that their size asks for the partitions may have before they are gathered.
 _MOST_FILES = 4
 
@@ -51,7 +53,7 @@ class Partitions:
         """SQL that is true in the partitions of these names (``None``: in all).
 
         Args:
-            exact: not true in others even where these are all that are known.
+            exact: not true in others even where these are many, and all that are known.
 
         Raises:
             UnsupportedTable: the partitions' values do not tell these from others.
@@ -80,6 +82,10 @@ class Partitions:
     def are_all(self, names: Iterable[str]) -> bool:
         """Whether a commit that touches these partitions leaves none of the table as it is."""
         return not self.columns or set(self.stored) <= set(names)
+
+    def needs_all(self, names: Collection[str]) -> bool:
+        """Whether a condition on these partitions is one on all, those included that are added meanwhile."""
+        return len(names) > _MANY and self.are_all(names)
 
     def amount(self, names: Iterable[str] | None = None) -> Amount:
         """What is stored in the partitions of these names (``None``: in all)."""
@@ -111,14 +117,15 @@ def partition_filter(
 
     Args:
         columns: the partition columns; none for an unpartitioned table.
-        known: all partitions that can be read, where that is sure: if every one is named, none needs a condition.
+        known: all partitions that this work knows. If it names every one of many, it has no condition: such work
+            reads those too that others add meanwhile, and has to begin again if there are any.
     """
     if names is None or not columns:
         return "true"
     wanted = sorted(set(names))
     if not wanted:
         return "false"
-    if known is not None and set(known) <= set(wanted):
+    if known is not None and len(wanted) > _MANY and set(known) <= set(wanted):
         return "true"
     if len(columns) == 1:
         return _one_of(columns[0], [partition_values(name)[0] for name in wanted])
