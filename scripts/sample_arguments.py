@@ -113,7 +113,6 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
         keys=(columns[0], columns[2]),
         columns=columns,
         partitions=tuple(column for column in columns if column.plan.is_partition),
-        feed_columns=("`operation`",),
         sequence="(changed_at)",
         null_sequence="(changed_at) is null",
         stored_sequence="(changed_at)",

@@ -21,6 +21,10 @@ HISTORY = {**FEED, "stored_as_scd_type": 2}
         ("sequence_by", ["ts", "tz"], "`tz` cannot be resolved. Did you mean"),
         ("apply_as_deletes", "opp = 'D'", "`opp` cannot be resolved. Did you mean"),
         ("apply_as_truncates", "op = 'T", "[PARSE_SYNTAX_ERROR]"),
+        ("sequence_by", "max(ts) + 1", "[MISSING_GROUP_BY]"),
+        ("sequence_by", "ts as t", "[PARSE_SYNTAX_ERROR]"),
+        ("sequence_by", "ts -- the time", "[PARSE_SYNTAX_ERROR]"),
+        ("apply_as_deletes", "ts", "bigint, not true or false: write a condition, such as flag = 1"),
     ],
 )
 def test_sql_that_does_not_fit_the_feed(

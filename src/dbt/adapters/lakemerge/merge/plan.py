@@ -93,7 +93,6 @@ class MergePlan:
     keys: tuple[MergeColumn, ...]
     columns: tuple[MergeColumn, ...]
     partitions: tuple[MergeColumn, ...]
-    feed_columns: tuple[str, ...]
     sequence: str
     null_sequence: str
     stored_sequence: str
@@ -144,7 +143,8 @@ class MergePlan:
         columns = tuple(_merge_column(config, column) for column in plan.columns)
         by_name = {column.name: column for column in columns}
         _require(by_name, config)
-        check_expressions(config, feed)
+        if not config.keeps_history:  # whose columns depend on them: checked by then
+            check_expressions(config, feed)
         keys = tuple(by_name[name] for name in _keys(config, base))
         partitions = tuple(column for column in columns if column.plan.is_partition)
         key_names = {key.name for key in keys}
@@ -156,7 +156,6 @@ class MergePlan:
             keys=keys,
             columns=columns,
             partitions=partitions,
-            feed_columns=tuple(f"`{name}`" for name in feed.columns if name.lower() not in by_name),
             sequence=config.sequence,
             null_sequence=config.null_sequence,
             stored_sequence=stored_sequence,
