@@ -66,11 +66,19 @@ class OptionReader:
 
     def texts(self, name: str) -> dict[str, str]:
         """A mapping of texts."""
-        return {str(key): str(text) for key, text in (self.value(name) or {}).items()}
+        value = self.value(name) or {}
+        if not isinstance(value, Mapping):
+            self._problems.append(f"{name} must be a mapping, not {value!r}")
+            return {}
+        return {str(key): str(text) for key, text in value.items()}
 
     def names(self, name: str) -> tuple[str, ...]:
         value = self.value(name)
-        values = [value] if isinstance(value, str) else list(value or ())
+        values = (
+            [value]
+            if isinstance(value, str) or not isinstance(value or (), list | tuple | set)
+            else value or ()
+        )
         if any(not isinstance(item, str) for item in values):
             self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
             return ()
