@@ -2,12 +2,12 @@
     The last closed version of each key that comes back: its end and its `dbt_scd_id`. Reads only the key and these
     two columns of the closed rows.
 #}
-{%- macro lakemerge_ended_rows_sql(txn, snapshot, strategy) -%}
+{%- macro lakemerge_ended_rows_sql(txn, snapshot, strategy, broadcast) -%}
 select
     {{ lakemerge_snapshot_keys_sql(snapshot) }},
     max(struct({{ snapshot.names.dbt_valid_to }} as __valid_to, {{ snapshot.names.dbt_scd_id }} as __scd_id)) as __ended
 from (
-    select /*+ broadcast(inserted) */
+    select {{ '/*+ broadcast(inserted) */' if broadcast }}
         closed.*
     from (
         select

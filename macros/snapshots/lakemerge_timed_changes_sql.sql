@@ -6,8 +6,9 @@
 
     Args:
         with_ended: whether the view `lakemerge_ended` exists, with the last versions of keys that come back.
+        broadcast: whether these are few enough to be sent to every task.
 #}
-{%- macro lakemerge_timed_changes_sql(snapshot, with_ended) -%}
+{%- macro lakemerge_timed_changes_sql(snapshot, with_ended, broadcast) -%}
 {%- set valid_from = snapshot.names.dbt_valid_from -%}
 {%- set scd_id = snapshot.names.dbt_scd_id -%}
 select
@@ -25,7 +26,7 @@ from (
             else false
         end as __is_displaced
     from (
-        select {{ '/*+ broadcast(ended) */' if with_ended }}
+        select {{ '/*+ broadcast(ended) */' if with_ended and broadcast }}
             changes.*,
             {{ 'if(changes.__stored is null, ended.__ended.__valid_to, changes.__stored.' ~ valid_from ~ ')' if with_ended else 'changes.__stored.' ~ valid_from }} as __not_before,
             {{ 'if(changes.__stored is null, ended.__ended.__scd_id, changes.__stored.' ~ scd_id ~ ')' if with_ended else 'changes.__stored.' ~ scd_id }} as __last_scd_id

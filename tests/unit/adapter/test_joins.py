@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
+from dbt.adapters.lakemerge.merge.driver import Merge
 from dbt.adapters.lakemerge.publish.joins import ANY, BROADCAST, ONE_TASK, Amount, choose_join
 
 MEGABYTE = 1024 * 1024
@@ -27,6 +30,14 @@ def test_little_is_joined_by_one_task_and_many_keys_as_spark_likes(
     keys: int, columns: int, stored: Amount | None, join: str
 ) -> None:
     assert choose_join(keys, columns, stored) == join
+
+
+@pytest.mark.parametrize(("partial", "join"), [(True, ANY), (False, ONE_TASK)])
+def test_partial_updates_of_a_key_count_each(partial: bool, join: str) -> None:
+    txn, plan = Mock(overlay=None), Mock(partial=partial, columns=[Mock()] * 12)
+    txn.partitions.amount.return_value = Amount(1, 1000)
+    feed = {"keys": 10, "changes": 6_000_000}
+    assert Merge._choose_join(txn, plan, feed, None, None) == join
 
 
 def test_amounts_are_added() -> None:

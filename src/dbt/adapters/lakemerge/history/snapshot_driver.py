@@ -109,10 +109,11 @@ class Snapshot(Driver[SnapshotConfig]):
         """Compute ``lakemerge_versions`` once, the rows of the changed keys; returns their partitions."""
         macros, queries = self.macros, self.queries
         with_ended = snapshot.may_have_ended and changes["inserted"] > 0
+        few = may_broadcast(changes["inserted"])
         if with_ended:
-            sql = macros.lakemerge_ended_rows_sql(txn, snapshot, strategy)
+            sql = macros.lakemerge_ended_rows_sql(txn, snapshot, strategy, few)
             queries.materialize("lakemerge_ended", sql, {"keys": "count(*)"})
-        queries.define_view("lakemerge_timed", macros.lakemerge_timed_changes_sql(snapshot, with_ended))
+        queries.define_view("lakemerge_timed", macros.lakemerge_timed_changes_sql(snapshot, with_ended, few))
         versions = queries.materialize(
             "lakemerge_versions",
             macros.lakemerge_versions_sql(snapshot),

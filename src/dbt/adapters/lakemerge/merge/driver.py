@@ -194,7 +194,8 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         """How the changes meet the stored rows of partitions (``None``: all), and the ledger."""
         # through a view, the rows are those of joins with the deltas
         stored = None if txn.overlay else txn.partitions.amount(names) + (ledger or Amount(0, 0))
-        return choose_join(feed["keys"], len(plan.columns), stored)
+        # partial updates of a key are all in its row
+        return choose_join(feed["changes" if plan.partial else "keys"], len(plan.columns), stored)
 
     def _check_repeats(self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any]) -> None:
         """Refuse changes that have the sequence of what is stored and other values.
