@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
@@ -17,9 +17,6 @@ from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import IncompatibleColumn
-
-if TYPE_CHECKING:
-    pass
 
 # Properties of the versions that a snapshot commits.
 #: The values of `dbt_valid_to` that current rows have had, besides null.
