@@ -7,15 +7,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.publish.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
+
+from lakemerge.errors import InvalidConfig
 
 LEAKS_SQL = """
 {{ config(
@@ -98,6 +102,24 @@ class TestSession:
             with pytest.raises(AnalysisException), planned_for_records(spark, MANY_COLUMNS):
                 spark.sql("select nothing")
             assert spark.conf.getAll == before
+
+    def test_settings_for_a_write_end_with_it(self, project: Any, tmp_path: Path) -> None:
+        with handle_of(project, "writer") as handle:
+            spark = handle.spark
+            before = spark.conf.getAll
+            files = DataFiles("parquet", "zstd", 1024)
+            files.write(spark.sql("select 1 as id"), str(tmp_path / "good"))
+            assert spark.conf.getAll == before
+            with pytest.raises(PySparkException):
+                files.write(spark.sql("select raise_error('no') as id"), str(tmp_path / "bad"))
+            assert spark.conf.getAll == before
+
+    def test_a_session_that_tells_columns_apart_by_case_is_refused(self, project: Any) -> None:
+        with (
+            handle_of(project, "case") as handle,
+            pytest.raises(InvalidConfig, match=r"found spark\.sql\.caseSensitive: true"),
+        ):
+            handle.application.new_session({"spark.sql.caseSensitive": "true"})
 
     def test_code_for_few_columns_is_compiled(self, project: Any) -> None:
         with handle_of(project, "records") as handle:

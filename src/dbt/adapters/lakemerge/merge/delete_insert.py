@@ -20,7 +20,7 @@ class DeleteInsert(Driver[DeleteInsertConfig]):
     def attempt(self, txn: NodeTransaction) -> Counts:
         plan = plan_merge(self.config, txn)
         feed = materialize_feed(self, txn)
-        scanned = feed.partitions if plan.partition_known and not txn.rewrites_all else None
+        scanned = feed.partitions if plan.partition_known else None
         txn.read(scanned)
         rows_sql = self.macros.lakemerge_rows_by_keys_sql
         gone = rows_sql(txn, plan, scanned, "left semi") if txn.exists else None

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge.spark.record_planning import overriding
+
 from lakemerge.kernel import HiveColumn
 
 if TYPE_CHECKING:
@@ -49,11 +51,12 @@ class DataFiles:
         Args:
             partitions: the partition columns; the last ones of the frame.
         """
-        settings = frame.sparkSession.conf
-        # AQE measures shuffled rows, which take about twice the room of the files made of them
-        settings.set("spark.sql.adaptive.advisoryPartitionSizeInBytes", f"{2 * self.size}b")
-        # without it Hive's own reader cannot read decimals in Parquet
-        settings.set("spark.sql.parquet.writeLegacyFormat", "true")
+        settings = {
+            # AQE measures shuffled rows, which take about twice the room of the files made of them
+            "spark.sql.adaptive.advisoryPartitionSizeInBytes": f"{2 * self.size}b",
+            # without it Hive's own reader cannot read decimals in Parquet
+            "spark.sql.parquet.writeLegacyFormat": "true",
+        }
         for column in partitions:
             frame = frame.withColumnRenamed(column.name, directory_name(column))
         writer = frame.write.format(self.file_format).mode("append")
@@ -62,7 +65,8 @@ class DataFiles:
             writer = writer.option(name, value)
         if partitions:
             writer = writer.partitionBy(*(directory_name(column) for column in partitions))
-        writer.save(directory)
+        with overriding(frame.sparkSession, settings):
+            writer.save(directory)
 
 
 def directory_name(column: HiveColumn) -> str:

@@ -25,6 +25,7 @@ from py4j.protocol import Py4JError
 
 from lakemerge.class_archive import archive_of, use_options
 from lakemerge.errors import (
+    InvalidConfig,
     JavaDied,
     LakemergeError,
     MetastoreError,
@@ -45,6 +46,7 @@ _DERBY_BOOTED = "XSDB6"
 _ENDING_SECONDS = 10
 
 _lock = threading.Lock()
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _application: Application | None = None
 # That of a program which has started Spark by itself.
 _of_program: Application | None = None
@@ -85,11 +87,20 @@ class Application:
 
         Args:
             settings: of this session; those that only an application can have are left out.
+
+        Raises:
+            InvalidConfig: it would tell columns apart by case, which Hive does not.
         """
         session = self.root.newSession()
         for name, value in settings.items():
             if not name.startswith("spark.") or session.conf.isModifiable(name):
                 session.conf.set(name, value)
+        if str(session.conf.get(_CASE_SENSITIVE, "false")).lower() == "true":
+            raise InvalidConfig(
+                expected="Spark to read columns' names in any case, as Hive keeps them in lower case",
+                found=f"{_CASE_SENSITIVE}: true",
+                action="Remove it from `server_side_parameters` in the profile, or from spark-defaults.conf.",
+            )
         return session
 
 
