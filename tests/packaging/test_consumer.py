@@ -35,6 +35,8 @@ def test_dbt_finds_every_macro(consumer: Consumer) -> None:
 
 
 def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(consumer: Consumer) -> None:
+    consumer.dbt("debug")
+    assert not {"metastore_db", "spark-warehouse"} & {path.name for path in consumer.folder.iterdir()}
     consumer.dbt("build", "--vars", "day: 1")
     folders = ("--project-dir", consumer.folder, "--profiles-dir", consumer.folder)
     consumer.dbt("build", "--vars", "day: 2", *folders, cwd=consumer.folder.parent)

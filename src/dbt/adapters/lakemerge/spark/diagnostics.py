@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark.configuration import Configuration
+from dbt.adapters.lakemerge.spark.environment import removing_new_folders
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -82,12 +84,14 @@ def _compare_and_swap(credentials: LakemergeCredentials, handle: SessionHandle) 
 
 
 def _warehouse(credentials: LakemergeCredentials, handle: SessionHandle) -> str:
-    location = credentials.warehouse or handle.spark.conf.get("spark.sql.warehouse.dir")
+    location = handle.spark.conf.get("spark.sql.warehouse.dir")
     folder = _location_of_schema(credentials, handle) or str(location)
-    jvm = handle.application.jvm
-    path = jvm.java.org.apache.hadoop.fs.Path(folder, f"_lakemerge_probe_{os.getpid()}")
-    handle.application.filesystem.write_text(str(path), "probe")
-    handle.application.filesystem.delete(str(path))
+    path = handle.application.jvm.java.org.apache.hadoop.fs.Path(folder, f"_lakemerge_probe_{os.getpid()}")
+    uri = path.toUri()
+    local = Path(uri.getPath()).parent if uri.getScheme() in (None, "file") else None
+    with removing_new_folders(local):
+        handle.application.filesystem.write_text(str(path), "probe")
+        handle.application.filesystem.delete(str(path))
     return f"{folder} can be written"
 
 

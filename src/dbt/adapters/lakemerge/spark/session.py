@@ -149,17 +149,18 @@ def application_of(session: SparkSession) -> Application:
 
 @contextmanager
 def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
-    """Make an application that starts inside the block leave nothing behind if it would create the embedded metastore.
+    """Make an application that starts inside the block leave nothing behind.
 
-    The metastore is then in memory, and Java ends with the work: Spark can use one metastore per process.
+    If it would create the embedded metastore, that is in memory, and Java ends with the work: Spark can use one
+    metastore per process.
     """
     global _application, _rehearses
     configuration = Configuration.of(credentials)
-    if _is_running() or configuration.derby is None or configuration.derby.exists():
-        yield
-        return
-    _rehearses = True
     with environment.removing_new_folders(configuration.derby, configuration.warehouse):
+        if _is_running() or configuration.derby is None or configuration.derby.exists():
+            yield
+            return
+        _rehearses = True
         try:
             yield
         finally:
