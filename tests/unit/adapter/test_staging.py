@@ -213,24 +213,41 @@ def test_whatever_did_not_end_well_stops_a_publication(results: list[Any], expec
 
 
 def test_results_say_what_was_not_published_so_that_a_retry_makes_it_again() -> None:
-    orders = "model.shop.orders"
+    orders, between = "model.shop.orders", "model.shop.between"
     results = [
         result("orders", RunStatus.Success),
         result("other", RunStatus.Success),
+        result("after", RunStatus.Success, reads=(orders,)),
         result("good", TestStatus.Pass, "test", (orders,)),
         result("warned", TestStatus.Warn, "test", (orders,)),
         result("bad", TestStatus.Fail, "test", (orders,)),
         result("elsewhere", TestStatus.Pass, "test", ("model.shop.other",)),
         result("logic", TestStatus.Pass, "unit_test", (orders,)),
+        result("farther", TestStatus.Pass, "test", (between,)),
     ]
-    mark_unpublished(results, {orders}, "test bad failed")
+    ephemeral = SimpleNamespace(unique_id=between, depends_on_nodes=[orders])
+    mark_unpublished(results, [ephemeral], {orders}, "test bad failed")
     assert [one.status.value for one in results] == [
-        "skipped", "success", "skipped", "skipped", "fail", "pass", "pass",
+        "skipped", "success", "success", "skipped", "skipped", "fail", "pass", "skipped", "skipped",
     ]  # fmt: skip
     assert results[0].message == "Staged, and not published: test bad failed"
     assert isinstance(results[0].status, RunStatus)
-    assert isinstance(results[2].status, TestStatus)
-    assert results[3].adapter_response == {"_message": "warn, on rows that were not published"}
+    assert isinstance(results[3].status, TestStatus)
+    assert results[4].adapter_response == {"_message": "warn, on rows that were not published"}
+
+
+def test_tests_of_what_is_published_hold() -> None:
+    orders, view = "model.shop.orders", "model.shop.view"
+    results = [
+        result("orders", RunStatus.Success),
+        result("view", RunStatus.Success, reads=(orders,)),
+        result("of_orders", TestStatus.Pass, "test", (orders,)),
+        result("of_view", TestStatus.Pass, "test", (view,)),
+        result("of_big", TestStatus.Pass, "test", ("model.shop.big",)),
+    ]
+    big = SimpleNamespace(unique_id="model.shop.big", depends_on_nodes=[view])
+    mark_unpublished(results, [big], {view}, "no", published={orders, "model.shop.big"}, status="error")
+    assert [one.status.value for one in results] == ["success", "error", "pass", "skipped", "pass"]
 
 
 def test_results_name_the_versions_that_were_made() -> None:

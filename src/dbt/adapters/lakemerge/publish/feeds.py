@@ -33,6 +33,8 @@ class FeedMethods(metaclass=AdapterMeta):
         @property
         def handle(self) -> SessionHandle: ...
 
+        def get_macro_resolver(self) -> Any: ...
+
     @available.parse_none
     def open_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
         """Let each transaction run a Python model after it has begun: only then do its rows depend on what it reads."""

@@ -23,13 +23,14 @@ def arrange_hook(manifest: Any, project: str) -> None:
         project: name of the project that is run.
     """
     nodes = getattr(manifest, "nodes", None) or {}
-    is_needed = any(_publishes_after_tests(node) for node in nodes.values())
+    is_needed = any(waits_for_tests(node) for node in nodes.values())
     for node in filter(_is_ours, nodes.values()):
         node.tags = ["on-run-end"] if is_needed else []
         node.package_name, node.index = project, _FIRST
 
 
-def _publishes_after_tests(node: Any) -> bool:
+def waits_for_tests(node: Any) -> bool:
+    """Whether the config of a node of dbt's says that it is published after tests."""
     config = getattr(node, "config", None)
     return config is not None and str(config.get("publish") or "").lower() == "after_tests"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -19,12 +19,14 @@ from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.staging.hook import waits_for_tests
 from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
 from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
 from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import (
+    CommitInDoubt,
     CommitUnfinished,
     InvalidConfig,
     LakemergeError,
@@ -233,19 +235,27 @@ class StagingMethods(PublishingMethods):
 
     def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
         run.leave(reason)
-        mark_unpublished(results, run.unique_ids, reason)
-        names = ", ".join(str(node.name) for node in (*run.tables, *run.views))
-        logger.warning(f"Nothing was published of {names}: {reason}")
+        self._mark(results, _to_build_again(run, results), reason)
+        logger.warning(f"Nothing was published of {_names(run)}: {reason}")
+
+    def _mark(self, results: list[Any], unpublished: Set[str], reason: str, **more: Any) -> None:
+        manifest: Any = self.get_macro_resolver()
+        nodes = (getattr(manifest, "nodes", None) or {}).values()
+        mark_unpublished(results, nodes, unpublished, reason, **more)
 
     def _publish_all(self, run: StagedRun, results: list[Any]) -> DbtRuntimeError | None:
         """Publish tables by one commit, then make views; returns what went wrong."""
         transactions = [table.transaction for table in run.tables]
+        unfinished = None
         try:
             for transaction in transactions:
                 take_up(transaction)
-            versions = self._kernel({}, None).commit_together(transactions)
-        except LakemergeError as error:
-            return self._not_published(run, results, error)
+            self._kernel({}, None).commit_together(transactions)
+        except Exception as error:  # noqa: BLE001 - what is raised here ends dbt's command without its results
+            unfinished = error
+            if "committed" not in {transaction.state for transaction in transactions}:
+                return self._not_published(run, results, error)
+        versions = {one.name: one.made.version for one in transactions if one.made is not None}
         told = ", ".join(f"{name} version {version}" for name, version in versions.items())
         if told:
             logger.info(f"Published together: {told}")
@@ -253,21 +263,34 @@ class StagingMethods(PublishingMethods):
         statements = [(view, staged_names.published_text(view.statement)) for view in run.views]
         staged_names.clear()
         self._finish(run)
-        return self._make_views(statements, results)
+        failure = self._make_views(statements, results, run)
+        return failure if unfinished is None else _unfinished(unfinished, failure)
 
-    def _not_published(self, run: StagedRun, results: list[Any], error: LakemergeError) -> DbtRuntimeError:
-        states = {table.transaction.state for table in run.tables}
-        if isinstance(error, CommitUnfinished) or "in doubt" in states:
-            return as_dbt_error(error)
-        names = ", ".join(str(node.name) for node in (*run.tables, *run.views))
-        refused = NotPublished(
-            expected=f"to publish {names} together",
-            found=f"{type(error).__name__}: {error.expected}, and {error.found}",
-            action="Nothing was published. Run again, or `dbt retry`: it builds them on what is there now.",
+    def _not_published(self, run: StagedRun, results: list[Any], error: Exception) -> DbtRuntimeError:
+        in_doubt = [table.transaction for table in run.tables if table.transaction.state == "in doubt"]
+        found = _text_of(error)
+        if in_doubt:
+            ids = ", ".join(f"{transaction.txn} of {transaction.name}" for transaction in in_doubt)
+            reason = f"the metastore went silent, so that it is in doubt whether it is published: {found}"
+            self._mark(results, _to_build_again(run, results), reason, status="error")
+            return as_dbt_error(
+                CommitInDoubt(
+                    expected=f"the metastore to say whether {_names(run)} are published",
+                    found=f"no answer ({found})",
+                    action=f"Look whether lakemerge_history has the commit ({ids}). If it has, run `dbt build` for "
+                    "what comes next, and do not `dbt retry`: that adds the rows of an append twice. If it has not, "
+                    "`dbt retry`.",
+                )
+            )
+        run.leave(found)
+        self._mark(results, _to_build_again(run, results), found)
+        return as_dbt_error(
+            NotPublished(
+                expected=f"to publish {_names(run)} together",
+                found=f"{type(error).__name__}: {found}",
+                action="Nothing was published. Run again, or `dbt retry`: it builds them on what is there now.",
+            )
         )
-        run.leave(str(error))
-        mark_unpublished(results, run.unique_ids, f"{error.expected}; found {error.found}")
-        return as_dbt_error(refused)
 
     def _finish(self, run: StagedRun) -> None:
         """What follows on a publication; a later run does what fails here."""
@@ -282,7 +305,7 @@ class StagingMethods(PublishingMethods):
                     )
 
     def _make_views(
-        self, statements: list[tuple[StagedView, str]], results: list[Any]
+        self, statements: list[tuple[StagedView, str]], results: list[Any], run: StagedRun
     ) -> DbtRuntimeError | None:
         """Make the views, in the order in which they were built; returns what went wrong."""
         failed: dict[str, str] = {}
@@ -293,7 +316,8 @@ class StagingMethods(PublishingMethods):
                 failed[view.unique_id] = f"{view.name}: {error.msg}"
         if not failed:
             return None
-        mark_unpublished(results, failed.keys(), "the view could not be made")
+        published = run.unique_ids - failed.keys()
+        self._mark(results, failed.keys(), "the view could not be made", published=published)
         return as_dbt_error(
             ViewNotMade(
                 expected="the views of this run to be made, when its tables were published",
@@ -372,6 +396,32 @@ def publishes_after_tests(model: Mapping[str, Any]) -> bool:
     chosen = reader.choice("publish", "at_once", "after_tests")
     reader.require_sound()
     return chosen == "after_tests"
+
+
+def _to_build_again(run: StagedRun, results: Iterable[Any]) -> Set[str]:
+    """The nodes of a run that published nothing; those too that had nothing to write, for on other rows they may."""
+    waiting = {result.node.unique_id for result in results if waits_for_tests(result.node)}
+    return run.unique_ids | waiting
+
+
+def _names(run: StagedRun) -> str:
+    return ", ".join(str(node.name) for node in (*run.tables, *run.views))
+
+
+def _text_of(error: Exception) -> str:
+    return f"{error.expected}, and {error.found}" if isinstance(error, LakemergeError) else str(error)
+
+
+def _unfinished(error: Exception, failure: DbtRuntimeError | None) -> DbtRuntimeError:
+    """What is told of a publication that stands and is not finished, with what went wrong after it."""
+    if not isinstance(error, CommitUnfinished):
+        error = CommitUnfinished(
+            expected="to finish the commit of what was staged, which is decided and stands",
+            found=f"{type(error).__name__}: {_text_of(error)}",
+            action="Do not build the same again: the next commit, or lakemerge_recover, finishes it.",
+        )
+    told = as_dbt_error(error)
+    return told if failure is None else DbtRuntimeError(f"{told.msg}\n{failure.msg}")
 
 
 def _refused(expected: str, found: str) -> DbtRuntimeError:

@@ -32,24 +32,52 @@ def what_stops(results: Iterable[Any]) -> str:
     return "; ".join(texts)
 
 
-def mark_unpublished(results: Iterable[Any], unique_ids: Set[str], reason: str) -> None:
-    """Let dbt's results say that nodes were not published: skipped, so that `dbt retry` builds them again.
+def mark_unpublished(
+    results: Iterable[Any],
+    nodes: Iterable[Any],
+    unpublished: Set[str],
+    reason: str,
+    *,
+    published: Set[str] = frozenset(),
+    status: str = _SKIPPED,
+) -> None:
+    """Let dbt's results say that nodes were not published, so that `dbt retry` builds and tests them again.
 
-    Tests of them that have passed have seen rows that are gone by then, so these are made again too.
+    Tests that have passed have seen rows which are gone by then, so these are made again too, however many nodes there
+    are between: else a retry would publish what nobody has tested.
 
     Args:
-        unique_ids: of the nodes that have staged something.
-        reason: why it was not published.
+        nodes: dbt's, of the project: what stands between a node and its tests need not have a result.
+        unpublished: the unique ids of the nodes.
+        reason: why they were not published.
+        published: unique ids of nodes that are, whose own tests hold.
+        status: what the nodes are now. Tests are skipped in any case.
     """
+    results = list(results)
+    reached = _reached([*nodes, *(result.node for result in results)], unpublished, published)
     for result in results:
-        status = str(result.status)
-        if result.node.unique_id in unique_ids and status == "success":
-            result.status = type(result.status)(_SKIPPED)
+        was = str(result.status)
+        if result.node.unique_id in unpublished and was == "success":
+            result.status = type(result.status)(status)
             result.message = f"Staged, and not published: {reason}"
-        elif _is_data_test(result) and status in ("pass", "warn") and _read_by(result) & unique_ids:
+        elif _is_test(result) and was in ("pass", "warn") and result.node.unique_id in reached:
             result.status = type(result.status)(_SKIPPED)
             result.message = None
-            result.adapter_response = {"_message": f"{status}, on rows that were not published"}
+            result.adapter_response = {"_message": f"{was}, on rows that were not published"}
+
+
+def _reached(nodes: Iterable[Any], begin: Set[str], without: Set[str]) -> Set[str]:
+    """The unique ids of what reads some nodes, and of what reads that, in the end; nothing that others give alone."""
+    readers: dict[str, set[str]] = {}
+    for node in nodes:
+        for read in _read_by(node):
+            readers.setdefault(read, set()).add(node.unique_id)
+    found, next_ones = set(begin), list(begin)
+    while next_ones:
+        new = readers.get(next_ones.pop(), set()) - found - without
+        found |= new
+        next_ones.extend(new)
+    return found
 
 
 def mark_published(results: Iterable[Any], versions: Mapping[str, int]) -> None:
@@ -69,12 +97,8 @@ def _is_test(result: Any) -> bool:
     return str(result.node.resource_type) in ("test", "unit_test", "unit test")
 
 
-def _is_data_test(result: Any) -> bool:
-    return str(result.node.resource_type) == "test"
-
-
-def _read_by(result: Any) -> Set[str]:
-    depends_on: Callable[[], Iterable[str]] | Iterable[str] = getattr(result.node, "depends_on_nodes", ())
+def _read_by(node: Any) -> Set[str]:
+    depends_on: Callable[[], Iterable[str]] | Iterable[str] = getattr(node, "depends_on_nodes", ())
     return frozenset(depends_on() if callable(depends_on) else depends_on)
 
 
