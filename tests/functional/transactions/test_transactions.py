@@ -24,6 +24,7 @@ from lakemerge.errors import (
     InvalidTransactionState,
     LakemergeError,
     LeaseLost,
+    SchemaChanged,
     UnsupportedTable,
 )
 from lakemerge.kernel import Kernel, as_of_group, history
@@ -236,6 +237,26 @@ class TestTransactions:
             t.append(program.name(log), {"id": 1, "what": "seen"})
         assert table.rows() == [order(1, 1)]
         assert len(log.sql("select * from {table}")) == 1
+
+    def test_rules_that_the_model_has_changed_meanwhile_are_not_those_of_the_transaction(
+        self, merger: Any, program: Any
+    ) -> None:
+        table = merger({"unique_key": ["product", "place"]}, STOCK_FEED)
+        lamp = {"product": "lamp", "quantity": 5, "place": "A"}
+        table.merge([lamp])
+        name = program.name(table)
+        t = lakemerge.transaction(name, spark=program.spark)
+        t.begin()
+        t.upsert(name, {**lamp, "place": "B"})
+        table.model["config"] |= {"unique_key": "product"}
+        table.merge([{**lamp, "quantity": 6}])
+        with pytest.raises(SchemaChanged, match=r"other rules of its model \(unique_key\)"):
+            t.commit()
+        assert t.state == "aborted"
+        assert table.rows() == [{**lamp, "quantity": 6}]
+        with lakemerge.transaction(name, spark=program.spark) as t:
+            t.upsert(name, {**lamp, "place": "B"})
+        assert table.rows() == [{**lamp, "place": "B"}]
 
     def test_types_of_python_are_those_of_the_table(self, merger: Any, program: Any) -> None:
         table = merger(

@@ -65,6 +65,13 @@ def test_a_merge_is_the_same_after_its_options_were_recorded() -> None:
     assert MergeConfig.of(rules.options) == dataclasses.replace(config, apply_as_deletes="")  # type: ignore[type-var]
 
 
+def test_rules_say_in_what_they_differ() -> None:
+    one = TableRules("merge", {"unique_key": ["id"], "sequence_by": ["ts"]}, {"c": "x > 1"})
+    assert one.differences(TableRules.of_text(one.text, "t")) == []
+    other = TableRules("merge", {"unique_key": ["id", "region"], "on_sequence_tie": "any"})
+    assert one.differences(other) == ["constraints", "on_sequence_tie", "sequence_by", "unique_key"]
+
+
 def test_only_what_differs_from_the_defaults_is_recorded() -> None:
     assert config_of({"unique_key": "id"}, "merge").recorded == {"unique_key": ["id"]}
     assert config_of({}, "append").recorded == {}

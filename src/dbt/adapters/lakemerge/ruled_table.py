@@ -139,11 +139,18 @@ class RuledTable:
     # -- merging -------------------------------------------------------------------------------
 
     def change(self) -> str | None:
-        """What has become of the table since this was made, in words; ``None`` where its columns are the same."""
-        _, manifest = self._kernel.settled(self.name)
+        """What has become of the table since this was made, in words; ``None`` where columns and rules are the same.
+
+        Raises:
+            UnsupportedTable: its model has another strategy by now.
+        """
+        state, manifest = self._kernel.settled(self.name)
         if manifest.table_id != self._table_id:
             return "a new table of that name"
-        return None if _schema_of(manifest) == self._schema else "other columns"
+        if _schema_of(manifest) != self._schema:
+            return "other columns"
+        other = self._rules.differences(_rules(self._kernel, self.name, state.commit_column))
+        return f"other rules of its model ({', '.join(other)})" if other else None
 
     def stage(self, handle: SessionHandle, macros: Macros, feed: DataFrame, hand_over: HandOver) -> Staged:
         """Stage what changes make of the table's newest version, if that is anything.

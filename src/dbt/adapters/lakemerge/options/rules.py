@@ -34,6 +34,12 @@ class TableRules:
         """As the parameter holds them; the same for the same rules."""
         return json.dumps({name: value for name, value in asdict(self).items() if value}, sort_keys=True)
 
+    def differences(self, other: TableRules) -> list[str]:
+        """What is not the same in other rules: names of options, or of attributes."""
+        mine, others = asdict(self), asdict(other)
+        mine, others = ({**own.pop("options"), **own} for own in (mine, others))
+        return sorted(name for name in {*mine, *others} if mine.get(name) != others.get(name))
+
     @classmethod
     def of_text(cls, text: str, table: object) -> TableRules:
         """As the parameter holds them.

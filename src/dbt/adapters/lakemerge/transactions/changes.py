@@ -156,11 +156,11 @@ class TableChanges:
 
         Raises:
             CommitConflict: the table has moved on; stage it again.
-            SchemaChanged: it is another table now, or has other columns.
+            SchemaChanged: it is another table now, or has other columns, or its model has other rules.
         """
         if (found := self._table.change()) is not None:
             raise SchemaChanged(
-                expected=f"{self.name} to be the table that the transaction began with, with the same columns",
+                expected=f"{self.name} to be the table that the transaction began with, of the same columns and rules",
                 found=found,
                 action="Nothing was committed. Begin another transaction and make the changes again.",
             )

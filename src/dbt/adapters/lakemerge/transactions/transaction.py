@@ -176,7 +176,7 @@ class Transaction:
         Raises:
             CommitsExhausted, ClaimHeld: other writers were in the way each time; may be retried.
             LeaseLost: the changes may be gone from disk; make the transaction again.
-            SchemaChanged: a table's columns are not those that it had. Begin again.
+            SchemaChanged: a table's columns, or its model's rules, are not those that it had. Begin again.
             NullKey, NullSequence, AmbiguousChange, ConstraintViolated: the rows break the table's rules.
             CommitInDoubt: the metastore went silent; the changes may be visible, or not.
             CommitUnfinished: the changes stand, and the next commit finishes what is left.
