@@ -59,8 +59,8 @@ class Shop:
 
     def left_views(self) -> list[str]:
         """The global views that runs have left."""
-        names = [row.viewName for row in self.application.root.sql("show views in global_temp").collect()]
-        return [name for name in names if name.startswith("lakemerge_staged_")]
+        found = self.application.root.sql("show views in global_temp").collect()
+        return [row.viewName for row in found if row.namespace == "global_temp"]
 
 
 @pytest.fixture(scope="class")

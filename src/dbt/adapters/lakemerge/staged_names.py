@@ -14,7 +14,7 @@ from dbt_common.invocation import get_invocation_id
 
 from lakemerge.kernel import TableName
 
-#: How the names of such views begin, without that of Spark's database of global views.
+#: How the names of such views begin that are not called like their table, without Spark's database of global views.
 PREFIX = "lakemerge_staged_"
 
 _lock = threading.Lock()
@@ -53,7 +53,9 @@ def staged_view(name: TableName) -> str | None:
 
 def names_staged(text: str) -> bool:
     """Whether a query reads what is staged."""
-    return PREFIX in text
+    with _lock:
+        views = [view for view, invocation in _views.values() if invocation == str(get_invocation_id())]
+    return PREFIX in text or any(view in text for view in views)
 
 
 def published_text(text: str) -> str:

@@ -159,7 +159,7 @@ class StagingMethods(PublishingMethods):
         try:
             with self.connections.exception_handler(f"read what is staged of {name}"):
                 discard_left(kernel, layout)
-                rows = define_rows(self.handle.spark, name, layout, manifest)
+                rows = define_rows(self.handle.spark, name, layout, manifest, like=name)
                 staged_run().add(StagedTable(name, unique_id, rows, transaction, [finish]))
         except BaseException:
             take_up(transaction)
@@ -191,7 +191,7 @@ class StagingMethods(PublishingMethods):
         if row is not None and row.kind != "VIRTUAL_VIEW":
             raise _refused(f"{name} to be a view, or not there", "a table")
         with self.connections.exception_handler(sql):
-            rows = define_query(self.handle.spark, sql)
+            rows = define_query(self.handle.spark, sql, name)
             staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
         return AdapterResponse(_message="VIEW (staged)", code="VIEW")
 

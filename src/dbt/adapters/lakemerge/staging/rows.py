@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
+_NAME_TAKEN = "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
+
+
 @dataclass(frozen=True)
 class GlobalView:
     """A view that all sessions of the application have, until it is dropped.
@@ -37,20 +40,37 @@ class GlobalView:
             spark.catalog.dropGlobalTempView(part)
 
 
-def define_query(spark: SparkSession, sql: str) -> GlobalView:
-    """Make a global view of a query that all sessions can run."""
+def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -> GlobalView:
+    """Make a global view of a query that all sessions can run.
+
+    Args:
+        like: the table that it stands for. It is called like the table, so that queries may qualify columns by the
+            table's name; but not where such a view is there, as one for the same name in another schema.
+    """
+    if like is not None:
+        from pyspark.errors import AnalysisException
+
+        try:
+            spark.sql(f"create global temporary view {quote(like.name)} as {sql}")
+            return GlobalView(f"{_database(spark)}.{quote(like.name)}", (like.name,))
+        except AnalysisException as error:
+            if error.getCondition() != _NAME_TAKEN:
+                raise
     view = f"{PREFIX}{uuid.uuid4().hex}"
     spark.sql(f"create or replace global temporary view {view} as {sql}")
     return GlobalView(f"{_database(spark)}.{view}", (view,))
 
 
-def define_rows(spark: SparkSession, name: TableName, layout: Layout, manifest: Manifest) -> GlobalView:
+def define_rows(
+    spark: SparkSession, name: TableName, layout: Layout, manifest: Manifest, *, like: TableName | None = None
+) -> GlobalView:
     """Make a global view of the rows that a table would have.
 
     What the version writes is read from its files; the rest from the table, when the view is read.
 
     Args:
         manifest: of the version, which is not published.
+        like: as of :func:`define_query`.
     """
     staged = f"{PREFIX}files_{uuid.uuid4().hex}"
     files = _files_written(spark, layout, manifest)
@@ -58,9 +78,8 @@ def define_rows(spark: SparkSession, name: TableName, layout: Layout, manifest: 
         files.createOrReplaceGlobalTempView(staged)
     columns = [*manifest.columns, *manifest.partition_columns]
     source = f"{_database(spark)}.{staged}" if files is not None else None
-    view = define_query(
-        spark, staged_sql(columns, source, *_kept(spark, name, manifest), _delta_keys(manifest))
-    )
+    sql = staged_sql(columns, source, *_kept(spark, name, manifest), _delta_keys(manifest))
+    view = define_query(spark, sql, like)
     return GlobalView(view.name, (*view.parts, *([staged] if source else [])))
 
 
