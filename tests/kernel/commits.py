@@ -12,13 +12,13 @@ from kernel.support import (
     OTHER_KEYS,
     WIDER_COLUMNS,
     add_delta,
+    add_overlay,
     add_plain_partition,
     append,
     compact,
     create,
     create_appendable,
     ingest,
-    lay_over,
     locations,
     make_plain,
     merge,
@@ -26,7 +26,7 @@ from kernel.support import (
     replay,
     stage,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableName, retire_folded, take_off
+from lakemerge.kernel import HiveColumn, Kernel, TableName, remove_overlay, retire_folded
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
@@ -164,13 +164,13 @@ def _replay(kernel: Kernel, name: TableName) -> None:
 
 def _on_read(kernel: Kernel, name: TableName) -> None:
     _partitioned(kernel, name)
-    lay_over(kernel, name)
+    add_overlay(kernel, name)
     add_delta(kernel, name, "delta 1")
 
 
 def _on_read_whole(kernel: Kernel, name: TableName) -> None:
     _whole(kernel, name)
-    lay_over(kernel, name)
+    add_overlay(kernel, name)
     add_delta(kernel, name, "delta 1")
 
 
@@ -185,11 +185,11 @@ def _folded_whole(kernel: Kernel, name: TableName) -> None:
 
 
 def _lay(kernel: Kernel, name: TableName) -> None:
-    lay_over(kernel, name)
+    add_overlay(kernel, name)
 
 
 def _lay_with_delta(kernel: Kernel, name: TableName) -> None:
-    lay_over(kernel, name, "delta 1")
+    add_overlay(kernel, name, "delta 1")
 
 
 def _delta(kernel: Kernel, name: TableName) -> None:
@@ -208,7 +208,7 @@ def _retire(kernel: Kernel, name: TableName) -> None:
 
 def _take(kernel: Kernel, name: TableName) -> None:
     txn = kernel.begin(name, "write_mode")
-    take_off(txn)
+    remove_overlay(txn)
     txn.commit()
 
 

@@ -12,18 +12,25 @@ from kernel.support import (
     WIDER_COLUMNS,
     Picture,
     add_delta,
+    add_overlay,
     append,
     begin_delta,
-    begin_lay_over,
+    begin_overlay,
     create,
     create_appendable,
-    lay_over,
     merge,
     move_into_base,
     picture,
     stage,
 )
-from lakemerge.kernel import DEFAULT_PARTITION, Kernel, TableDefinition, TableName, Transaction, take_off
+from lakemerge.kernel import (
+    DEFAULT_PARTITION,
+    Kernel,
+    TableDefinition,
+    TableName,
+    Transaction,
+    remove_overlay,
+)
 
 #: The steps of a commit of several tables, in order; those of a swap happen for each table that has one.
 STEPS = (
@@ -128,13 +135,13 @@ def _rebuild(kernel: Kernel, name: TableName) -> Transaction:
 
 def _on_read(kernel: Kernel, name: TableName) -> None:
     _partitioned(kernel, name)
-    lay_over(kernel, name)
+    add_overlay(kernel, name)
     add_delta(kernel, name, "delta 1")
 
 
 def _on_read_whole(kernel: Kernel, name: TableName) -> None:
     _whole(kernel, name)
-    lay_over(kernel, name, "delta 1")
+    add_overlay(kernel, name, "delta 1")
 
 
 def _folded(kernel: Kernel, name: TableName) -> None:
@@ -147,12 +154,12 @@ def _delta(kernel: Kernel, name: TableName) -> Transaction:
 
 
 def _lay(kernel: Kernel, name: TableName) -> Transaction:
-    return begin_lay_over(kernel, name, "delta 1")
+    return begin_overlay(kernel, name, "delta 1")
 
 
 def _take(kernel: Kernel, name: TableName) -> Transaction:
     txn = kernel.begin(name, "write_mode")
-    take_off(txn)
+    remove_overlay(txn)
     return txn
 
 

@@ -15,7 +15,7 @@ from lakemerge.kernel import (
     Transaction,
     mark_folded,
 )
-from lakemerge.kernel import lay_over as lay_view_over
+from lakemerge.kernel import add_overlay as define_overlay
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION, partition_name, partition_values
 from lakemerge.kernel.table.definition import new_partition, new_table
@@ -213,15 +213,15 @@ def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], t
     return txn.commit()
 
 
-def lay_over(kernel: Kernel, name: TableName, delta: str = "") -> int:
+def add_overlay(kernel: Kernel, name: TableName, delta: str = "") -> int:
     """Put a view in the table's place; with a delta of this text, if it is given."""
-    return begin_lay_over(kernel, name, delta).commit()
+    return begin_overlay(kernel, name, delta).commit()
 
 
-def begin_lay_over(kernel: Kernel, name: TableName, delta: str = "") -> Transaction:
-    """As :func:`lay_over`, but for the commit."""
+def begin_overlay(kernel: Kernel, name: TableName, delta: str = "") -> Transaction:
+    """As :func:`add_overlay`, but for the commit."""
     txn = kernel.begin(name, "write_mode")
-    lay_view_over(txn, "select 1", ["line"])
+    define_overlay(txn, "select 1", ["line"])
     if delta:
         _write_delta(kernel, txn, delta)
     return txn

@@ -234,7 +234,7 @@ MUTANTS = {
     "group-released-when-decided": Mutant(
         "a claim is released although its group is decided",
         "kernel.protocol.groups",
-        "        return standing is Standing.DECIDED\n",
+        "        return status is GroupStatus.DECIDED\n",
         "        return False\n",
         first=GROUPS,
     ),

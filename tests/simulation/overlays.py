@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.kernel import Kernel, Manifest, Transaction, lay_over, mark_folded, retire_folded, take_off
+from lakemerge.kernel import (
+    Kernel,
+    Manifest,
+    Transaction,
+    add_overlay,
+    mark_folded,
+    remove_overlay,
+    retire_folded,
+)
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED
@@ -124,7 +132,7 @@ class Lay(Operation):
         try:
             if transaction.overlay is not None:
                 return None
-            lay_over(transaction, "select", ("k",))
+            add_overlay(transaction, "select", ("k",))
             return transaction.commit()
         finally:
             transaction.abort()
@@ -227,7 +235,7 @@ class TakeOff(Operation):
             base = transaction.base
             if base is None or base.overlay is None or base.sidecars.get(DELTAS):
                 return None
-            take_off(transaction)
+            remove_overlay(transaction)
             return transaction.commit()
         finally:
             transaction.abort()

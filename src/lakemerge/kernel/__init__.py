@@ -4,8 +4,8 @@ It knows neither dbt nor Spark SQL, and of the outside world only its ports. Thi
 uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
 """
 
-from lakemerge.kernel.commit.aside import leave, set_aside, take_up
-from lakemerge.kernel.commit.on_read import lay_over, mark_folded, only_moved_since, take_off
+from lakemerge.kernel.commit.aside import leave, resume, suspend
+from lakemerge.kernel.commit.on_read import add_overlay, mark_folded, only_moved_since, remove_overlay
 from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
@@ -119,6 +119,7 @@ __all__ = [
     "Transaction",
     "ValueChanged",
     "Waiting",
+    "add_overlay",
     "as_of_group",
     "batches",
     "beside",
@@ -134,7 +135,6 @@ __all__ = [
     "history",
     "is_overlay_view",
     "last_change",
-    "lay_over",
     "leave",
     "mark_folded",
     "mark_settled",
@@ -148,17 +148,17 @@ __all__ = [
     "partitions_to_pack",
     "ports_of",
     "read_manifest",
+    "remove_overlay",
     "remove_pin",
+    "resume",
     "retire_folded",
     "retire_unread",
     "same_keys",
-    "set_aside",
     "set_pin",
     "staged_versions",
     "state_of",
     "still_there",
-    "take_off",
-    "take_up",
+    "suspend",
     "tier_of",
     "timestamp",
     "vacuum",

@@ -15,7 +15,7 @@ from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.drops import Drops
-from lakemerge.kernel.protocol.groups import Group, Standing
+from lakemerge.kernel.protocol.groups import Group, GroupStatus
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.rebuild import Rebuild
 from lakemerge.kernel.protocol.releases import Releases
@@ -272,18 +272,18 @@ class Tables:
         name, txn = state.name, state.claim
         group = self.groups.read(state.layout, txn)
         own = next(member for member in group.members if member.txn == txn)
-        standing = self.groups.standing(group)
+        status = self.groups.status(group)
         # one that is over cannot come to stand any more, whether its writer lives or not
-        if standing is not Standing.OVER:
+        if status is not GroupStatus.OVER:
             manifest = read_manifest(self.files, state.layout, txn)
             manifest.require_writer(str(name))
             if self.heartbeats.alive(state.layout, txn, manifest.lease_seconds):
                 raise _held(name, txn)
-        if self.groups.is_decided(group, standing):
+        if self.groups.is_decided(group, status):
             _LOG.warning("%s: a commit of %d tables is finished: its writer died", name, len(group.members))
             self.groups.confirm(own)
             return
-        if standing is Standing.UNDECIDED:
+        if status is GroupStatus.UNDECIDED:
             _LOG.warning("%s: a commit of %d tables is given up: its writer died", name, len(group.members))
             self.releases.end(group)
         self.releases.release(own, group)

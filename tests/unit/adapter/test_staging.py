@@ -23,7 +23,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from kernel.support import COLUMNS, KEYS, stage
 from lakemerge.errors import InvalidConfig, InvalidTransactionState
-from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, set_aside, staged_versions
+from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, staged_versions, suspend
 from lakemerge.testing import memory_ports
 
 ORDERS, BIG = TableName("shop", "orders"), TableName("shop", "big")
@@ -81,7 +81,7 @@ def test_a_view_is_made_of_the_tables_themselves() -> None:
 def waiting(kernel: Kernel) -> StagedTable:
     txn = kernel.create(TableDefinition(ORDERS, COLUMNS, KEYS))
     stage(kernel, txn, {"p=1": ["a"]})
-    set_aside(txn)
+    suspend(txn)
     return StagedTable(ORDERS, "model.shop.orders", view("1"), txn)
 
 

@@ -16,10 +16,10 @@ from kernel.support import (
     WIDER_COLUMNS,
     Rows,
     add_delta,
+    add_overlay,
     assert_nothing_orphaned,
     assert_whole,
     create,
-    lay_over,
     make_plain,
     move_into_base,
     published,
@@ -41,11 +41,11 @@ from lakemerge.kernel import (
     history,
     is_overlay_view,
     mark_folded,
+    remove_overlay,
     retire_folded,
-    take_off,
     vacuum,
 )
-from lakemerge.kernel import lay_over as lay_view_over
+from lakemerge.kernel import add_overlay as define_overlay
 from lakemerge.kernel.ports.metastore import HiveTable, Refused
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.testing import World
@@ -60,7 +60,7 @@ Work = Callable[[Kernel], object]
 def shape(request: pytest.FixtureRequest, kernel: Kernel) -> str:
     """A table of this shape that is merged on read, with a delta."""
     create(kernel, NAME, SHAPES[request.param])
-    lay_over(kernel, NAME)
+    add_overlay(kernel, NAME)
     add_delta(kernel, NAME, "delta 1")
     return str(request.param)
 
@@ -117,7 +117,7 @@ def test_no_change_of_rows_or_columns_comes_below_deltas(work: Work, shape: str,
 
 def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Kernel) -> None:
     with kernel.begin(NAME, "write_mode") as txn, pytest.raises(InvalidTransactionState, match="deltas"):
-        take_off(txn)
+        remove_overlay(txn)
     part = next(iter(SHAPES[shape]))
     move_into_base(kernel, NAME, {part: ["merged"]})
     assert published(kernel, NAME, "deltas") == ("delta 1",), (
@@ -131,7 +131,7 @@ def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Ker
     assert published(kernel, NAME, "deltas") == ("delta 2",)
     move_into_base(kernel, NAME, {part: ["merged twice"]})
     with kernel.begin(NAME, "write_mode") as txn:
-        take_off(txn)
+        remove_overlay(txn)
         txn.commit()
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
     assert rows_of(kernel, NAME)[part] == ["merged twice"]
@@ -203,7 +203,7 @@ def test_a_compaction_is_no_conflict_for_a_delta_that_has_read_what_it_moves(
 
 def test_what_else_is_done_to_partitions_that_a_delta_has_read_is_a_conflict(kernel: Kernel) -> None:
     create(kernel, NAME, SHAPES["partitioned"])
-    lay_over(kernel, NAME)
+    add_overlay(kernel, NAME)
     for number, other in enumerate((merging, insert_beside_a_move)):
         with kernel.begin(NAME, "merge") as txn:
             txn.let_rows_move()
@@ -238,7 +238,7 @@ def test_another_write_mode_is_a_conflict_for_who_works_on_the_table(kernel: Ker
     create(kernel, NAME, SHAPES["partitioned"])
     with kernel.begin(NAME, "append") as txn:
         stage(kernel, txn, {"p=1": ["new"]})
-        lay_over(kernel, NAME)
+        add_overlay(kernel, NAME)
         with pytest.raises(CommitConflict, match="another write_mode"):
             txn.commit()
     assert rows_of(kernel, NAME) == SHAPES["partitioned"]
@@ -248,11 +248,11 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_done(kernel: Kernel)
     create(kernel, NAME, SHAPES["whole"])
     make_plain(kernel, BASE, {"": ["somebody's"]})
     with pytest.raises(UnsupportedTable, match="t__base"):
-        lay_over(kernel, NAME)
+        add_overlay(kernel, NAME)
     drop(kernel, BASE)
     make_plain(kernel, DELTAS, {"": ["somebody's"]})
     with pytest.raises(UnsupportedTable, match="t__deltas"):
-        lay_over(kernel, NAME)
+        add_overlay(kernel, NAME)
     assert rows_of(kernel, NAME) == SHAPES["whole"]
     assert kernel.settled(NAME)[1].overlay is None
 
@@ -319,7 +319,7 @@ def test_the_manifest_says_how_it_is_read(shape: str, kernel: Kernel) -> None:
 
 def test_files_that_another_program_adds_to_the_base_are_taken_in(world: World, kernel: Kernel) -> None:
     create(kernel, NAME, SHAPES["partitioned"])
-    lay_over(kernel, NAME)
+    add_overlay(kernel, NAME)
     place = kernel.metastore.partitions(BASE, ["p=1"])[0].location
     kernel.files.write_text(f"{place}/foreign.orc", "theirs")
     kernel.recover(NAME)
@@ -352,7 +352,7 @@ def test_a_view_that_the_metastore_refuses_leaves_the_table_as_it_is(world: Worl
 
     writer = Kernel(dataclasses.replace(ports, metastore=Refusing()))  # type: ignore[arg-type]
     with writer.begin(NAME, "write_mode") as txn, pytest.raises(UnsupportedTable, match="truncation"):
-        lay_view_over(txn, "select " + "x" * 40_000, ["line"])
+        define_overlay(txn, "select " + "x" * 40_000, ["line"])
     assert rows_of(kernel, NAME) == SHAPES["whole"]
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
 
@@ -362,7 +362,7 @@ def test_a_delta_that_is_published_too_late_does_not_stay_beside_what_took_its_p
 ) -> None:
     """Its writer sleeps right before the call, and others finish its commit and make one delta of all."""
     create(kernel, NAME, SHAPES["partitioned"])
-    lay_over(kernel, NAME)
+    add_overlay(kernel, NAME)
     add_delta(kernel, NAME, "delta 1")
     ports = world.process()
 
@@ -386,7 +386,7 @@ def test_who_adopts_a_table_does_not_take_the_place_of_a_view_that_it_has_got_si
     make_plain(Kernel(world.process()), NAME, SHAPES["partitioned"])
     other = Kernel(world.process())
     ports = world.process()
-    late = Meanwhile(ports.metastore, "alter_table", lambda: lay_over(other, NAME))
+    late = Meanwhile(ports.metastore, "alter_table", lambda: add_overlay(other, NAME))
     writer = Kernel(dataclasses.replace(ports, metastore=late))  # type: ignore[arg-type]
     assert writer.settled(NAME)[1].overlay is not None
     assert is_overlay_view(other.metastore.get_table(NAME))  # type: ignore[arg-type]

@@ -8,10 +8,10 @@ import pytest
 
 from kernel.support import (
     add_delta,
+    add_overlay,
     assert_nothing_orphaned,
     assert_whole,
     create,
-    lay_over,
     move_into_base,
     published,
 )
@@ -32,7 +32,7 @@ class Died(BaseException):
 @pytest.fixture(autouse=True)
 def table(kernel: Kernel) -> None:
     create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
-    lay_over(kernel, NAME)
+    add_overlay(kernel, NAME)
     add_delta(kernel, NAME, "delta 1")
 
 

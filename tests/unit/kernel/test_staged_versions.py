@@ -15,11 +15,11 @@ from kernel.support import (
     KEYS,
     NO_RETENTION,
     add_delta,
+    add_overlay,
     assert_nothing_orphaned,
     begin_delta,
     create,
     create_appendable,
-    lay_over,
     merge,
     move_into_base,
     rows_of,
@@ -34,9 +34,9 @@ from lakemerge.kernel import (
     Transaction,
     discard_left,
     leave,
-    set_aside,
+    resume,
     staged_versions,
-    take_up,
+    suspend,
     vacuum,
 )
 from lakemerge.testing import World
@@ -59,7 +59,7 @@ def test_a_preview_tells_the_version_and_publishes_nothing(world: World) -> None
     txn = merged(kernel, ONE, {"p=1": ["new"], "p=3": ["new"]})
     txn.remove(["p=2"])
     calls.clear()
-    manifest = set_aside(txn)
+    manifest = suspend(txn)
     assert calls == []
     assert (manifest.version, manifest.written, manifest.removed) == (2, ("p=1", "p=3"), ("p=2",))
     assert set(manifest.partitions) == {"p=1", "p=3"}
@@ -67,7 +67,7 @@ def test_a_preview_tells_the_version_and_publishes_nothing(world: World) -> None
         state.location.startswith(f"_lakemerge/data/{txn.txn}/") for state in manifest.partitions.values()
     )
     assert rows_of(kernel, ONE) == {"p=1": ["old"], "p=2": ["old"]}
-    take_up(txn)
+    resume(txn)
     assert txn.commit() == 2
     assert kernel.settled(ONE)[1].partitions == manifest.partitions
     assert kernel.files.list(txn.layout.staged) == []
@@ -78,8 +78,8 @@ def test_a_preview_names_appended_partitions_after_the_next_version(kernel: Kern
     create_appendable(kernel, ONE, {"p=1": ["a"]})
     txn = kernel.begin(ONE, "append")
     stage(kernel, txn, {f"p=1/{COMMIT}=__HIVE_DEFAULT_PARTITION__": ["b"]})
-    assert set_aside(txn).written == (f"p=1/{COMMIT}=2",)
-    take_up(txn)
+    assert suspend(txn).written == (f"p=1/{COMMIT}=2",)
+    resume(txn)
     txn.abort()
     assert_nothing_orphaned(kernel, ONE)
 
@@ -87,14 +87,14 @@ def test_a_preview_names_appended_partitions_after_the_next_version(kernel: Kern
 def test_what_waits_is_aborted_only_when_it_is_taken_up(kernel: Kernel) -> None:
     create(kernel, ONE, {"p=1": ["old"]})
     txn = merged(kernel, ONE, {"p=1": ["new"]})
-    set_aside(txn)
+    suspend(txn)
     txn.abort()
     with pytest.raises(InvalidTransactionState, match="set aside"):
         txn.commit()
     assert [one.alive for one in staged_versions(kernel, txn.layout)] == [True]
-    take_up(txn)
+    resume(txn)
     with pytest.raises(InvalidTransactionState, match="one that is open"):
-        take_up(txn)
+        resume(txn)
     txn.abort()
     assert staged_versions(kernel, txn.layout) == []
     assert_nothing_orphaned(kernel, ONE)
@@ -107,10 +107,10 @@ def test_kernels_of_one_process_publish_together_each_under_its_own_name(world: 
     waiting = [merged(one, ONE, {"p=1": ["new"]}), two.create(TableDefinition(NEW, COLUMNS, KEYS))]
     stage(two, waiting[1], {"p=1": ["first"]})
     for txn in waiting:
-        set_aside(txn)
+        suspend(txn)
     assert not one.exists(NEW)
     for txn in waiting:
-        take_up(txn)
+        resume(txn)
     assert Kernel(ports).commit_together(waiting) == {ONE: 2, NEW: 1}
     assert [one.settled(name)[1].writer["node"] for name in (ONE, NEW)] == ["model.one", "model.two"]
     assert rows_of(one, NEW) == {"p=1": ["first"]}
@@ -123,14 +123,14 @@ def test_what_waits_is_safe_from_vacuum_while_its_heart_beats(world: World, beat
     kernel = Kernel(world.process())
     create(kernel, ONE, {"p=1": ["old"], "p=2": ["old"]})
     txn = merged(kernel, ONE, {"p=1": ["new"]})
-    set_aside(txn)
+    suspend(txn)
     world.timeline.pass_by(3600)
     if beats:
         kernel.heartbeats._beat_all()
     other = Kernel(world.process())
     freed = vacuum(other, ONE, retention=NO_RETENTION, dry_run=False)
     assert any(txn.txn in item.path for item in freed) is not beats
-    take_up(txn)
+    resume(txn)
     if beats:
         assert txn.commit() == 2
         assert rows_of(kernel, ONE) == {"p=1": ["new"], "p=2": ["old"]}
@@ -162,12 +162,12 @@ def test_what_was_looked_at_is_published_or_nothing_is(
     create(kernel, ONE, {"p=1": ["old"], "p=2": ["old"]})
     for reads in ("moved", "changed"):
         txn = begin(kernel)
-        set_aside(txn)
+        suspend(txn)
         with other.begin(ONE, "compact", data_change=reads == "changed") as between:
             between.read(["p=2"])
             stage(other, between, {"p=2": ["old"]})
             between.commit()
-        take_up(txn)
+        resume(txn)
         if reads == "moved":
             assert txn.commit() == 3
             assert rows_of(kernel, ONE)["p=1"] == ["new"]
@@ -180,18 +180,18 @@ def test_what_was_looked_at_is_published_or_nothing_is(
 
 def test_deltas_that_come_between_are_a_conflict_and_folding_them_is_none(kernel: Kernel) -> None:
     create(kernel, ONE, {"": ["old"]})
-    lay_over(kernel, ONE, "first")
+    add_overlay(kernel, ONE, "first")
     txn = begin_delta(kernel, ONE, "mine")
-    set_aside(txn)
+    suspend(txn)
     add_delta(kernel, ONE, "theirs")
-    take_up(txn)
+    resume(txn)
     with pytest.raises(CommitConflict, match="came first"):
         txn.commit()
     txn.abort()
     txn = begin_delta(kernel, ONE, "mine")
-    set_aside(txn)
+    suspend(txn)
     folded = move_into_base(kernel, ONE, {"": ["all"]})
-    take_up(txn)
+    resume(txn)
     assert txn.commit() == folded + 1
 
 
@@ -201,10 +201,10 @@ def test_a_conflict_of_one_leaves_all_as_they_are_and_their_rows_to_be_looked_at
         create(kernel, name, {"p=1": ["old"]})
     waiting = [merged(kernel, name, {"p=1": ["new"]}) for name in (ONE, TWO)]
     for txn in waiting:
-        set_aside(txn)
+        suspend(txn)
     merge(Kernel(world.process()), TWO, {"p=1": ["theirs"]})
     for txn in waiting:
-        take_up(txn)
+        resume(txn)
     with pytest.raises(CommitConflict, match=r"s\.two to be as it was read"):
         kernel.commit_together(waiting)
     for txn in waiting:
@@ -226,7 +226,7 @@ def test_a_conflict_of_one_leaves_all_as_they_are_and_their_rows_to_be_looked_at
 def test_vacuum_frees_what_was_left_when_it_is_old(kernel: Kernel, world: World) -> None:
     create(kernel, ONE, {"p=1": ["old"]})
     txn = merged(kernel, ONE, {"p=1": ["new"]})
-    set_aside(txn)
+    suspend(txn)
     leave(txn, "a test failed")
     vacuum(kernel, ONE, retention=datetime.timedelta(hours=1), dry_run=False)
     assert len(staged_versions(kernel, txn.layout)) == 1
@@ -240,7 +240,7 @@ def test_what_a_dead_process_had_set_aside_is_told_and_not_discarded(world: Worl
     create(Kernel(world.process()), ONE, {"p=1": ["old"]})
     ports = world.process()
     txn = merged(Kernel(ports), ONE, {"p=1": ["new"]})
-    set_aside(txn)
+    suspend(txn)
     world.running.discard(ports.host.owner().pid)
     kernel = Kernel(world.process())
     (found,) = staged_versions(kernel, txn.layout)
@@ -251,7 +251,7 @@ def test_what_a_dead_process_had_set_aside_is_told_and_not_discarded(world: Worl
 def test_a_table_that_is_never_made_leaves_what_it_would_have_been(kernel: Kernel) -> None:
     txn = kernel.create(TableDefinition(NEW, COLUMNS, COMMIT_KEYS, commit_column=COMMIT))
     stage(kernel, txn, {f"p=1/{COMMIT}=__HIVE_DEFAULT_PARTITION__": ["a"]})
-    set_aside(txn)
+    suspend(txn)
     leave(txn, "a test failed")
     assert not kernel.exists(NEW)
     (found,) = staged_versions(kernel, txn.layout)
@@ -274,9 +274,9 @@ def test_publishing_costs_metastore_calls_that_no_row_adds_to(world: World, coun
         waiting = [merged(kernel, name, rows) for name in names]
         calls.clear()
         for txn in waiting:
-            set_aside(txn)
+            suspend(txn)
         assert calls == []
         for txn in waiting:
-            take_up(txn)
+            resume(txn)
         kernel.commit_together(waiting)
         assert len(calls) == cost

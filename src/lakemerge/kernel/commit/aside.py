@@ -6,7 +6,7 @@ import logging
 
 from lakemerge.errors import InvalidTransactionState, StorageError
 from lakemerge.kernel.commit.transaction import Transaction
-from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.staged_version import StagedVersion
@@ -30,7 +30,7 @@ def preview(transaction: Transaction) -> Manifest:
     )
 
 
-def set_aside(transaction: Transaction) -> Manifest:
+def suspend(transaction: Transaction) -> Manifest:
     """Let a complete transaction wait. Its heartbeat goes on, and aborting it does nothing meanwhile.
 
     What it would make is looked at meanwhile, so that is what is published: a commit that changes rows of the table in
@@ -50,7 +50,7 @@ def set_aside(transaction: Transaction) -> Manifest:
     return manifest
 
 
-def take_up(transaction: Transaction) -> None:
+def resume(transaction: Transaction) -> None:
     """Let a transaction that was set aside be open again, to be committed or aborted.
 
     Raises:
@@ -74,7 +74,7 @@ def leave(transaction: Transaction, reason: str) -> None:
         reason: why, for people.
     """
     if transaction.state == "set aside":
-        take_up(transaction)
+        resume(transaction)
     if transaction.state != "open":
         return
     files, layout = transaction._tables.files, transaction.layout
@@ -84,7 +84,7 @@ def leave(transaction: Transaction, reason: str) -> None:
             for path in (layout.manifest_of(transaction.txn), *transaction._group_record()):
                 files.delete(path)
     except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
-        _LOG.log(loudness(error), "What was staged could not be kept to be looked at: %s", error)
+        _LOG.log(log_level(error), "What was staged could not be kept to be looked at: %s", error)
     transaction.state = "left"
     transaction._close()
 
@@ -92,4 +92,4 @@ def leave(transaction: Transaction, reason: str) -> None:
 def _tell(transaction: Transaction, version: StagedVersion) -> None:
     path = transaction.layout.staged_of(transaction.txn)
     transaction._tables.files.write_text(path, version.to_json())
-    transaction._is_told = True
+    transaction._is_suspended = True

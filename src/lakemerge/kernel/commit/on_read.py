@@ -13,7 +13,7 @@ from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
 
 
-def lay_over(transaction: Transaction, text: str, keys: Sequence[str]) -> None:
+def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> None:
     """Let readers see the table through a view, which merges its base with the deltas that commits add.
 
     The table's row gets the name ``<table>__base``, the deltas are published as ``<table>__deltas``.
@@ -73,7 +73,7 @@ def only_moved_since(transaction: Transaction, before: Manifest) -> bool:
     return False
 
 
-def take_off(transaction: Transaction) -> None:
+def remove_overlay(transaction: Transaction) -> None:
     """Let readers see the table itself again.
 
     A delta that is added meanwhile is a conflict.

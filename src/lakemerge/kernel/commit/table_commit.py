@@ -304,7 +304,7 @@ class TableCommit:
             raise InvalidTransactionState(
                 expected=f"{self.table} to be changed by deltas alone, while it is merged on read",
                 found="a commit that changes its base's rows or columns",
-                action="Move its deltas into the base and take the view off first (lakemerge.kernel.take_off).",
+                action="Move its deltas into the base and take the view off first (lakemerge.kernel.remove_overlay).",
             )
 
     def _all_metrics(self) -> dict[str, int]:

@@ -23,7 +23,7 @@ from lakemerge.kernel.commit.updates import (
     Unit,
     WritePartitions,
 )
-from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id
@@ -67,8 +67,8 @@ class Transaction:
         self._table = state
         self._data_change = data_change
         self._beating = False
-        #: Whether a file tells what this transaction has staged; see :func:`set_aside`.
-        self._is_told = False
+        #: Whether a file tells what this transaction has staged; see :func:`suspend`.
+        self._is_suspended = False
         self._on_lost: Callable[[str], None] | None = None
         self.layout = state.layout if state else Layout(_root(tables, definition))
         self._commit = TableCommit(
@@ -161,8 +161,7 @@ class Transaction:
     def let_rows_move(self) -> None:
         """Let commits that only move rows come between, even those of partitions that this one reads.
 
-        For a commit that writes and removes no partition, such as a delta: what it makes of rows does not hang on where
-        they lie.
+        For a commit that writes and removes no partition, such as a delta: where rows lie does not matter to it.
         """
         self._require_open()
         self._commit.reads.places = False
@@ -399,7 +398,7 @@ class Transaction:
             for path in paths:
                 self._tables.files.delete(path)
         except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
-            _LOG.log(loudness(error), "Files of an aborted transaction could not be removed: %s", error)
+            _LOG.log(log_level(error), "Files of an aborted transaction could not be removed: %s", error)
         finally:
             self._close()
 
@@ -416,12 +415,14 @@ class Transaction:
                 self._tables.creations.end(self.layout, self.txn)
             self._tables.heartbeats.stop(self.layout, self.txn)
             self._beating = False
-        if self._is_told and self.state != "left":
-            self._is_told = False
+        if self._is_suspended and self.state != "left":
+            self._is_suspended = False
             try:
                 self._tables.files.delete(self.layout.staged_of(self.txn))
             except StorageError as error:  # vacuum removes it
-                _LOG.log(loudness(error), "What was told of a staged version could not be removed: %s", error)
+                _LOG.log(
+                    log_level(error), "What was told of a staged version could not be removed: %s", error
+                )
 
     def _group_record(self) -> list[str]:
         return [self.layout.group_of(self.txn)] if self._commit.group else []

@@ -15,7 +15,7 @@ from typing import Any
 from lakemerge.errors import StorageError, TableNotFound
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.maintenance.history import history
-from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
 from lakemerge.kernel.table.layout import Layout
@@ -132,7 +132,7 @@ class CompactionLog:
         try:
             self._files.write_text(_path(self._layout, record.id), text)
         except StorageError as error:
-            _LOG.log(loudness(error), "A compaction of %s could not be logged: %s", self.table, error)
+            _LOG.log(log_level(error), "A compaction of %s could not be logged: %s", self.table, error)
         return record
 
     def records(self, limit: int | None = None) -> list[CompactionRecord]:
@@ -176,7 +176,7 @@ class CompactionLog:
             for path in names[:-_MOST_RECORDS]:
                 self._files.delete(path)
         except StorageError as error:
-            _LOG.log(loudness(error), "Old records of %s could not be removed: %s", self.table, error)
+            _LOG.log(log_level(error), "Old records of %s could not be removed: %s", self.table, error)
 
 
 def _path(layout: Layout, record: str) -> str:

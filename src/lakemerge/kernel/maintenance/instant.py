@@ -89,4 +89,4 @@ def _is_decided(kernel: Kernel, state: TableState, marks: dict[TableName, _Mark]
     group = kernel.groups.read(state.layout, state.claim)
     row = find_row(kernel.metastore, group.first.table)
     _note(marks, group.first.table, row)
-    return kernel.groups.is_decided(group, kernel.groups.standing_by(group, row))
+    return kernel.groups.is_decided(group, kernel.groups.status_by(group, row))

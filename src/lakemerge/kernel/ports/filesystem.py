@@ -209,7 +209,7 @@ class FileSystem(ABC):
         """
 
 
-def loudness(error: StorageError) -> int:
+def log_level(error: StorageError) -> int:
     """The level at which to log that something could not be tidied up: with Java gone, that is its own news already."""
     return logging.DEBUG if isinstance(error, StorageUnreachable) else logging.WARNING
 

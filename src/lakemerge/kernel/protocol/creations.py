@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.table.layout import Layout
 
 _LOG = logging.getLogger("lakemerge")
@@ -38,7 +38,7 @@ class Creations:
         try:
             self._files.delete(layout.creation_of(txn))
         except StorageError as error:
-            _LOG.log(loudness(error), "The file of a creation could not be removed: %s", error)
+            _LOG.log(log_level(error), "The file of a creation could not be removed: %s", error)
 
     def is_open(self, layout: Layout, txn: str) -> bool:
         """Whether nobody has begun to delete what a transaction has made."""

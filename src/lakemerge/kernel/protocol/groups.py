@@ -32,7 +32,7 @@ from lakemerge.kernel.table.overlay import find_row
 _FORMAT = "group"
 
 
-class Standing(Enum):
+class GroupStatus(Enum):
     """How far a group has come, by its first table."""
 
     #: It is claimed, and nothing is decided.
@@ -129,18 +129,18 @@ class Groups:
         except FileNotFoundError as error:
             raise _corrupt(path, "no such file") from error
 
-    def standing(self, group: Group) -> Standing:
+    def status(self, group: Group) -> GroupStatus:
         """How a group stands at this moment."""
-        return self.standing_by(group, find_row(self._metastore, group.first.table))
+        return self.status_by(group, find_row(self._metastore, group.first.table))
 
     @staticmethod
-    def standing_by(group: Group, row: HiveTable | None) -> Standing:
+    def status_by(group: Group, row: HiveTable | None) -> GroupStatus:
         """How a group stands by a row of its first table's name."""
         if row is None or row.parameters.get(TABLE_ID) != group.first.table_id:
-            return Standing.UNKNOWN
+            return GroupStatus.UNKNOWN
         if _is_marked(row, group.first):
-            return Standing.UNDECIDED
-        return Standing.DECIDED if _claim_of(row) == group.first.txn else Standing.OVER
+            return GroupStatus.UNDECIDED
+        return GroupStatus.DECIDED if _claim_of(row) == group.first.txn else GroupStatus.OVER
 
     def is_marked(self, member: Member) -> bool:
         """Whether a table is claimed by its part of a group, with the mark that nothing is decided."""
@@ -152,11 +152,11 @@ class Groups:
         row = self._row(member)
         return row is not None and row.parameters.get(TRANSACTION) == f"{member.txn}{UNDECIDED}"
 
-    def is_decided(self, group: Group, standing: Standing) -> bool:
+    def is_decided(self, group: Group, status: GroupStatus) -> bool:
         """Whether a group stands, by what its first table tells, or by others where that one is gone."""
-        if standing is Standing.UNKNOWN:
+        if status is GroupStatus.UNKNOWN:
             return self.has_confirmed(group.members)
-        return standing is Standing.DECIDED
+        return status is GroupStatus.DECIDED
 
     def has_confirmed(self, members: Iterable[Member]) -> bool:
         """Whether some table of a group has its commit: then it was decided, even if its first table is gone."""

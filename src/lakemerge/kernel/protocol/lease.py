@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.filesystem import loudness
+from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.system import Owner
 from lakemerge.kernel.table.layout import Layout
 
@@ -128,14 +128,14 @@ class Heartbeats:
             if watch is not None:
                 watch.beaten = self._clock.monotonic()
         except StorageError as error:
-            _LOG.log(loudness(error), "A heartbeat could not be written: %s", error)
+            _LOG.log(log_level(error), "A heartbeat could not be written: %s", error)
 
     def _remove(self, path: str) -> None:
         try:
             self._files.delete(path)
         except StorageError as error:
             # the commit itself is over, and a file that stays is found dead by lakemerge_recover
-            _LOG.log(loudness(error), "A heartbeat could not be removed: %s", error)
+            _LOG.log(log_level(error), "A heartbeat could not be removed: %s", error)
 
     def _beat(self, path: str) -> None:
         self._files.write_text(path, json.dumps(self._host.owner().to_json()))

@@ -11,7 +11,7 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
 from lakemerge.kernel.protocol.drops import Drops, Leftovers
-from lakemerge.kernel.protocol.groups import Group, Groups, Member, Standing
+from lakemerge.kernel.protocol.groups import Group, Groups, GroupStatus, Member
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import TRANSACTION, UNDECIDED, VERSION, moved
 from lakemerge.kernel.table.layout import SIDECARS
@@ -78,8 +78,8 @@ class Releases:
         Args:
             own: the table for which this is asked; those of others are taken back as far as that can be done.
         """
-        standing = self._groups.standing(group)
-        if standing is Standing.UNDECIDED or self._groups.is_decided(group, standing):
+        status = self._groups.status(group)
+        if status is GroupStatus.UNDECIDED or self._groups.is_decided(group, status):
             return
         self._release(own)
         for other in group.members[1:]:

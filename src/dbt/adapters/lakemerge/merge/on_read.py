@@ -29,13 +29,13 @@ class MergeOnRead(Merge):
     """A merge whose commit adds one delta. On a table that has no view yet, or no more, it rewrites partitions."""
 
     # of the newest attempt, where the config leaves the choice
-    _is_dear = False
+    _is_costly = False
 
     @property
     def remarks(self) -> tuple[str, ...]:
         if self.config.write_mode != "auto":
             return ()
-        return ("merge_on_read" if self._is_dear else "copy_on_write",)
+        return ("merge_on_read" if self._is_costly else "copy_on_write",)
 
     def properties(
         self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], staged: Staged
@@ -51,17 +51,17 @@ class MergeOnRead(Merge):
             "its deltas stay beside the base",
             "The next run or lakemerge_compact moves them.",
         ):
-            if self.config.write_mode == "auto" and not self._is_dear:
+            if self.config.write_mode == "auto" and not self._is_costly:
                 deltas.move_into_base()
             elif compacts_now(self.config, self.macros):
                 deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         if self.config.write_mode == "auto":
-            self._is_dear = is_dear(txn, plan, feed)
-            if self._is_dear and txn.overlay is None and txn.exists and self._fits_delta(txn, feed):
+            self._is_costly = is_costly(txn, plan, feed)
+            if self._is_costly and txn.overlay is None and txn.exists and self._fits_delta(txn, feed):
                 txn.abort()
-                WriteModes(self.publisher, self.macros).lay_over(self.config.unique_key)
+                WriteModes(self.publisher, self.macros).add_overlay(self.config.unique_key)
                 raise txn.begun_anew(
                     "that the changes cost less beside the table, which is merged on read now"
                 )
@@ -69,7 +69,7 @@ class MergeOnRead(Merge):
             return super().stage(txn, plan, feed)
         if not self._fits_delta(txn, feed):
             txn.abort()
-            WriteModes(self.publisher, self.macros).take_off()
+            WriteModes(self.publisher, self.macros).remove_overlay()
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
             raise txn.begun_anew(f"that {reason}, so the deltas were moved into the base")
         scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
@@ -126,7 +126,7 @@ class MergeOnRead(Merge):
         retire_unread(txn.kernel_transaction)
 
 
-def is_dear(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
+def is_costly(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
     """Whether to rewrite the partitions of a feed's keys costs much more than to write the changes beside them.
 
     The bytes of the partitions that the feed names are compared with those of as many rows as it has keys.

@@ -121,7 +121,7 @@ class AlterationMethods(PublishingMethods):
         """
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
         if publisher.has_view:
-            WriteModes(publisher, macros).take_off()
+            WriteModes(publisher, macros).remove_overlay()
         with publisher.guarded(f"truncate {publisher.name}"):
             transaction = publisher.kernel.begin(publisher.name, "truncate")
             self.handle.on_release(transaction.abort)

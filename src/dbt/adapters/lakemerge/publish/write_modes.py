@@ -15,7 +15,7 @@ from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
-from lakemerge.kernel import DELTAS, WRITE_MODE, lay_over, take_off
+from lakemerge.kernel import DELTAS, WRITE_MODE, add_overlay, remove_overlay
 
 
 class WriteModes:
@@ -38,9 +38,9 @@ class WriteModes:
         replaces = driver.rebuild or driver.operation == "replace"
         self._publisher.clear_place(replaces)
         if self._publisher.has_view and (replaces or not self._fits(config)):
-            self.take_off()
+            self.remove_overlay()
         if config.always_on_read and not replaces and self._publisher.exists:
-            self.lay_over(config.merge_keys)
+            self.add_overlay(config.merge_keys)
 
     def settle(self, driver: Driver[Any]) -> None:
         """Let a table be read as its options say when a driver has published."""
@@ -48,14 +48,14 @@ class WriteModes:
             return
         with told_only(self._publisher.name, "it is not merged on read yet", "The next run makes its view."):
             if self._publisher.exists:
-                self.lay_over(driver.config.merge_keys)
+                self.add_overlay(driver.config.merge_keys)
 
     def _fits(self, config: WriteConfig) -> bool:
         """Whether the view that there is merges as the options say."""
         overlay = self._publisher.overlay
         return config.merges_on_read and overlay is not None and set(overlay.keys) == set(config.merge_keys)
 
-    def lay_over(self, keys: Sequence[str]) -> None:
+    def add_overlay(self, keys: Sequence[str]) -> None:
         """Let readers see the table through a view that merges by these columns; nothing where there is a view."""
         if self._publisher.has_view:
             return
@@ -68,12 +68,12 @@ class WriteModes:
                 return
             columns = [column.name for column in (*base.columns, *base.partition_columns)]
             name = self._publisher.name
-            lay_over(txn.kernel_transaction, overlay_text(name.schema, name.name, columns, keys), keys)
+            add_overlay(txn.kernel_transaction, overlay_text(name.schema, name.name, columns, keys), keys)
             txn.commit({}, base.properties)
 
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
 
-    def take_off(self) -> None:
+    def remove_overlay(self) -> None:
         """Let readers see the table itself again, with all that the deltas hold."""
 
         def attempt(txn: NodeTransaction) -> None:
@@ -85,7 +85,7 @@ class WriteModes:
                 txn.abort()
                 self._deltas.move_into_base()
                 raise txn.overtaken("that another run has added a delta")
-            take_off(txn.kernel_transaction)
+            remove_overlay(txn.kernel_transaction)
             txn.commit({}, base.properties)
 
         self._deltas.move_into_base()

@@ -41,10 +41,10 @@ from lakemerge.kernel import (
     discard_left,
     find_row,
     is_overlay_view,
-    set_aside,
+    resume,
     staged_versions,
     state_of,
-    take_up,
+    suspend,
 )
 
 logger = AdapterLogger("Lakemerge")
@@ -131,7 +131,7 @@ class StagingMethods(PublishingMethods):
         self._require_stageable(relation)
         waiting: list[tuple[Transaction, Manifest]] = []
         publisher = self.publisher(
-            relation, options, model, commit=lambda one: waiting.append((one, set_aside(one)))
+            relation, options, model, commit=lambda one: waiting.append((one, suspend(one)))
         )
         driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
         modes = WriteModes(publisher, macros)
@@ -162,7 +162,7 @@ class StagingMethods(PublishingMethods):
                 rows = define_rows(self.handle.spark, name, layout, manifest, like=name)
                 staged_run().add(StagedTable(name, unique_id, rows, transaction, [finish]))
         except BaseException:
-            take_up(transaction)
+            resume(transaction)
             transaction.abort()
             raise
 
@@ -249,7 +249,7 @@ class StagingMethods(PublishingMethods):
         unfinished = None
         try:
             for transaction in transactions:
-                take_up(transaction)
+                resume(transaction)
             self._kernel({}, None).commit_together(transactions)
         except Exception as error:  # noqa: BLE001 - what is raised here ends dbt's command without its results
             unfinished = error
