@@ -253,10 +253,10 @@ class TestTransactions:
         with pytest.raises(SchemaChanged, match=r"other rules of its model \(unique_key\)"):
             t.commit()
         assert t.state == "aborted"
-        assert table.rows() == [{**lamp, "quantity": 6}]
+        assert table.rows("product") == [{**lamp, "quantity": 6}]
         with lakemerge.transaction(name, spark=program.spark) as t:
             t.upsert(name, {**lamp, "place": "B"})
-        assert table.rows() == [{**lamp, "place": "B"}]
+        assert table.rows("product") == [{**lamp, "place": "B"}]
 
     def test_types_of_python_are_those_of_the_table(self, merger: Any, program: Any) -> None:
         table = merger(

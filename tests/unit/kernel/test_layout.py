@@ -18,6 +18,7 @@ LAYOUT = Layout("file:/wh/t/")
         ("file:/wh/other/p=1", "file:/wh/other/p=1"),
         ("hdfs://name:8020/wh/t/p=1", "hdfs://name:8020/wh/t/p=1"),
         ("file:/wh/t2/p=1", "file:/wh/t2/p=1"),
+        ("file:/wh/t/2024-01-01 10:00/x", "file:/wh/t/2024-01-01 10:00/x"),
     ],
 )
 def test_locations_are_relative_below_the_root(location: str, relative: str) -> None:

@@ -136,21 +136,28 @@ class Layout:
         return f"{self.empty}/{txn}"
 
     def relative(self, location: str) -> str:
-        """A location as a manifest holds it: relative to the root where it lies below it, else as it is."""
+        """A location as a manifest holds it: relative to the root where it lies below it, else as it is.
+
+        As it is, too, where its first folder has a colon: what comes before that would be taken for a scheme.
+        """
         prefix = f"{normal(self.root)}/"
         location = normal(location)
-        return location[len(prefix) :] if location.startswith(prefix) else location
+        below = location.removeprefix(prefix)
+        return location if _has_scheme(below) else below
 
     def absolute(self, location: str) -> str:
         """The inverse of :meth:`relative`; the root itself is the empty string's."""
         if not location:
             return self.root
-        has_scheme = ":" in location.partition("/")[0]
-        return location if has_scheme else f"{self.root}/{location}"
+        return location if _has_scheme(location) else f"{self.root}/{location}"
 
     def owns(self, location: str) -> bool:
         """Whether a location is one that lakemerge made."""
         return self.relative(location).startswith(f"{CONTROL}/")
+
+
+def _has_scheme(location: str) -> bool:
+    return ":" in location.partition("/")[0]
 
 
 def normal(uri: str) -> str:

@@ -41,7 +41,7 @@ def require_exact(
     plain = dataclasses.replace(options, date_format="", timestamp_format="")
     problems, checks = [], {}
     for column in columns:
-        if not column.constant:
+        if column.name not in options.partition_values:
             continue
         value = options.partition_values[column.name]
         problem = _problem(column, value, column.name in partition_columns)
