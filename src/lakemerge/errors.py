@@ -30,6 +30,15 @@ class LakemergeError(Exception):
         super().__init__(f"Expected {self.expected}; found {self.found}. {self.action}")
 
 
+def shown(value: object, most: int = 200) -> str:
+    """A value for a message, cut where it has more characters."""
+    try:
+        return repr(value)[:most]
+    except ValueError:
+        # Python writes no number of thousands of digits
+        return f"a long {type(value).__name__}"
+
+
 # -- Java --------------------------------------------------------------------------------------
 
 

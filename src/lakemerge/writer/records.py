@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType
+from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType, shown
 from lakemerge.kernel import HiveColumn
 from lakemerge.writer.values import Convert, JsonNumber, converter
 
@@ -146,12 +146,3 @@ def _invalid(record: Any, found: str) -> InvalidRecord:
         found=f"{found}, in {shown(record)}",
         action="Fix the record or leave it out; the transaction's other records can still be committed.",
     )
-
-
-def shown(value: Any) -> str:
-    """A value for a message, cut where it is long."""
-    try:
-        return repr(value)[:200]
-    except ValueError:
-        # Python writes no number of thousands of digits
-        return f"a long {type(value).__name__}"

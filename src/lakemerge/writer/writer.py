@@ -14,6 +14,7 @@ from lakemerge.errors import (
     LakemergeError,
     UnsupportedTable,
     WriterFenced,
+    shown,
 )
 from lakemerge.kernel import (
     DEFAULT_PARTITION,
@@ -26,7 +27,7 @@ from lakemerge.kernel import (
     escape,
 )
 from lakemerge.writer.compaction import compact
-from lakemerge.writer.records import Reader, shown
+from lakemerge.writer.records import Reader
 from lakemerge.writer.values import converter
 
 _BATCH = "batch"

@@ -13,12 +13,14 @@ from dbt.adapters.lakemerge.ingest.record_types import RecordColumn
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.relations.table_schema import literal
 
-from lakemerge.errors import InvalidConfig
+from lakemerge.errors import InvalidConfig, shown
 from lakemerge.kernel import DEFAULT_PARTITION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Characters of a value in a message.
+_MOST_SHOWN = 100
 _SIMPLE = (str, int, float, decimal.Decimal, datetime.date)
 
 
@@ -46,7 +48,7 @@ def require_exact(
         value = options.partition_values[column.name]
         problem = _problem(column, value, column.name in partition_columns)
         if problem:
-            problems.append(f"{column.name}: {_shown(value)}, {problem}")
+            problems.append(f"{column.name}: {shown(value, _MOST_SHOWN)}, {problem}")
         elif value is not None:
             text = literal(str(value))
             exact = macros.lakemerge_text_value_sql(column.type, text, plain)
@@ -55,7 +57,7 @@ def require_exact(
     if checks:
         found: Mapping[str, bool] = spark.sql(f"select {', '.join(checks.values())}").collect()[0].asDict()
         problems += [
-            f"{column.name}: {_shown(options.partition_values[column.name])}, which is no {column.declared}"
+            f"{column.name}: {shown(options.partition_values[column.name], _MOST_SHOWN)}, which is no {column.declared}"
             for column in columns
             if not found.get(column.name, True)
         ]
@@ -88,10 +90,3 @@ def _problem(column: RecordColumn, value: Any, is_partition: bool) -> str:
         # thousands of digits, or half of a character
         return f"which is no {column.declared}"
     return ""
-
-
-def _shown(value: Any) -> str:
-    try:
-        return repr(value)[:100]
-    except ValueError:
-        return f"a long {type(value).__name__}"

@@ -82,11 +82,12 @@ class IngestMethods(PublishingMethods):
             options = IngestOptions.of(model["config"])
             columns = record_columns(model, options)
             self._check_pattern(options, columns)
-            times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
-            held = dataclasses.replace(options, times=times)
-            require_exact(
-                self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
-            )
+            if options.partition_values:
+                times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
+                held = dataclasses.replace(options, times=times)
+                require_exact(
+                    self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
+                )
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.merge.options import MergeConfig
@@ -19,9 +20,7 @@ def check_expressions(config: MergeConfig, feed: DataFrame) -> None:
     """Raises InvalidConfig, with each option that is no expression of the feed's columns and why."""
     options = [("sequence_by", text) for text in config.sequence_by]
     options += [(option, text) for option in _CONDITIONS if (text := getattr(config, option))]
-    problems = [
-        f"{option}: {text} ({why})" for option, text in options if (why := _refusal(feed, option, text))
-    ]
+    problems = _problems(feed, options)
     if problems:
         raise InvalidConfig(
             expected=f"SQL over the columns of the model ({', '.join(feed.columns)})",
@@ -30,17 +29,24 @@ def check_expressions(config: MergeConfig, feed: DataFrame) -> None:
         )
 
 
-def _refusal(feed: DataFrame, option: str, text: str) -> str:
-    """Why the text is not what the option needs, in one line and without Spark's plan; empty where it is."""
+def _problems(feed: DataFrame, options: Sequence[tuple[str, str]]) -> list[str]:
+    """Each option that is not what it needs to be, and why, in one line. Where all are right, one analysis tells it."""
     from pyspark.errors import AnalysisException
     from pyspark.sql.types import BooleanType
 
+    if not options:
+        return []
     try:
         # in brackets as the queries have it, so without an alias or a comment at its end; and beside the columns, where
         # an aggregate has no meaning
-        found = feed.selectExpr("*", f"({text})").schema.fields[-1].dataType
+        found = feed.selectExpr("*", *(f"({text})" for _, text in options)).schema.fields[-len(options) :]
     except AnalysisException as error:
-        return str(error).partition("SQLSTATE")[0].strip().rstrip(".")
-    if option in _CONDITIONS and not isinstance(found, BooleanType):
-        return f"{found.simpleString()}, not true or false: write a condition, such as flag = 1"
-    return ""
+        if len(options) > 1:
+            return [problem for one in options for problem in _problems(feed, [one])]
+        why = str(error).partition("SQLSTATE")[0].strip().rstrip(".")
+        return [f"{option}: {text} ({why})" for option, text in options]
+    return [
+        f"{option}: {text} ({field.dataType.simpleString()}, not true or false: write a condition, such as flag = 1)"
+        for (option, text), field in zip(options, found, strict=True)
+        if option in _CONDITIONS and not isinstance(field.dataType, BooleanType)
+    ]

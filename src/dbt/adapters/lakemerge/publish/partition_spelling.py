@@ -27,7 +27,10 @@ _PLAIN = {
     "smallint": re.compile(r"0|-?[1-9]\d{0,3}"),
     "int": re.compile(r"0|-?[1-9]\d{0,8}"),
     "bigint": re.compile(r"0|-?[1-9]\d{0,17}"),
-    "date": re.compile(r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"),
+    # every day that all years have
+    "date": re.compile(
+        r"[12]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    ),
 }
 _NEVER = re.compile(r"(?!)")
 

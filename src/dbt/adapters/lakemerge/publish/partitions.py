@@ -58,10 +58,13 @@ class Partitions:
         Raises:
             UnsupportedTable: the partitions' values do not tell these from others.
         """
-        if names is not None:
-            names = set(names)
-            self.spelling.check(names)
-        return partition_filter(self.columns, names, None if exact else self.stored)
+        if names is None:
+            return "true"
+        wanted = set(names)
+        self.spelling.check(wanted)
+        if not exact and self.needs_all(wanted):
+            return "true"
+        return partition_filter(self.columns, wanted)
 
     def names_of(self, texts: Iterable[str]) -> list[str]:
         """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each.
@@ -84,7 +87,10 @@ class Partitions:
         return not self.columns or set(self.stored) <= set(names)
 
     def needs_all(self, names: Collection[str]) -> bool:
-        """Whether a condition on these partitions is one on all, those included that are added meanwhile."""
+        """Whether a condition on these partitions is one on all, because they are many, and all that are known.
+
+        Work on them reads those too that others add meanwhile, and has to begin again if there are any.
+        """
         return len(names) > _MANY and self.are_all(names)
 
     def amount(self, names: Iterable[str] | None = None) -> Amount:
@@ -110,23 +116,17 @@ class Partitions:
         return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
 
 
-def partition_filter(
-    columns: Sequence[HiveColumn], names: Iterable[str] | None, known: Collection[str] | None
-) -> str:
-    """SQL that is true in the partitions of these names (``None``: in all).
+def partition_filter(columns: Sequence[HiveColumn], names: Iterable[str]) -> str:
+    """SQL that is true in the partitions of these names, and in no others.
 
     Args:
-        columns: the partition columns; none for an unpartitioned table.
-        known: all partitions that this work knows. If it names every one of many, it has no condition: such work
-            reads those too that others add meanwhile, and has to begin again if there are any.
+        columns: the partition columns; none for an unpartitioned table, where it is always true.
     """
-    if names is None or not columns:
+    if not columns:
         return "true"
     wanted = sorted(set(names))
     if not wanted:
         return "false"
-    if known is not None and len(wanted) > _MANY and set(known) <= set(wanted):
-        return "true"
     if len(columns) == 1:
         return _one_of(columns[0], [partition_values(name)[0] for name in wanted])
     terms = [

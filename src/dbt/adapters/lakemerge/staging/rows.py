@@ -185,7 +185,5 @@ def _kept(spark: SparkSession, name: TableName, manifest: Manifest) -> tuple[str
         return None, {}, "false"
     table = f"{quote(name.schema)}.{quote(name.name)}"
     published = {field.name.lower(): field.dataType.simpleString() for field in spark.table(table).schema}
-    goes = (
-        partition_filter(manifest.partition_columns, touched, None) if manifest.partition_columns else "false"
-    )
+    goes = partition_filter(manifest.partition_columns, touched) if manifest.partition_columns else "false"
     return table, published, f"not coalesce({goes}, false)"
