@@ -8,6 +8,7 @@ from typing import Any
 
 from kernel.commits import Kind
 from kernel.groups import GroupKind
+from kernel.meanwhile import Proxy
 from kernel.support import Picture
 from lakemerge.kernel import Kernel, Ports, TableName
 from lakemerge.testing import World
@@ -31,7 +32,7 @@ class Dead(BaseException):
     """A process that has died does nothing any more."""
 
 
-class Counted:
+class Counted(Proxy):
     """A port of a process, which may die after one of its writes, or be stopped there."""
 
     def __init__(self, inner: Any, port: str, calls: list[str], dies_after: int | None = None) -> None:
@@ -57,12 +58,6 @@ class Counted:
             return result
 
         return call
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self._inner, name, value)
 
 
 def counted(ports: Ports) -> tuple[Ports, list[str]]:

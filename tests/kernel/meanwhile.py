@@ -6,6 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 
+class Proxy:
+    """A port in the place of another, whose attributes it has; those that it sets are the other's, but for its own."""
+
+    _inner: Any
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._inner, name, value)
+
+
 class Meanwhile:
     """A port beside which something happens once, before or after one of its calls."""
 
@@ -30,7 +42,7 @@ class Meanwhile:
         return run
 
 
-class BeforeCall:
+class BeforeCall(Proxy):
     """A port of a process before one of whose calls, counted over all of its ports, others act."""
 
     def __init__(self, inner: Any, numbers: Callable[[], int], at: int, others: Callable[[], None]) -> None:
@@ -47,9 +59,3 @@ class BeforeCall:
             return found(*args, **kwargs)
 
         return call
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self._inner, name, value)

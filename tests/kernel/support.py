@@ -38,6 +38,10 @@ NO_RETENTION = datetime.timedelta(0)
 Rows = dict[str, list[str]]
 
 
+class Died(BaseException):
+    """Stands for the end of a process."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """What a reader sees of a table; the same for the same commit on another table."""

@@ -14,6 +14,7 @@ from kernel.support import (
     KEYS,
     NO_RETENTION,
     OTHER_KEYS,
+    Died,
     Rows,
     assert_nothing_orphaned,
     create,
@@ -35,10 +36,6 @@ from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 def beside(world: World, port: str, call: str, action: Callable[[], None], *, after: bool = False) -> Kernel:

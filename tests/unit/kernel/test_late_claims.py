@@ -9,16 +9,12 @@ from typing import Any
 
 import pytest
 
-from kernel.support import assert_nothing_orphaned, create, rows_of, stage
+from kernel.support import Died, assert_nothing_orphaned, create, rows_of, stage
 from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.ports import HiveTable, ReplyLost
 from lakemerge.testing import World
 
 FIRST, NAME = TableName("s", "a"), TableName("s", "b")
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 class Slow:

@@ -9,6 +9,7 @@ import pytest
 
 from kernel.support import (
     NO_RETENTION,
+    Died,
     Rows,
     assert_nothing_orphaned,
     assert_whole,
@@ -27,10 +28,6 @@ from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 def late_writer(world: World, write: Callable[[str], None], *, at: str = "manifest written") -> Kernel:

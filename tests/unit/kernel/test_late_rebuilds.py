@@ -14,6 +14,7 @@ from kernel.support import (
     COLUMNS,
     KEYS,
     OTHER_KEYS,
+    Died,
     assert_nothing_orphaned,
     assert_whole,
     create,
@@ -31,10 +32,6 @@ from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 THIRD_KEYS = (HiveColumn("z", "string"),)
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 def rebuild(kernel: Kernel, keys: tuple[HiveColumn, ...], partition: str, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kernel.support import append, assert_whole, create, create_appendable, merge, rows_of, stage
+from kernel.support import Died, append, assert_whole, create, create_appendable, merge, rows_of, stage
 from lakemerge.kernel import Kernel, Settings, TableName, drop
 from lakemerge.kernel.ports import HivePartition, Metastore, ReplyLost
 from lakemerge.testing import World
@@ -75,10 +75,6 @@ class Late(Silent):
     def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
         self.dropped.append(values)
         self._inner.drop_partition(name, values)
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 def dies_at(step: str) -> Callable[[str], None]:

@@ -14,6 +14,7 @@ from kernel.support import (
     COLUMNS,
     KEYS,
     OTHER_KEYS,
+    Died,
     assert_nothing_orphaned,
     assert_whole,
     create,
@@ -28,10 +29,6 @@ NAME, SECOND = TableName("s", "t"), TableName("s", "u")
 #: Where the others die, while they make the row anew; or they do not.
 STEPS = ("row prepared", "row moved", "settled", "none")
 _WRITES = ("create_table", "alter_table")
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 class Unanswered:

@@ -16,6 +16,7 @@ from kernel.support import (
     KEYS,
     NO_RETENTION,
     OTHER_KEYS,
+    Died,
     assert_nothing_orphaned,
     assert_whole,
     create,
@@ -33,10 +34,6 @@ NAME = TableName("s", "t")
 OLD = {"p=1": ["old"], "p=2": ["old"]}
 #: Where a process that makes the row anew dies: before the old one goes, while there is none, before it clears up.
 STEPS = ("row prepared", "row moved", "settled")
-
-
-class Died(BaseException):
-    """Stands for the end of a process."""
 
 
 def rebuild_and_die(world: World, step: str, text: str) -> None:

@@ -7,6 +7,7 @@ import datetime
 import pytest
 
 from kernel.support import (
+    Died,
     add_delta,
     add_overlay,
     assert_nothing_orphaned,
@@ -23,10 +24,6 @@ from lakemerge.testing import World
 NAME = TableName("s", "t")
 ROWS = {"p=1": ["merged"]}
 PLANNING = PLANNING_TIME.total_seconds()
-
-
-class Died(BaseException):
-    pass
 
 
 @pytest.fixture(autouse=True)
