@@ -11,13 +11,17 @@ LOG = (
 )
 
 
+DONE = (
+    "select table_name, action, state, files_before, files_after, bytes_before, bytes_after "
+    "from {{ ref('maintenance') }} where state <> 'needed' order by table_name, action"
+)
+
+
 def run(project: DbtProject) -> None:
-    """Compact all tables, build the model that shows what was done, and say what vacuum would free."""
-    progress("[maintenance] dbt run-operation lakemerge_compact, lakemerge_vacuum")
-    print("\nCompaction of all tables\n")
-    for line in project.run_operation("lakemerge_compact", {"select": "*"}):
-        print(line)
+    """Build the models that compact all tables and show the log of it, and say what vacuum would free."""
+    progress("[maintenance] dbt build --select path:models/maintenance, dbt run-operation lakemerge_vacuum")
     project.build("--select", FOLDER)
+    project.print_query("What the model maintenance has done", DONE)
     project.print_query("What compactions have done", LOG)
     print("\nWhat vacuum would free if nobody read old versions\n")
     arguments = {"select": "*", "retention_hours": 0, "retain_last": 2}

@@ -9,7 +9,7 @@
 {%- macro lakemerge_compactions_sql(select='*', limit=100) -%}
     {%- set types = {
         'table': 'string', 'id': 'string', 'action': 'string', 'state': 'string', 'reason': 'string',
-        'requested_at': 'timestamp', 'started_at': 'timestamp', 'ended_at': 'timestamp', 'groups': 'bigint',
+        'requested_at': 'timestamp', 'started_at': 'timestamp', 'ended_at': 'timestamp', 'seconds': 'double', 'groups': 'bigint',
         'done': 'bigint', 'left': 'bigint', 'files_before': 'bigint', 'files_after': 'bigint',
         'bytes_before': 'bigint', 'bytes_after': 'bigint', 'rows': 'bigint', 'error': 'string',
     } -%}
@@ -29,7 +29,7 @@ where false
 union all
 select
         {%- for name, kind in types.items() %}
-    cast({{ adapter.string_literal(record[name] | string) if record[name] != '' else 'null' }} as {{ kind }}) as `{{ 'table_name' if name == 'table' else name }}`,
+    cast({{ adapter.string_literal(record[name] | string) if record[name] is not none and record[name] != '' else 'null' }} as {{ kind }}) as `{{ 'table_name' if name == 'table' else name }}`,
         {%- endfor %}
     {{ adapter.string_literal(record.requested_by.get('node') or record.requested_by.get('agent', '')) }} as requested_by
     {%- endfor %}

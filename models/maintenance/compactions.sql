@@ -1,3 +1,4 @@
+-- depends_on: {{ ref('maintenance') }}
 {{ config(materialized='table') }}
 
 select
@@ -8,6 +9,7 @@ select
     state,
     started_at,
     ended_at,
+    seconds,
     files_before,
     files_after,
     bytes_before,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.transactions.transaction import Transaction
     from pyspark.sql import SparkSession
 
     from lakemerge.errors import LeaseLost
+
+#: The columns of what :func:`compact` and :func:`vacuum` return, as a schema for ``createDataFrame``.
+COMPACT_SCHEMA = (
+    "table_name string, action string, state string, started_at timestamp, seconds double, files_before bigint, "
+    "files_after bigint, bytes_before bigint, bytes_after bigint, rows bigint, left bigint, error string"
+)
+VACUUM_SCHEMA = "table_name string, state string, items bigint, bytes bigint, error string"
 
 
 def transaction(
@@ -37,11 +44,105 @@ def transaction(
         SparkApplicationMismatch: there is no active session, or it has no Hive support.
         InvalidConfig: no table is named.
     """
-    from dbt.adapters.lakemerge.transactions.transaction import Transaction, active_session
+    from dbt.adapters.lakemerge.programs.sessions import active_session
+    from dbt.adapters.lakemerge.transactions.transaction import Transaction
 
     return Transaction(
         tables,
         spark or active_session(),
         on_lease_lost=on_lease_lost,
         max_attempts=max_attempts,
+    )
+
+
+def compact(
+    *tables: str,
+    spark: SparkSession | None = None,
+    exclude: Sequence[str] = (),
+    partitions: str | None = None,
+    max_bytes: int | str | None = None,
+    sort_by: Sequence[str] = (),
+    zorder_by: Sequence[str] = (),
+    deltas: str | None = None,
+    target_file_size: int | str | None = None,
+    dry_run: bool = False,
+) -> list[dict[str, Any]]:
+    """Write the small files of tables anew, as few large ones, or order the rows in them; no row changes.
+
+    ::
+
+        rows = lakemerge.compact("shop.*", exclude=["shop.archive"], max_bytes="50gb")
+
+    Args:
+        tables: ``schema.table``; ``*`` stands for any text in the name of a table, and then for the tables that
+            lakemerge has committed to.
+        spark: a session with Hive support; the active one by default.
+        exclude: tables to leave out, named likewise.
+        partitions, max_bytes, sort_by, zorder_by, deltas: as of the operation ``lakemerge_compact``.
+        target_file_size: bytes of a data file, or a size such as ``64mb``; 128 MB by default.
+        dry_run: only tell what each table needs.
+
+    Returns:
+        A mapping for each thing that was done to a table, with the keys of :data:`COMPACT_SCHEMA`; none for tables
+        that need nothing. ``state`` is ``done``, ``needed`` (of a dry run) or ``failed``, with ``error``: a table that
+        fails does not stop the others.
+
+    Raises:
+        SparkApplicationMismatch: there is no active session, or it has no Hive support.
+        InvalidConfig: an argument is wrong, or a schema is missing.
+        MetastoreError: the tables could not be listed.
+    """
+    from dbt.adapters.lakemerge.maintenance.tables import compact_tables
+    from dbt.adapters.lakemerge.programs.sessions import active_session
+
+    arguments = {
+        "partitions": partitions,
+        "max_bytes": max_bytes,
+        "sort_by": sort_by,
+        "zorder_by": zorder_by,
+        "deltas": deltas,
+    }
+    return compact_tables(
+        spark or active_session(),
+        tables,
+        exclude,
+        arguments,
+        target_file_size=target_file_size,
+        dry_run=dry_run,
+    )
+
+
+def vacuum(
+    *tables: str,
+    spark: SparkSession | None = None,
+    exclude: Sequence[str] = (),
+    retention_hours: float = 168,
+    retain_last: int = 1,
+    max_bytes: int | str | None = None,
+    dry_run: bool = True,
+) -> list[dict[str, Any]]:
+    """Delete the files of tables that no kept version needs; by default only tell how much that is.
+
+    Args:
+        tables, spark, exclude: as of :func:`compact`.
+        retention_hours, retain_last, max_bytes, dry_run: as of the operation ``lakemerge_vacuum``.
+
+    Returns:
+        A mapping for each table that has something to delete, with the keys of :data:`VACUUM_SCHEMA`; ``state`` as of
+        :func:`compact`.
+
+    Raises:
+        SparkApplicationMismatch, InvalidConfig, MetastoreError: as :func:`compact`.
+    """
+    from dbt.adapters.lakemerge.maintenance.tables import vacuum_tables
+    from dbt.adapters.lakemerge.programs.sessions import active_session
+
+    return vacuum_tables(
+        spark or active_session(),
+        tables,
+        exclude,
+        retention_hours=retention_hours,
+        retain_last=retain_last,
+        max_bytes=max_bytes,
+        dry_run=dry_run,
     )

@@ -10,6 +10,7 @@ from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.maintenance.committed_tables import committed_tables
 from lakemerge.kernel.maintenance.compaction import (
     Group,
     SmallFiles,
@@ -124,6 +125,7 @@ __all__ = [
     "batches",
     "beside",
     "check_supported",
+    "committed_tables",
     "discard_left",
     "drop",
     "escape",

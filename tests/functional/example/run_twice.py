@@ -43,6 +43,7 @@ def main() -> None:
                 "shop_report",
                 "shop_totals",
                 "compactions",
+                "maintenance",
             )
         }
         runs.append({"code": code, "out": out.getvalue(), "err": err.getvalue(), "tables": tables})

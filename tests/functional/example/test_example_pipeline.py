@@ -264,6 +264,11 @@ def test_the_customers_deltas_are_moved_into_the_base(runs: list[dict[str, Any]]
     }
     assert ("customer_master", "major", "done") in found
     assert "failed" not in {state for _, _, state in found}
+    maintained = {
+        (row["table_name"].split(".")[1], row["action"], row["state"])
+        for row in runs[0]["tables"]["maintenance"]
+    }
+    assert {("customer_master", "major", state) for state in ("needed", "done")} <= maintained
     assert "product_master: would delete" in runs[0]["out"]
 
 

@@ -27,6 +27,9 @@ def test_a_run_is_requested_running_and_done(kernel: Kernel, log: CompactionLog)
     (one,) = log.records()
     assert (one.state, one.reason, one.error) == ("done", "operation", "")
     assert one.ended_at >= one.started_at >= one.requested_at > ""
+    assert one.seconds is not None
+    assert one.as_dict()["seconds"] == one.seconds >= 0
+    assert record.seconds is None, "it had not ended"
     assert not kernel.files.list(record_open(log))
 
 

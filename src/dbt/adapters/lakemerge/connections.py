@@ -83,7 +83,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
     def exception_handler(self, sql: str) -> Iterator[None]:
         """Turn the errors of Spark, of Java and of the kernel into dbt's, and note them on the connection."""
         try:
-            with _translation(sql):
+            with translated_errors(sql):
                 yield
         except Exception as error:
             connection = self.get_if_exists()
@@ -119,7 +119,12 @@ def as_dbt_error(error: LakemergeError) -> DbtRuntimeError:
 
 
 @contextmanager
-def _translation(sql: str) -> Iterator[None]:
+def translated_errors(sql: str) -> Iterator[None]:
+    """Raise the errors of Spark, of Java and of the kernel as dbt's.
+
+    Args:
+        sql: what is done meanwhile, for the log.
+    """
     from pyspark.errors import PySparkException
 
     try:

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from lakemerge.errors import StorageError, TableNotFound
@@ -73,6 +74,18 @@ class CompactionRecord:
     @property
     def is_over(self) -> bool:
         return self.state in _OVER
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran; ``None`` while it has not begun or not ended."""
+        if not self.started_at or not self.ended_at:
+            return None
+        ran = datetime.fromisoformat(self.ended_at) - datetime.fromisoformat(self.started_at)
+        return ran.total_seconds()
+
+    def as_dict(self) -> dict[str, Any]:
+        """All that the record says, by name."""
+        return {**dataclasses.asdict(self), "seconds": self.seconds}
 
 
 class CompactionLog:

@@ -121,7 +121,7 @@ class Deltas:
                     bytes_after=bytes_after,
                 )
             )
-        return dataclasses.asdict(record) if made else None
+        return record.as_dict() if made else None
 
     def fold(self) -> Manifest | None:
         """Make one delta of all, with the newest row of each key; returns the version, if there was more than one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
-from fnmatch import fnmatchcase
 from typing import Any
 
 from dbt.adapters.base import available
@@ -15,7 +14,7 @@ from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.kernel import TableName, drop, history, model_name, state_of, vacuum
+from lakemerge.kernel import committed_tables, drop, history, vacuum
 
 
 class OperationMethods(PublishingMethods):
@@ -46,20 +45,9 @@ class OperationMethods(PublishingMethods):
 
         A name without ``*`` is taken as it is.
         """
-        schema, pattern = chosen.table_name.schema, chosen.table_name.name
-        if "*" not in pattern:
-            return [chosen]
-        metastore = self.handle.application.metastore
         with self._guarded():
-            rows = (
-                metastore.get_table(TableName(schema, one.name)) for one in metastore.table_summaries(schema)
-            )
-            names = {model_name(row).name for row in rows if row is not None and state_of(row) is not None}
-        return [
-            chosen.incorporate(path={"identifier": name})
-            for name in sorted(names)
-            if fnmatchcase(name, pattern)
-        ]
+            found = committed_tables(self.handle.application.metastore, chosen.table_name)
+        return [chosen.incorporate(path={"identifier": name.name}) for name in found]
 
     @available.parse_none
     def drop_table(self, relation: LakemergeRelation) -> None:

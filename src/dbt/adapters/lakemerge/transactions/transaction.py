@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.ruled_table import Staged
-from dbt.adapters.lakemerge.spark.configuration import REQUIRED_OF_SESSIONS
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
 from dbt.adapters.lakemerge.transactions.changes import TableChanges
@@ -24,7 +24,6 @@ from lakemerge.errors import (
     InvalidConfig,
     InvalidTransactionState,
     LeaseLost,
-    SparkApplicationMismatch,
 )
 from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel import Transaction as TableTransaction
@@ -34,10 +33,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("lakemerge")
 _WHEN_EXHAUSTED = "Nothing was committed. Make the transaction again when the other writers are done."
-# What the macros are written for, and what a program may have set otherwise in its own session.
-_ANSI = {"spark.sql.ansi.enabled": "false"}
-# Of the program's thread, which its own Spark jobs run under.
-_JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 State = Literal["new", "open", "committed", "aborted", "in doubt"]
 
@@ -187,7 +182,11 @@ class Transaction:
         try:
             for changes in pending:
                 changes.finish()
-            with self._sessions(pending) as handles:
+            with contextlib.ExitStack() as stack:
+                handles = [
+                    stack.enter_context(session_beside(self._spark, f"transaction on {changes.name}"))
+                    for changes in pending
+                ]
                 tables = ", ".join(map(str, self._tables))
                 redo = redoing(tables, self._max_attempts, _say_redo, advice=_WHEN_EXHAUSTED)
                 staged, versions = redo(self._attempt, pending, handles)
@@ -289,25 +288,7 @@ class Transaction:
         else:
             self.abort()
 
-    # -- sessions ------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def _sessions(self, pending: Sequence[TableChanges]) -> Iterator[list[SessionHandle]]:
-        """An isolated session for each table, whose temporary views have the same names."""
-        context = self._spark.sparkContext
-        before = {name: context.getLocalProperty(name) for name in _JOB_PROPERTIES}
-        zone = {"spark.sql.session.timeZone": self._spark.conf.get("spark.sql.session.timeZone") or "UTC"}
-        handles = []
-        try:
-            for changes in pending:
-                session = self._application.new_session({**REQUIRED_OF_SESSIONS, **_ANSI, **zone})
-                handles.append(SessionHandle(self._application, session, f"transaction on {changes.name}"))
-            yield handles
-        finally:
-            for handle in handles:
-                handle.close()
-            for name, value in before.items():
-                context.setLocalProperty(name, value)  # type: ignore[arg-type]
+    # -- states --------------------------------------------------------------------------------
 
     def _require_open(self) -> None:
         if self.state != "open":
@@ -316,20 +297,6 @@ class Transaction:
 
     def _wrong_state(self, expected: str, action: str) -> InvalidTransactionState:
         return InvalidTransactionState(expected=expected, found=f"one that is {self.state}", action=action)
-
-
-def active_session() -> SparkSession:
-    """The program's active session. Raises SparkApplicationMismatch where there is none."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise SparkApplicationMismatch(
-            expected="a Spark session with Hive support to be active",
-            found="none in this thread",
-            action="Make one (SparkSession.builder.enableHiveSupport().getOrCreate()), or pass it as `spark`.",
-        )
-    return session
 
 
 def _table_name(text: str) -> TableName:

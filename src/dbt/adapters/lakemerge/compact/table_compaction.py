@@ -1,0 +1,125 @@
+"""All that a compaction by hand does to one table: its deltas first, and then the files that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dbt.adapters.lakemerge.compact.driver import Compaction
+from dbt.adapters.lakemerge.compact.request import Ordering, Request
+from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.deltas import Action, Deltas
+from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+
+# Of a model's options, those that say how files are written.
+_OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
+
+
+@dataclass(frozen=True)
+class CompactionOptions:
+    """What a compaction is asked for, and what the table's model says about files.
+
+    Attributes:
+        config: of the model.
+        deltas: what is done to those of a table that is merged on read.
+        history: where a history has its closed rows.
+        partitions, max_bytes, order: as of :class:`Request`.
+    """
+
+    config: WriteConfig
+    deltas: Literal["major", "minor", "none"]
+    history: HistoryLayout
+    partitions: str
+    max_bytes: int | None
+    order: Ordering
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        *,
+        partitions: str | None = None,
+        max_bytes: Any = None,
+        sort_by: Any = None,
+        zorder_by: Any = None,
+        deltas: str | None = None,
+    ) -> CompactionOptions:
+        """Read the options of a model, and the arguments.
+
+        Args:
+            options: of the table's model; empty where no model writes it.
+            partitions: SQL over the partition columns.
+            max_bytes: bytes, or a size such as ``10gb``.
+            deltas: ``major``, ``minor`` or ``none``; by default ``major`` if the table as a whole is to be compacted.
+
+        Raises:
+            InvalidConfig: some of it is wrong.
+        """
+        problems: list[str] = []
+        reader = OptionReader({**options, "max_bytes": max_bytes, "deltas": deltas}, problems)
+        limit = reader.size("max_bytes", 0) or None
+        whole = "none" if partitions or limit else "major"
+        wanted: Any = reader.choice("deltas", whole, "major", "minor", "none")
+        history = HistoryLayout.of(reader)
+        reader.require_sound("valid arguments", "Correct these arguments.")
+        config = WriteConfig.of({name: options.get(name) for name in _OPTIONS})
+        return cls(config, wanted, history, partitions or "", limit, Ordering.of(sort_by, zorder_by))
+
+
+class TableCompaction:
+    """A compaction of one table.
+
+    Its methods give ``deltas`` and ``files``, each ``None`` where there is nothing to do; or ``None`` for both.
+    """
+
+    def __init__(self, publisher: Publisher[Any], macros: Macros, options: CompactionOptions) -> None:
+        """
+        Args:
+            publisher: of a table that has versions.
+        """
+        self._publisher = publisher
+        self._wanted = options.deltas
+        self._deltas = Deltas(publisher, macros)
+        with publisher.guarded(f"plan the compaction of {publisher.name}"):
+            state, manifest = publisher.kernel.settled(publisher.name)
+        keys = [column.name for column in manifest.partition_columns]
+        closed = options.history.partition
+        numbered_by = state.commit_column or (closed if keys[-1:] == [closed] else "")
+        request = Request(
+            "operation", partitions=options.partitions, max_bytes=options.max_bytes, order=options.order
+        )
+        self._files = Compaction(publisher, macros, request, numbered_by)
+
+    def planned(self) -> dict[str, Any] | None:
+        """What :meth:`run` would do, in numbers."""
+        with self._publisher.guarded(f"plan the compaction of {self._publisher.name}"):
+            action = self._action()
+            manifest = self._publisher.kernel.settled(self._publisher.name)[1]
+            return _unless_empty(
+                self._deltas.planned(action) if action else None, self._files.planned(manifest)
+            )
+
+    def run(self) -> dict[str, Any] | None:
+        """Do what the table needs; returns the log's record of each as a mapping."""
+        with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
+            action = self._action()
+        # moved into the base, deltas leave files that are packed next
+        deltas = self._deltas.compact(action, "operation") if action else None
+        record = self._files.run()
+        with self._publisher.guarded(f"take away the old deltas of {self._publisher.name}"):
+            self._deltas.retire()
+        return _unless_empty(deltas, record.as_dict() if record else None)
+
+    def _action(self) -> Action | None:
+        wanted = self._wanted
+        if wanted == "none" or self._deltas.count() <= (wanted == "minor"):
+            return None
+        return wanted
+
+
+def _unless_empty(deltas: dict[str, Any] | None, files: dict[str, Any] | None) -> dict[str, Any] | None:
+    return {"deltas": deltas, "files": files} if deltas or files else None
