@@ -269,8 +269,8 @@ MUTANTS = {
     "group-forgotten": Mutant(
         "who gives a group up deletes what others need to find out about its claims",
         "kernel.commit.transaction",
-        "            if not self._commit.claim_sent:\n",
-        "            if True:\n",
+        "        if not self._commit.claim_sent:\n",
+        "        if True:\n",
         first=GROUPS,
     ),
     "group-blind-to-views": Mutant(

@@ -4,9 +4,9 @@ It knows neither dbt nor Spark SQL, and of the outside world only its ports. Thi
 uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
 """
 
-from lakemerge.kernel.commit.aside import leave, resume, suspend
 from lakemerge.kernel.commit.on_read import add_overlay, mark_folded, only_moved_since, remove_overlay
 from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
+from lakemerge.kernel.commit.suspension import leave, resume, suspend
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel

@@ -1,4 +1,4 @@
-"""Transactions that wait to be published: set aside, told to others, taken up together, or left."""
+"""Transactions that wait to be published: suspended, told to others, resumed together, or left."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_waits_is_aborted_only_when_it_is_taken_up(kernel: Kernel) -> None:
     txn = merged(kernel, ONE, {"p=1": ["new"]})
     suspend(txn)
     txn.abort()
-    with pytest.raises(InvalidTransactionState, match="set aside"):
+    with pytest.raises(InvalidTransactionState, match="suspended"):
         txn.commit()
     assert [one.alive for one in staged_versions(kernel, txn.layout)] == [True]
     resume(txn)

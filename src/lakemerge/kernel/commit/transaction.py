@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lakemerge.errors import InvalidTransactionState, StorageError
+from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.commit.draft import SideDataMode
+from lakemerge.kernel.commit.staging_area import StagingArea
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.commit.updates import (
     ChangeSideData,
@@ -23,19 +23,17 @@ from lakemerge.kernel.commit.updates import (
     Unit,
     WritePartitions,
 )
-from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id
 from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
-from lakemerge.kernel.table.layout import SIDECARS, Layout
+from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.overlay import Overlay
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
-_LOG = logging.getLogger("lakemerge")
 # So many folders of side data are written as one by the next commit that adds to them.
 _MANY_SIDECARS = 10
 
@@ -66,10 +64,6 @@ class Transaction:
         self._tables = tables
         self._table = state
         self._data_change = data_change
-        self._beating = False
-        #: Whether a file tells what this transaction has staged; see :func:`suspend`.
-        self._is_suspended = False
-        self._on_lost: Callable[[str], None] | None = None
         self.layout = state.layout if state else Layout(_root(tables, definition))
         self._commit = TableCommit(
             table=name,
@@ -83,6 +77,8 @@ class Transaction:
             properties=dict(base.properties) if base else {},
             writer=tables.writer,
         )
+        creates = self._commit.table_id if base is None else None
+        self._staging = StagingArea(tables, self.layout, self.txn, creates=creates)
 
     @property
     def base(self) -> Manifest | None:
@@ -141,7 +137,7 @@ class Transaction:
             newest = self._tables.manifest(state)
             if newest.overlay != self.base.overlay:
                 raise self._commit.conflict(f"that version {state.version} has given it another write_mode")
-            if self._beating:  # what it has staged may be gone, and the new base would hide that
+            if self._staging.is_open:  # what it has staged may be gone, and the new base would hide that
                 self._commit.check_not_fenced(self._tables.files, state, newest)
             self._table, self._commit.base = state, newest
             self.properties = dict(self.base.properties)
@@ -209,31 +205,22 @@ class Transaction:
             on_lost: gets the reason, in the thread that writes heartbeats, once.
         """
         self._require_open()
-        self._on_lost = on_lost
+        self._staging.watch(on_lost)
 
     def lease_loss(self) -> str | None:
         """Why other processes may take this transaction for dead; ``None`` while it is alive. Only of a watched one."""
-        return self._tables.heartbeats.loss(self.layout, self.txn)
+        return self._staging.loss()
 
     @property
     def stage_directory(self) -> str:
         """The URI to write the new files to: partition directories in it, or the files of the whole table."""
         self._require_open()
-        self._beat()
-        return self.layout.data_of(self.txn)
+        return self._staging.data()
 
     def sidecar_directory(self, kind: str) -> str:
         """The URI to write this commit's side data of a kind to."""
         self._require_open()
-        self._beat()
-        return self.layout.sidecar_of(kind, self.txn)
-
-    def _beat(self) -> None:
-        if not self._beating:
-            self._tables.heartbeats.start(self.layout, self.txn, self._on_lost)
-            self._beating = True
-            if self.base is None:
-                self._tables.creations.begin(self.layout, self.txn, self._commit.table_id)
+        return self._staging.side_data(kind)
 
     def add_staged(self, name_of: Callable[[str], str] = str) -> list[str]:
         """Take what lies in the stage directory as the new content of its partitions; returns their names.
@@ -390,17 +377,13 @@ class Transaction:
         if self.state != "open":
             return
         self.state = "aborted"
-        sidecars = (self.layout.sidecar_of(kind, self.txn) for kind in SIDECARS)
+        known: list[str] = []
+        if not self._commit.claim_sent:
+            known = [self.layout.manifest_of(self.txn), *self._group_record()]
         try:
-            paths = [self.layout.data_of(self.txn), *sidecars]
-            if not self._commit.claim_sent:
-                paths += [self.layout.manifest_of(self.txn), *self._group_record()]
-            for path in paths:
-                self._tables.files.delete(path)
-        except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
-            _LOG.log(log_level(error), "Files of an aborted transaction could not be removed: %s", error)
+            self._staging.delete(known)
         finally:
-            self._close()
+            self._staging.close()
 
     def __enter__(self) -> Transaction:
         return self
@@ -408,21 +391,6 @@ class Transaction:
     def __exit__(self, *_: object) -> None:
         """Give up what the block has not committed, so that no heartbeat stays behind."""
         self.abort()
-
-    def _close(self) -> None:
-        if self._beating:
-            if self.base is None:
-                self._tables.creations.end(self.layout, self.txn)
-            self._tables.heartbeats.stop(self.layout, self.txn)
-            self._beating = False
-        if self._is_suspended and self.state != "left":
-            self._is_suspended = False
-            try:
-                self._tables.files.delete(self.layout.staged_of(self.txn))
-            except StorageError as error:  # vacuum removes it
-                _LOG.log(
-                    log_level(error), "What was told of a staged version could not be removed: %s", error
-                )
 
     def _group_record(self) -> list[str]:
         return [self.layout.group_of(self.txn)] if self._commit.group else []
@@ -460,7 +428,7 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
             action="Begin all of them with the same kernel, or with kernels on the same ports.",
         )
     for transaction in transactions:
-        transaction._beat()
+        transaction._staging.open()
     tables.step("staged")
     committer, commit = Committer(tables), Commit([transaction._commit for transaction in transactions])
     try:
@@ -486,7 +454,7 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
 def _end(transactions: Iterable[Transaction], state: str) -> None:
     for transaction in transactions:
         transaction.state = state
-        transaction._close()
+        transaction._staging.close()
 
 
 def _commit_column(state: TableState | None, definition: TableDefinition | None) -> str:

@@ -15,7 +15,7 @@
     <root>/_lakemerge/pins/<consumer>.json   the version that a consumer of this table still needs
     <root>/_lakemerge/compactions/<id>.json  what a compaction did, or is doing; for people
     <root>/_lakemerge/open/<txn>             heartbeat of a transaction that is under way
-    <root>/_lakemerge/staged/<txn>.json      the version that a transaction which was set aside would make
+    <root>/_lakemerge/staged/<txn>.json      the version that a suspended transaction would make
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuilds/<txn>         there while a transaction makes the table's metastore row anew
     <root>/_lakemerge/dropping               what a drop has still to delete
@@ -74,7 +74,7 @@ class Layout:
 
     @property
     def staged(self) -> str:
-        """What was set aside, or given up and left to be looked at."""
+        """What is suspended, or given up and left to be looked at."""
         return f"{self.control}/staged"
 
     @property

@@ -353,7 +353,7 @@ class NodeTransaction:
     @property
     def is_staged(self) -> bool:
         """Whether the transaction is complete, and waits to be published with others."""
-        return self._transaction.state == "set aside"
+        return self._transaction.state == "suspended"
 
     @property
     def rows_before(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Transactions that wait, complete, until somebody decides about them: set aside, looked at, taken up or left."""
+"""Complete transactions that wait until somebody decides about them: suspended, previewed, resumed or left."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def suspend(transaction: Transaction) -> Manifest:
     """
     manifest = preview(transaction)
     transaction._commit.reads.rows = True
-    transaction._beat()
-    _tell(transaction, StagedVersion(manifest))
-    transaction.state = "set aside"
+    transaction._staging.open()
+    transaction._staging.tell(StagedVersion(manifest))
+    transaction.state = "suspended"
     return manifest
 
 
 def resume(transaction: Transaction) -> None:
-    """Let a transaction that was set aside be open again, to be committed or aborted.
+    """Let a suspended transaction be open again, to be committed or aborted.
 
     Raises:
-        InvalidTransactionState: it was not set aside.
+        InvalidTransactionState: it is not suspended.
     """
-    if transaction.state != "set aside":
+    if transaction.state != "suspended":
         raise InvalidTransactionState(
-            expected="a transaction that was set aside",
+            expected="a suspended transaction",
             found=f"one that is {transaction.state}",
-            action="Take up each transaction once.",
+            action="Resume each transaction once.",
         )
     transaction.state = "open"
 
@@ -73,23 +73,17 @@ def leave(transaction: Transaction, reason: str) -> None:
     Args:
         reason: why, for people.
     """
-    if transaction.state == "set aside":
+    if transaction.state == "suspended":
         resume(transaction)
     if transaction.state != "open":
         return
     files, layout = transaction._tables.files, transaction.layout
     try:
-        _tell(transaction, StagedVersion(preview(transaction), reason))
+        transaction._staging.tell(StagedVersion(preview(transaction), reason))
         if not transaction._commit.claim_sent:
             for path in (layout.manifest_of(transaction.txn), *transaction._group_record()):
                 files.delete(path)
     except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
         _LOG.log(log_level(error), "What was staged could not be kept to be looked at: %s", error)
     transaction.state = "left"
-    transaction._close()
-
-
-def _tell(transaction: Transaction, version: StagedVersion) -> None:
-    path = transaction.layout.staged_of(transaction.txn)
-    transaction._tables.files.write_text(path, version.to_json())
-    transaction._is_suspended = True
+    transaction._staging.close(stays_told=True)
