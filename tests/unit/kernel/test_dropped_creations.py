@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernel.meanwhile import Meanwhile
-from kernel.support import COLUMNS, KEYS, Rows, assert_nothing_orphaned, create, merge, rows_of, stage
+from kernel.support import COLUMNS, KEYS, Died, Rows, assert_nothing_orphaned, create, merge, rows_of, stage
 from lakemerge.errors import CommitConflict, CommitUnfinished
 from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
@@ -94,3 +94,48 @@ def test_a_table_with_a_later_version_stands_though_a_drop_of_it_died(
     later = {"p=1": ["mine"], "p=2": ["later"]} if shape == "partitioned" else {"": ["later"]}
     assert rows_of(kernel, NAME) == later
     assert_nothing_orphaned(kernel, NAME)
+
+
+@pytest.mark.parametrize("is_dropped", [False, True], ids=["no drop", "a drop that died"])
+def test_a_table_that_came_too_late_leaves_no_row_if_its_maker_dies(
+    shape: str, is_dropped: bool, world: World, kernel: Kernel
+) -> None:
+    """It dies right after its row has gone aside."""
+    ports = world.process()
+
+    def close() -> None:
+        if is_dropped:
+            assert kernel.drops.prepare(kernel.table(NAME)) is not None
+        kernel.creations.close_of(txn.layout, kernel.table(NAME).parameters["lakemerge.id"])
+
+    def die() -> None:
+        raise Died
+
+    metastore: Any = Meanwhile(ports.metastore, "create_table", close, after=True)
+    metastore = Meanwhile(metastore, "alter_table", die, after=True)
+    txn = begin(Kernel(dataclasses.replace(ports, metastore=metastore)), shape)
+    with pytest.raises(Died):
+        txn.commit()
+    world.running.discard(ports.host.owner().pid)
+    assert [one.name for one in kernel.metastore.table_summaries("s")] == [f"t__old_{txn.txn[-12:]}"]
+    create(kernel, NAME, SHAPES[shape])
+    assert [one.name for one in kernel.metastore.table_summaries("s")] == ["t"]
+    assert rows_of(kernel, NAME) == SHAPES[shape]
+
+
+@pytest.mark.parametrize("is_dropped", [False, True], ids=["no drop", "a drop that died"])
+def test_a_table_that_came_too_late_takes_no_list_of_a_drop_away(
+    shape: str, is_dropped: bool, world: World, kernel: Kernel
+) -> None:
+    def close() -> None:
+        if is_dropped:
+            assert kernel.drops.prepare(kernel.table(NAME)) is not None
+        kernel.creations.close_of(txn.layout, kernel.table(NAME).parameters["lakemerge.id"])
+
+    txn = begin(making(world, close), shape)
+    with pytest.raises(CommitConflict), txn:
+        txn.commit()
+    assert kernel.files.exists(txn.layout.dropping) == is_dropped
+    kernel.drops.finish(NAME)
+    assert not kernel.files.exists(txn.layout.dropping)
+    assert kernel.metastore.table_summaries("s") == []

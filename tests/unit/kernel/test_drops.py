@@ -31,7 +31,9 @@ from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.metastore import HiveTable, ReplyLost
+from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.settings import Settings
+from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -400,3 +402,28 @@ def test_a_table_that_was_made_anew_and_dropped_is_not_in_the_way_of_the_next(
     assert rows_of(kernel, NAME) == SHAPES["whole"]
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
     assert_nothing_orphaned(kernel, NAME)
+
+
+def test_a_table_that_was_moved_aside_is_not_forgotten_for_the_next_one_that_is(kernel: Kernel) -> None:
+    def withdraw(number: int, *, dies: bool) -> None:
+        row = kernel.table(NAME)
+        aside = TableName(NAME.schema, f"{NAME.name}__old_{number}")
+        root = kernel.default_root(NAME)
+        left = Leftovers(row.parameters[TABLE_ID], root, whole=False, aside=aside.name)
+
+        def move_aside() -> None:
+            kernel.metastore.alter_table(NAME, dataclasses.replace(row, name=aside))
+            if dies:
+                raise Died
+
+        kernel.drops.withdraw(NAME, left, move_aside)
+
+    create(kernel, NAME, SHAPES["partitioned"])
+    with pytest.raises(Died):
+        withdraw(1, dies=True)
+    # one that was begun before, and so has not looked at what the first one left
+    first = kernel.table(TableName(NAME.schema, f"{NAME.name}__old_1"))
+    other = {**first.parameters, TABLE_ID: "another"}
+    kernel.metastore.create_table(dataclasses.replace(first, name=NAME, parameters=other))
+    withdraw(2, dies=False)
+    assert kernel.metastore.table_summaries(NAME.schema) == []

@@ -15,6 +15,7 @@ from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.protocol.claims import claimed_row
+from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.protocol.groups import Member
 from lakemerge.kernel.protocol.rebuild import makes_row_anew
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
@@ -224,15 +225,18 @@ class Committer:
     def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> bool:
         """Remove a table, unless it is another version's by now. Its row goes aside first: a drop cannot compare."""
         aside = TableName(table.table.schema, f"{table.table.name}__old_{table.txn[-12:]}")
-        moved_aside = self._tables.versions.compare_and_swap(
-            table.table,
-            own[TABLE_ID],
-            own[VERSION],
-            {VERSION: f"{own[VERSION]}:replaced"},
-            lambda row: moved(replace(row, name=aside), table.layout.empty_of(table.txn)),
-        )
-        self._metastore.drop_table(aside)
-        return moved_aside
+        left = Leftovers(own[TABLE_ID], table.layout.root, whole=False, aside=aside.name)
+
+        def move_aside() -> bool:
+            return self._tables.versions.compare_and_swap(
+                table.table,
+                own[TABLE_ID],
+                own[VERSION],
+                {VERSION: f"{own[VERSION]}:replaced"},
+                lambda row: moved(replace(row, name=aside), table.layout.empty_of(table.txn)),
+            )
+
+        return self._tables.drops.remove_row(table.table, left, move_aside)
 
     def _is_made(self, table: TableCommit) -> bool:
         return bool(self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id))

@@ -87,7 +87,7 @@ class Drops:
         creations = self._creations.open_in(Layout(root))
         left = replace(left, paths=tuple(self._left(left, creations)))
         name = model_name(table)
-        self._files.write_text(self._path(name), json.dumps(asdict(left)))
+        self._list(name, left)
         # what was listed is this table's only if no other had taken its place by then
         found = find_row(self._metastore, name)
         if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
@@ -103,13 +103,39 @@ class Drops:
         Args:
             move_aside: gives its row the name ``left.aside``, if it may go.
         """
-        self._files.write_text(self._path(name), json.dumps(asdict(left)))
+        self._list(name, left)
         move_aside()
         found = self._metastore.get_table(name)
         if found is not None and found.parameters.get(TABLE_ID) == left.table_id:
             self._files.delete(self._path(name))  # it stands by now
         else:
             self.complete(name, left)
+
+    def remove_row(self, name: TableName, left: Leftovers, move_aside: Callable[[], bool]) -> bool:
+        """Remove the row of a table whose maker came too late, and no file: others may have committed to it.
+
+        Args:
+            move_aside: gives the row the name ``left.aside``, if it may go, and returns whether it did.
+        """
+        before = self._listed(name)
+        is_dropped = before is not None and before.table_id == left.table_id
+        if before is not None and is_dropped:  # whoever finishes that drop needs its list as well
+            left = replace(before, aside=left.aside)
+        self._list(name, left)
+        gone = move_aside()
+        self._metastore.drop_table(TableName(name.schema, left.aside))
+        if self._listed(name) == left:
+            if before is not None and is_dropped:
+                self._list(name, before)
+            else:
+                self._files.delete(self._path(name))
+        return gone
+
+    def _list(self, name: TableName, left: Leftovers) -> None:
+        """Write a table's list, which takes the place of any other."""
+        # a table before this one may have left a list, and died: the row that it moved aside is named nowhere else
+        self.finish(name)
+        self._files.write_text(self._path(name), json.dumps(asdict(left)))
 
     def _left(self, left: Leftovers, without: Iterable[str] = ()) -> Iterator[str]:
         layout = Layout(left.root)
@@ -177,9 +203,8 @@ class Drops:
 
     def finish(self, name: TableName) -> None:
         """Delete what a table has left whose drop has died after it had removed the metastore's row."""
-        try:
-            left = _parsed(self._files.read_text(self._path(name)))
-        except FileNotFoundError:
+        left = self._listed(name)
+        if left is None:
             return
         table = find_row(self._metastore, name)
         if table is not None and left.are_of(table):
@@ -187,6 +212,12 @@ class Drops:
         if table is not None or self._is_gone(name):
             self.complete(name, left, beside=table)
         # else its row, or the next table's, is on its way
+
+    def _listed(self, name: TableName) -> Leftovers | None:
+        try:
+            return _parsed(self._files.read_text(self._path(name)))
+        except FileNotFoundError:
+            return None
 
     def _path(self, name: TableName) -> str:
         return Layout(self._rebuilds.default_root(name)).dropping
