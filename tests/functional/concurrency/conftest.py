@@ -156,6 +156,17 @@ class DbtCommands:
         return rows
 
 
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """What a process prints, up to the first line with a text."""
+    assert process.stdout is not None
+    read = ""
+    for line in process.stdout:
+        read += line
+        if text in line:
+            return read
+    raise AssertionError(f"ended without {text!r}:\n{read}")
+
+
 #: The steps of every commit of a partitioned table after which a run is killed.
 STEPS = ("staged", "manifest written", "claimed", "registered", "swapped", "settled")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from functional.concurrency.conftest import DbtProject
+from functional.concurrency.conftest import DbtProject, read_until
 from functional.concurrency.landed_events import LandedEvents
 
 MERGED = """
@@ -63,16 +63,6 @@ def java_of(process: subprocess.Popen[str]) -> psutil.Process:
         child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "java"
     ]
     return java
-
-
-def read_until(process: subprocess.Popen[str], text: str) -> str:
-    assert process.stdout is not None
-    read = ""
-    for line in process.stdout:
-        read += line
-        if text in line:
-            return read
-    raise AssertionError(f"ended without {text!r}:\n{read}")
 
 
 @pytest.mark.slow
