@@ -9,8 +9,6 @@ LOG = (
     "select table_name, action, reason, state, files_before, files_after, bytes_before, bytes_after "
     "from {{ ref('compactions') }} order by id"
 )
-
-
 DONE = (
     "select table_name, action, state, files_before, files_after, bytes_before, bytes_after "
     "from {{ ref('maintenance') }} where state <> 'needed' order by table_name, action"

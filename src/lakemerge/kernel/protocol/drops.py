@@ -118,14 +118,15 @@ class Drops:
             move_aside: gives the row the name ``left.aside``, if it may go, and returns whether it did.
         """
         before = self._listed(name)
-        is_dropped = before is not None and before.table_id == left.table_id
-        if before is not None and is_dropped:  # whoever finishes that drop needs its list as well
+        if before is not None and before.table_id != left.table_id:
+            before = None
+        if before is not None:  # whoever finishes that drop needs its list as well
             left = replace(before, aside=left.aside)
         self._list(name, left)
         gone = move_aside()
         self._metastore.drop_table(TableName(name.schema, left.aside))
         if self._listed(name) == left:
-            if before is not None and is_dropped:
+            if before is not None:
                 self._list(name, before)
             else:
                 self._files.delete(self._path(name))

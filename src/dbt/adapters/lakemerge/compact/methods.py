@@ -40,8 +40,7 @@ class CompactionMethods(OperationMethods):
 
         Returns:
             ``files`` and ``deltas``: the log's record of each as a mapping; of a dry run what would be done:
-            ``groups``, ``partitions``, ``files``, ``files_after`` and ``bytes``. ``None`` if there is nothing to do, or
-            no table with versions.
+            ``files_before``, ``bytes_before`` and more. ``None`` if there is nothing to do, or no table with versions.
         """
         with config_errors():
             options = CompactionOptions.of(

@@ -85,8 +85,8 @@ class TableCompaction:
         self._wanted = options.deltas
         self._deltas = Deltas(publisher, macros)
         with publisher.guarded(f"plan the compaction of {publisher.name}"):
-            state, manifest = publisher.kernel.settled(publisher.name)
-        keys = [column.name for column in manifest.partition_columns]
+            state, self._manifest = publisher.kernel.settled(publisher.name)
+        keys = [column.name for column in self._manifest.partition_columns]
         closed = options.history.partition
         numbered_by = state.commit_column or (closed if keys[-1:] == [closed] else "")
         request = Request(
@@ -98,9 +98,8 @@ class TableCompaction:
         """What :meth:`run` would do, in numbers."""
         with self._publisher.guarded(f"plan the compaction of {self._publisher.name}"):
             action = self._action()
-            manifest = self._publisher.kernel.settled(self._publisher.name)[1]
             return _unless_empty(
-                self._deltas.planned(action) if action else None, self._files.planned(manifest)
+                self._deltas.planned(action) if action else None, self._files.planned(self._manifest)
             )
 
     def run(self) -> dict[str, Any] | None:
