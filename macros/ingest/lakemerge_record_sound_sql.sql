@@ -10,6 +10,9 @@
     {%- if not group.is_typed -%}
         {%- set found = "'its bytes are not " ~ plan.options.encoding ~ "'" -%}
         {%- do rules.append([plan.valid_sql, 'bad_encoding', found, plan.valid_sql_of_exact(group)]) -%}
+        {%- if plan.rejects_nul -%}
+            {%- do rules.append(['not contains(__raw, chr(0))', 'bad_encoding', "'it holds NUL characters, as text in UTF-16 does; nul_characters: accept takes them'"]) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- for problem in group.problems -%}
         {%- do rules.append(['false', problem[0], adapter.string_literal(problem[1])]) -%}

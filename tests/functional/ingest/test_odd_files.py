@@ -49,14 +49,44 @@ class TestOddFiles:
         table.run()
         assert (table.rows(), table.reasons()) == ([(1, "a")], [])
 
-    @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
-    @pytest.mark.parametrize("header", [False, True])
-    def test_a_file_in_utf_16_gives_no_row(self, ingester: Any, header: bool, code: str) -> None:
-        table = ingester({"header": header}, COLUMNS)
-        table.land("a.csv", ("id,name\n" + "1,a\n2,b\n" * 3).encode(code))
+    @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32-le"])
+    @pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-1"])
+    def test_a_file_in_utf_16_gives_no_row(self, ingester: Any, encoding: str, code: str) -> None:
+        table = ingester({"encoding": encoding}, {"code": "string", "name": "string"})
+        table.land("a.csv", ("a,b\nж,я\n" * 3).encode(code))
+        table.run()
+        assert table.rows() == []
+        # the last one is cut in two by its line feed, or has none
+        assert {reason for reason, _ in table.reasons()[:-1]} == {"bad_encoding"}
+
+    def test_a_file_in_utf_16_has_no_header(self, ingester: Any) -> None:
+        table = ingester({"header": True}, COLUMNS)
+        table.land("a.csv", ("id,name\n" + "1,a\n2,b\n" * 3).encode("utf-16-le"))
         table.run()
         assert table.rows() == []
         assert len(table.quarantine()) >= 6
+
+    def test_json_in_utf_16_gives_no_row(self, ingester: Any) -> None:
+        table = ingester({"format": "json", "missing_fields": "null"}, {"name": "string"})
+        table.land("a.json", '{"name": "a"}\n{"name": "b"}\n'.encode("utf-16-be"))
+        table.run()
+        assert (table.rows(), {reason for reason, _ in table.reasons()}) == ([], {"malformed_json"})
+
+    def test_nul_characters_are_taken_where_the_model_says_so(self, ingester: Any) -> None:
+        table = ingester({}, COLUMNS)
+        table.land("a.csv", "1,a\0b\n2,c\n")
+        table.run()
+        assert (table.rows(), table.reasons()) == ([(2, "c")], [("bad_encoding", None)])
+        table.model["config"]["nul_characters"] = "accept"
+        assert table.replay().inserted == 1
+        assert table.rows() == [(1, "a\0b"), (2, "c")]
+
+    @pytest.mark.parametrize("sign", ["field_delimiter", "null_literal"])
+    def test_nul_characters_may_be_signs(self, ingester: Any, sign: str) -> None:
+        table = ingester({sign: "\0"}, COLUMNS)
+        table.land("a.csv", "1\0a\n" if sign == "field_delimiter" else "1,\0\n")
+        table.run()
+        assert (table.reasons(), len(table.rows())) == ([], 1)
 
     @pytest.mark.parametrize("missing", ["reject", "null"])
     @pytest.mark.parametrize("form", ["orc", "parquet"])

@@ -51,6 +51,7 @@ _OF_FORMAT = {
     "date_format": TEXT_FORMATS,
     "timestamp_format": TEXT_FORMATS,
     "unterminated_last_record": ("delimited", "regex"),
+    "nul_characters": ("delimited", "regex"),
 }
 
 
@@ -87,6 +88,7 @@ class IngestOptions:
     extra_fields: str = "reject"
     missing_fields: str = "reject"
     unterminated_last_record: str = "reject"
+    nul_characters: str = "reject"
     on_bad_record: str = "quarantine"
     on_changed_file: str = "report"
     max_bad_records: int | None = None
@@ -138,6 +140,7 @@ class IngestOptions:
             extra_fields=reader.choice("extra_fields", "reject", "drop"),
             missing_fields=reader.choice("missing_fields", "reject", "null"),
             unterminated_last_record=reader.choice("unterminated_last_record", "reject", "accept"),
+            nul_characters=reader.choice("nul_characters", "reject", "accept"),
             on_bad_record=reader.choice("on_bad_record", "quarantine", "fail", "drop"),
             on_changed_file=on_changed_file,
             max_bad_records=reader.limit("max_bad_records"),

@@ -277,6 +277,18 @@ class IngestPlan:
         return self.options.unterminated_last_record == "reject"
 
     @property
+    def rejects_nul(self) -> bool:
+        """Whether a NUL in a record counts as a wrong encoding.
+
+        UTF-16 and UTF-32 are full of them, and most of their bytes are sound UTF-8 too. JSON allows none anyway.
+        """
+        options = self.options
+        signs = [options.field_delimiter, options.collection_delimiter, options.map_key_delimiter]
+        signs += [options.line_delimiter, options.quote, options.escape, options.null_literal]
+        is_sign = any("\0" in sign for sign in signs)
+        return options.nul_characters == "reject" and options.format != "json" and not is_sign
+
+    @property
     def file_fields(self) -> tuple[str, ...]:
         """The fields that records are expected to have, in order."""
         return tuple(column.field for column in self.columns if not column.constant)
