@@ -12,8 +12,8 @@
         max_bytes: that are written again at most, of each table; a number, or a size such as `10gb`.
         sort_by: columns to sort by, within each partition.
         zorder_by: two to seven columns to order by, all alike.
-        deltas: `major` moves them into the base, `minor` makes one of them, `none` leaves them. By default `major`, unless
-            there are `partitions` or `max_bytes`.
+        deltas: `major`, the default, moves them into the base, as far as `partitions` and `max_bytes` allow; `minor` makes
+            one of them; `none` leaves them.
         dry_run: only say what each table needs.
 #}
 {%- macro lakemerge_compact(select='*', partitions=none, max_bytes=none, sort_by=none, zorder_by=none, deltas=none, dry_run=false) -%}

@@ -15,8 +15,10 @@
     {%- set files = done.files -%}
     {%- if deltas and dry_run -%}
         {%- do log(name ~ ': ' ~ deltas.deltas ~ ' deltas (' ~ deltas.bytes_before ~ ' bytes) ' ~ ('would be moved into the base' if deltas.action == 'major' else 'would become one'), info=true) -%}
+    {%- elif deltas and deltas.left and not deltas.done -%}
+        {%- do log(name ~ ': the deltas stay, because none of the ' ~ deltas.left ~ ' partitions that they change is within partitions and max_bytes', info=true) -%}
     {%- elif deltas -%}
-        {%- do log(name ~ ': ' ~ ('the deltas were moved into the base' if deltas.action == 'major' else 'the deltas became one') ~ ': ' ~ deltas.files_before ~ ' files (' ~ deltas.bytes_before ~ ' bytes) became ' ~ deltas.files_after ~ ' (' ~ deltas.bytes_after ~ ' bytes)', info=true) -%}
+        {%- do log(name ~ ': ' ~ ('the deltas were moved into the base' if deltas.action == 'major' else 'the deltas became one') ~ ': ' ~ deltas.files_before ~ ' files (' ~ deltas.bytes_before ~ ' bytes) became ' ~ deltas.files_after ~ ' (' ~ deltas.bytes_after ~ ' bytes)' ~ ('; a delta for ' ~ deltas.left ~ ' partitions stays' if deltas.left else ''), info=true) -%}
     {%- endif -%}
     {%- if files and dry_run -%}
         {%- do log(name ~ ': would write ' ~ files.bytes_before ~ ' bytes of ' ~ files.partitions ~ ' partitions again: ' ~ files.files_before ~ ' files would become about ' ~ files.files_after, info=true) -%}

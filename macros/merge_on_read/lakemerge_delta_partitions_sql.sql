@@ -7,7 +7,7 @@
 select distinct {{ lakemerge_partition_sql(partitions, 'base') }} as partition_text
 from {{ txn.base_table }} as base
 left semi join {{ txn.deltas_table }} as deltas
-    on {% for key in txn.overlay.keys %}base.{{ adapter.quote(key) }} = deltas.{{ adapter.quote(key) }}{{ ' and ' if not loop.last }}{% endfor %}
+    on {{ lakemerge_overlay_keys_equal_sql(txn, 'base', 'deltas') }}
 union
 select distinct {{ lakemerge_partition_sql(partitions, 'deltas') }} as partition_text
 from {{ txn.deltas_table }} as deltas

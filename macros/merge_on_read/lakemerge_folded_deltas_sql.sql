@@ -10,7 +10,7 @@ from (
     select
         *,
         row_number() over (
-            partition by {% for key in txn.overlay.keys %}{{ adapter.quote(key) }}{{ ', ' if not loop.last }}{% endfor %}
+            partition by {{ lakemerge_overlay_keys_sql(txn) }}
             order by `_lakemerge_order` desc
         ) as `__newest`
     from lakemerge_deltas_to_fold

@@ -383,6 +383,13 @@ MUTANTS = {
         "WHOLE_TABLE in draft.written\n",
         first=OVERLAID,
     ),
+    "left-forgotten": Mutant(
+        "a compaction of some partitions takes away the deltas of the others",
+        "kernel.commit.on_read",
+        "[*map(absolute, stay), *left]",
+        "[*map(absolute, stay)]",
+        first=OVERLAID,
+    ),
     "taken-off-unread": Mutant(
         "a view is taken off although a delta has come meanwhile",
         "kernel.commit.on_read",

@@ -39,12 +39,24 @@ HIGHEST = "highest"
 
 def merged(base: Iterable[Any], deltas: Iterable[DeltaRow]) -> list[Any]:
     """What the view shows: the base's rows whose key no delta has, and the newest of each key that is in one."""
+    newest = newest_of(deltas)
+    kept = [row for row in base if not isinstance(row, list) or row[0] not in newest]
+    return kept + [row[:3] for row in newest.values() if row[2] is not None]
+
+
+def newest_of(deltas: Iterable[DeltaRow]) -> dict[str, DeltaRow]:
+    """Of each key the row with the highest order."""
     newest: dict[str, DeltaRow] = {}
     for row in deltas:
         if row[0] not in newest or newest[row[0]][3] < row[3]:
             newest[row[0]] = row
-    kept = [row for row in base if not isinstance(row, list) or row[0] not in newest]
-    return kept + [row[:3] for row in newest.values() if row[2] is not None]
+    return newest
+
+
+def _write_deltas(kernel: Kernel, transaction: Transaction, rows: Iterable[DeltaRow]) -> str:
+    directory = transaction.sidecar_directory(DELTAS)
+    kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(list(rows)))
+    return directory
 
 
 def deltas_of(kernel: Kernel, layout: Layout, folders: Sequence[str]) -> list[DeltaRow]:
@@ -101,9 +113,7 @@ class MergeOnRead(Merge):
         if not rows and model.tombstones == known.tombstones:
             return None
         if rows:
-            directory = transaction.sidecar_directory(DELTAS)
-            kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(rows))
-            transaction.add_sidecar(DELTAS, directory)
+            transaction.add_sidecar(DELTAS, _write_deltas(kernel, transaction, rows))
         if model.tombstones != known.tombstones:
             _remember(kernel, transaction, model, None)
         sequences = [sequence for _, sequence, _ in self.changes]
@@ -153,12 +163,8 @@ class FoldDeltas(Operation):
             folders = base.sidecars.get(DELTAS, ())
             if len(folders) < 2:
                 return None
-            newest: dict[str, DeltaRow] = {}
-            for row in deltas_of(kernel, transaction.layout, folders):
-                if row[0] not in newest or newest[row[0]][3] < row[3]:
-                    newest[row[0]] = row
-            directory = transaction.sidecar_directory(DELTAS)
-            kernel.files.write_text(f"{directory}/part-0.orc", json.dumps(list(newest.values())))
+            newest = newest_of(deltas_of(kernel, transaction.layout, folders))
+            directory = _write_deltas(kernel, transaction, newest.values())
             transaction.set_sidecars(DELTAS, [directory], keep_later=True, concerns=())
             transaction.properties = dict(base.properties)
             return transaction.commit()
@@ -168,7 +174,13 @@ class FoldDeltas(Operation):
 
 @dataclass
 class IntoBase(Operation):
-    """What deltas hold, moved into the base."""
+    """What deltas hold, moved into the base.
+
+    Attributes:
+        most: how many partitions are written; for the others a delta stays.
+    """
+
+    most: int | None = None
 
     def apply(self, model: Model) -> None:
         return
@@ -182,26 +194,37 @@ class IntoBase(Operation):
             if before.overlay is None or not folders:
                 return None
             deltas = deltas_of(kernel, transaction.layout, folders)
-            names = {_partition_of(row[0], before.partition_columns) for row in deltas}
+            touched = {_partition_of(row[0], before.partition_columns) for row in deltas}
+            names = sorted(touched)[: self.most]
             transaction.read(names)
             base = transaction.base
             assert base is not None
             if base.sidecars.get(DELTAS, ())[: len(folders)] != folders:
                 return None
+            of_partition = {
+                name: [row for row in deltas if _partition_of(row[0], base.partition_columns) == name]
+                for name in touched
+            }
             after = {
-                name: merged(
-                    _content(kernel, transaction.layout, base, name),
-                    [row for row in deltas if _partition_of(row[0], base.partition_columns) == name],
-                )
+                name: merged(_content(kernel, transaction.layout, base, name), of_partition.pop(name))
                 for name in names
             }
             _stage(kernel, transaction, {name: rows for name, rows in after.items() if rows}, base)
             transaction.remove({name for name, rows in after.items() if not rows and name != WHOLE_TABLE})
-            mark_folded(transaction, folders)
+            stay = newest_of(row for rows in of_partition.values() for row in rows)
+            left = [_write_deltas(kernel, transaction, stay.values())] if stay else []
+            mark_folded(transaction, folders, left)
             transaction.properties = dict(base.properties)
             return transaction.commit()
         finally:
             transaction.abort()
+
+
+@dataclass
+class SomeIntoBase(IntoBase):
+    """The deltas of one partition, moved into the base."""
+
+    most: int | None = 1
 
 
 @dataclass

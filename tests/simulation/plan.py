@@ -28,7 +28,7 @@ from simulation.operations import (
     Rewrite,
     Upkeep,
 )
-from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, TakeOff
+from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
 from simulation.themes import THEMES, Theme, theme_of
 
 TABLE = TableName("s", "t")
@@ -145,6 +145,7 @@ _PLAIN: dict[str, type[Operation]] = {
     "pack": Pack,
     "replace": Replace,
     "rewrite": Rewrite,
+    "some into base": SomeIntoBase,
 }
 
 

@@ -216,7 +216,8 @@ THEMES["overlaid"] = Theme(
             "overlaid merge": 50,
             "lay": 14,
             "fold": 8,
-            "into base": 12,
+            "into base": 8,
+            "some into base": 8,
             "retire": 6,
             "take off": 10,
             "recover": 4,
@@ -230,7 +231,17 @@ THEMES["overlaid"] = Theme(
 )
 THEMES["overlaid and dropped"] = dataclasses.replace(
     THEMES["overlaid"],
-    work=_either({"overlaid merge": 40, "lay": 20, "into base": 12, "take off": 10, "drop": 8, "remake": 14}),
+    work=_either(
+        {
+            "overlaid merge": 40,
+            "lay": 20,
+            "into base": 6,
+            "some into base": 6,
+            "take off": 10,
+            "drop": 8,
+            "remake": 14,
+        }
+    ),
 )
 THEMES["overlaid, late"] = dataclasses.replace(
     THEMES["overlaid"],

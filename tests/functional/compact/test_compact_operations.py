@@ -196,10 +196,10 @@ class TestCompaction:
         self.compact(select="on_read", deltas="minor")
         assert len(self.newest(project, "on_read").sidecars["deltas"]) == 1
         assert self.rows(project, "on_read") == before
-        self.compact(select="on_read", partitions="part = '1'", sort_by="name")
+        self.compact(select="on_read", partitions="part = '1'", deltas="none", sort_by="name")
         made = self.newest(project, "on_read")
         assert made.rewritten == ("part=1",)
-        assert len(made.sidecars["deltas"]) == 1, "a part of the table is no place for all deltas"
+        assert len(made.sidecars["deltas"]) == 1
         assert self.rows(project, "on_read") == before
         run("on_read", round=4, first=4, last=5)
         before = self.rows(project, "on_read")

@@ -18,9 +18,9 @@ from .test_merge_properties import CONFIG, SCHEMA, VARIANTS, as_stored, feeds, o
 MODES = ("copy_on_write", "merge_on_read", "auto")
 
 
-def compact(table: Any, deltas: str) -> None:
+def compact(table: Any, **arguments: Any) -> None:
     with table.adapter.connection_named("by hand"):
-        table.adapter.compact_table(table.context, table.relation, table.model, deltas=deltas)
+        table.adapter.compact_table(table.context, table.relation, table.model, **arguments)
 
 
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int, exact: bool) -> None:
@@ -44,9 +44,11 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int, ex
             for count in ("inserted", "updated", "deleted"):
                 if exact:
                     assert getattr(response, count) == expected[count], (mode, count, response, expected)
-            if (deltas := ways.choice(("no", "minor", "major"))) != "no":
-                compact(table, deltas)
-                assert rows() == wanted(), (mode, deltas)
+            # of the parts that are so small, none, some or all fit
+            part = ways.choice((500, 1200, 2400))
+            if (way := ways.choice((None, {"deltas": "minor"}, {}, {"max_bytes": part}))) is not None:
+                compact(table, **way)
+                assert rows() == wanted(), (mode, way)
         table.model["config"]["write_mode"] = mode = ways.choice(MODES)
         table.merge(feed)
         assert rows() == wanted(), f"the feed a second time, {mode}"

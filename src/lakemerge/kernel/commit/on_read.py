@@ -41,18 +41,20 @@ def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> Non
     part.updates.append(SetOverlay(overlay))
 
 
-def mark_folded(transaction: Transaction, folders: Sequence[str]) -> None:
+def mark_folded(transaction: Transaction, folders: Sequence[str], left: Sequence[str] = ()) -> None:
     """Record that the base holds what these folders of deltas hold, by this commit.
 
     Readers still find them until they are retired, for those who have looked at the base before.
 
     Args:
         folders: as :attr:`Manifest.sidecars` has them.
+        left: URIs of new deltas, with what the base does not hold of them: rows that differ in nothing, so that readers
+            may find a row in either, or in both.
     """
     assert transaction.base is not None, "there is a base"
     stay = [one for one in transaction.base.sidecars.get(DELTAS, ()) if one not in folders]
     absolute = transaction.layout.absolute
-    transaction.set_sidecars(DELTAS, map(absolute, stay), keep_later=True, concerns=())
+    transaction.set_sidecars(DELTAS, [*map(absolute, stay), *left], keep_later=True, concerns=())
     for folder in folders:
         transaction.add_sidecar(FOLDED, absolute(folder), concerns=())
 

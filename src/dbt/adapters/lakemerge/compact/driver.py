@@ -11,11 +11,12 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.compact.request import Request
 from dbt.adapters.lakemerge.options.append import AppendConfig
+from dbt.adapters.lakemerge.publish.bounds import Bounds
 from dbt.adapters.lakemerge.publish.deltas import compacts_now
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.relations.table_schema import literal, unsized
+from dbt.adapters.lakemerge.relations.table_schema import unsized
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -31,7 +32,6 @@ from lakemerge.kernel import (
     beside,
     group_of,
     groups_to_merge,
-    partition_values,
     partitions_to_pack,
     still_there,
     within,
@@ -87,7 +87,7 @@ class Compaction:
             )
             rule = SmallFiles(config.target_file_size, request.files, request.surplus)
             found = beside(merged, partitions_to_pack(manifest, rule, request.only))
-        return within(self._chosen(found, manifest), request.max_bytes)
+        return within(self._chosen(found, manifest), request.bounds.max_bytes)
 
     def planned(self, manifest: Manifest) -> dict[str, int] | None:
         """What :meth:`run` would do, in numbers; ``None`` if that is nothing."""
@@ -104,23 +104,9 @@ class Compaction:
 
     def _chosen(self, groups: list[Group], manifest: Manifest) -> list[Group]:
         """The groups whose partitions all meet the request's condition."""
-        if not self.request.partitions or not groups:
-            return groups
-        keys = manifest.partition_columns
-        names = sorted({name for group in groups for name in group.members})
-        columns = ["cast(null as string) as `__name`"]
-        columns += [f"cast(null as {key.type}) as `{key.name}`" for key in keys]
-        rows = [f"select {', '.join(columns)}"]
-        for name in names:
-            values = [None if v == "__HIVE_DEFAULT_PARTITION__" else v for v in partition_values(name)]
-            texts = [literal(name)] + [
-                f"cast({'null' if value is None else literal(value)} as {key.type})"
-                for key, value in zip(keys, values, strict=False)
-            ]
-            rows.append(f"select {', '.join(texts)}")
-        sql = " union all ".join(rows)
-        wanted = f"select `__name` from ({sql}) where `__name` is not null and ({self.request.partitions})"
-        chosen = {row[0] for row in self.publisher.queries.rows(wanted)}
+        names = {name for group in groups for name in group.members}
+        bounds, keys = self.request.bounds, manifest.partition_columns
+        chosen = bounds.matching(names, keys, self.publisher.queries)
         return [group for group in groups if chosen.issuperset(group.members)]
 
     def _ordered_already(self) -> frozenset[str]:
@@ -330,7 +316,7 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     commits = config if isinstance(config, AppendConfig) else None
     request = Request(
         "threshold",
-        max_bytes=config.compact_max_bytes,
+        Bounds(max_bytes=config.compact_max_bytes),
         merge_after=commits.compact_after if commits else 0,
         merge_below=commits.compact_below if commits else None,
         files=config.compact_files,

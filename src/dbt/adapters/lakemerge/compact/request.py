@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from dbt.adapters.lakemerge.publish.bounds import Bounds
 from dbt.adapters.lakemerge.relations.table_schema import is_nested
 
 from lakemerge.errors import InvalidConfig
@@ -86,8 +87,7 @@ class Request:
 
     Attributes:
         reason: ``threshold`` or ``operation``, for the log.
-        partitions: SQL over the partition columns that chooses partitions; empty for all.
-        max_bytes: that are written again at most; ``None`` for any number.
+        bounds: of what is written again.
         order: of the rows in the new files.
         merge_after: of partitions that are told apart by number, so many small ones become one; 0 for never.
         merge_below: bytes from which on such a partition is not small.
@@ -96,8 +96,7 @@ class Request:
     """
 
     reason: str
-    partitions: str = ""
-    max_bytes: int | None = None
+    bounds: Bounds = field(default_factory=Bounds)
     order: Ordering = Ordering()
     merge_after: int = 2
     merge_below: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from dbt.adapters.lakemerge.compact.request import Ordering, Request
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.bounds import Bounds
 from dbt.adapters.lakemerge.publish.deltas import Action, Deltas
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
@@ -27,14 +29,13 @@ class CompactionOptions:
         config: of the model.
         deltas: what is done to those of a table that is merged on read.
         history: where a history has its closed rows.
-        partitions, max_bytes, order: as of :class:`Request`.
+        bounds, order: as of :class:`Request`.
     """
 
     config: WriteConfig
     deltas: Literal["major", "minor", "none"]
     history: HistoryLayout
-    partitions: str
-    max_bytes: int | None
+    bounds: Bounds
     order: Ordering
 
     @classmethod
@@ -54,20 +55,19 @@ class CompactionOptions:
             options: of the table's model; empty where no model writes it.
             partitions: SQL over the partition columns.
             max_bytes: bytes, or a size such as ``10gb``.
-            deltas: ``major``, ``minor`` or ``none``; by default ``major`` if the table as a whole is to be compacted.
+            deltas: ``major``, the default, ``minor`` or ``none``.
 
         Raises:
             InvalidConfig: some of it is wrong.
         """
         problems: list[str] = []
         reader = OptionReader({**options, "max_bytes": max_bytes, "deltas": deltas}, problems)
-        limit = reader.size("max_bytes", 0) or None
-        whole = "none" if partitions or limit else "major"
-        wanted: Any = reader.choice("deltas", whole, "major", "minor", "none")
+        bounds = Bounds(partitions or "", reader.size("max_bytes", 0) or None)
+        wanted: Any = reader.choice("deltas", "major", "minor", "none")
         history = HistoryLayout.of(reader)
         reader.require_sound("valid arguments", "Correct these arguments.")
         config = WriteConfig.of({name: options.get(name) for name in _OPTIONS})
-        return cls(config, wanted, history, partitions or "", limit, Ordering.of(sort_by, zorder_by))
+        return cls(config, wanted, history, bounds, Ordering.of(sort_by, zorder_by))
 
 
 class TableCompaction:
@@ -89,9 +89,8 @@ class TableCompaction:
         keys = [column.name for column in self._manifest.partition_columns]
         closed = options.history.partition
         numbered_by = state.commit_column or (closed if keys[-1:] == [closed] else "")
-        request = Request(
-            "operation", partitions=options.partitions, max_bytes=options.max_bytes, order=options.order
-        )
+        self._bounds = options.bounds
+        request = Request("operation", options.bounds, options.order)
         self._files = Compaction(publisher, macros, request, numbered_by)
 
     def planned(self) -> dict[str, Any] | None:
@@ -107,7 +106,10 @@ class TableCompaction:
         with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
             action = self._action()
         # moved into the base, deltas leave files that are packed next
-        deltas = self._deltas.compact(action, "operation") if action else None
+        deltas = self._deltas.compact(action, "operation", self._bounds) if action else None
+        if deltas:
+            spent = self._bounds.without(deltas["bytes_before"])
+            self._files.request = dataclasses.replace(self._files.request, bounds=spent)
         record = self._files.run()
         with self._publisher.guarded(f"take away the old deltas of {self._publisher.name}"):
             self._deltas.retire()

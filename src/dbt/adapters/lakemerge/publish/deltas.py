@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.bounds import Bounds
+from dbt.adapters.lakemerge.publish.delta_share import share_of
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
@@ -34,6 +36,8 @@ class Deltas:
     def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
         self._publisher = publisher
         self._macros = macros
+        # how many partitions the newest move into the base left to later ones
+        self._left = 0
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -84,8 +88,11 @@ class Deltas:
 
     # -- compactions ---------------------------------------------------------------------------
 
-    def compact(self, action: Action, reason: str) -> dict[str, Any] | None:
+    def compact(self, action: Action, reason: str, bounds: Bounds | None = None) -> dict[str, Any] | None:
         """Fold the deltas into one, or move them into the base, and log it.
+
+        Args:
+            bounds: of what is written again to move deltas.
 
         Returns:
             The log's record; ``None`` where there was nothing to do.
@@ -94,34 +101,29 @@ class Deltas:
             log = CompactionLog(self._publisher.kernel, self._publisher.name)
             files, size = self.files()
             before = self._newest()
-            record = log.begin(log.request(action, reason), groups=1)
+            record, self._left = log.begin(log.request(action, reason), groups=1), 0
             try:
-                made = self.fold() if action == "minor" else self.move_into_base()
+                made = self.fold() if action == "minor" else self.move_into_base(bounds)
             except BaseException as error:
                 log.end(record, f"{type(error).__name__}: {error}"[:2000])
                 raise
             written = [] if made is None else [made.partitions[name] for name in made.written]
             replaced = [] if made is None else [before.partitions.get(name) for name in made.touched]
-            if action == "minor" and made is not None:
-                files_after, bytes_after = self.files()
-            else:
-                files_after, bytes_after = (
-                    sum(one.files for one in written),
-                    sum(one.bytes for one in written),
-                )
+            deltas_after, delta_bytes_after = self.files() if made else (files, size)
             record = log.end(
                 dataclasses.replace(
                     record,
                     versions=(made.version,) if made else (),
                     txns=(made.txn,) if made else (),
-                    done=1,
+                    done=int(made is not None),
+                    left=self._left,
                     files_before=files + sum(one.files for one in replaced if one),
                     bytes_before=size + sum(one.bytes for one in replaced if one),
-                    files_after=files_after,
-                    bytes_after=bytes_after,
+                    files_after=deltas_after + sum(one.files for one in written),
+                    bytes_after=delta_bytes_after + sum(one.bytes for one in written),
                 )
             )
-        return record.as_dict() if made else None
+        return record.as_dict() if made or record.left else None
 
     def fold(self) -> Manifest | None:
         """Make one delta of all, with the newest row of each key; returns the version, if there was more than one."""
@@ -132,19 +134,18 @@ class Deltas:
             if base is None or len(folders) < 2:
                 txn.skip()
                 return
-            self._publisher.queries.define_files(
-                "lakemerge_deltas_to_fold", txn.side_data.folders(DELTAS), txn.file_format, txn.deltas_table
-            )
+            self._define_outstanding(txn)
             folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
             txn.side_data.fold(DELTAS, folded)
             txn.commit({"deltas": len(folders)}, base.properties)
 
         return self._publish(attempt)
 
-    def move_into_base(self) -> Manifest | None:
+    def move_into_base(self, bounds: Bounds | None = None) -> Manifest | None:
         """Let the base hold what the deltas hold; returns the version, if there were any.
 
-        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to.
+        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to. For those
+        that the bounds leave out, one delta stays, of the keys whose rows lie in one of them.
         """
 
         def attempt(txn: NodeTransaction) -> None:
@@ -154,16 +155,32 @@ class Deltas:
                 txn.skip()
                 return
             txn.kernel_transaction.read_side_data(FOLDED)
-            rows = self._publisher.queries.rows(self._macros.lakemerge_delta_partitions_sql(txn))
-            touched = txn.partitions.names_of([row.partition_text for row in rows])
-            txn.read(touched)
-            if touched:
-                txn.stage(self._macros.lakemerge_merged_partitions_sql(txn, touched), touched, count=False)
-            mark_folded(txn.kernel_transaction, folders)
+            self._define_outstanding(txn)
+            share = share_of(txn, bounds or Bounds(), self._macros, self._publisher.queries)
+            self._left = len(share.left)
+            if share.left and not share.taken:
+                txn.skip()
+                return
+            txn.read(share.taken)
+            if share.taken:
+                rows = self._macros.lakemerge_merged_partitions_sql(txn, share.taken)
+                txn.stage(rows, share.taken, count=False)
+            left = []
+            if share.left:
+                rows = self._macros.lakemerge_left_deltas_sql(txn, share.left)
+                left = [txn.side_data.write(DELTAS, txn.spark.sql(rows).coalesce(1))]
+            mark_folded(txn.kernel_transaction, folders, left)
             retire_unread(txn.kernel_transaction)
             txn.commit({"deltas": len(folders)}, base.properties)
 
         return self._publish(attempt)
+
+    def _define_outstanding(self, txn: NodeTransaction) -> None:
+        """Make a view of the deltas that the base does not hold: `lakemerge_deltas_to_fold`."""
+        folders = txn.side_data.folders(DELTAS)
+        self._publisher.queries.define_files(
+            "lakemerge_deltas_to_fold", folders, txn.file_format, txn.deltas_table
+        )
 
     def retire(self) -> Manifest | None:
         """Take away the deltas that the base holds for so long that no query needs them; returns the version."""

@@ -51,24 +51,25 @@ class SideData:
 
     def add(self, kind: str, rows: DataFrame) -> None:
         """Write rows beside what there is of a kind."""
-        directory = self._write(kind, rows)
+        directory = self.write(kind, rows)
         self._transaction.add_sidecar(kind, directory, concerns=self._concerned.get(kind))
 
     def replace(self, kind: str, rows: DataFrame) -> None:
         """Write rows in the place of all that there is of a kind."""
-        directory = self._write(kind, rows)
+        directory = self.write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
 
     def fold(self, kind: str, rows: DataFrame) -> None:
         """Write rows in the place of what this transaction began with; what is added meanwhile stays beside them."""
-        directory = self._write(kind, rows)
+        directory = self.write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
 
     def clear(self, kind: str) -> None:
         """Leave nothing of a kind."""
         self._transaction.set_sidecars(kind, [])
 
-    def _write(self, kind: str, rows: DataFrame) -> str:
+    def write(self, kind: str, rows: DataFrame) -> str:
+        """Write rows of a kind, for the commit to record; returns their folder's URI."""
         directory = self._transaction.sidecar_directory(kind)
         published = SIDE_TABLES.get(kind)
         files = self._files if published and published.like_main else self._own_files
