@@ -21,7 +21,7 @@ from simulation import histories
 from simulation.checker import Checker, Violation
 from simulation.histories import Elements, Key, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, COMMIT_KEYS, KEYS, Operation, Upkeep
-from simulation.overlays import FoldDeltas, IntoBase, Lay, Retire, SomeIntoBase, TakeOff
+from simulation.overlays import FoldDeltas, IntoBase, Lay, Retire, TakeOff
 from simulation.plan import Actor, Cut, Plan
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
@@ -63,7 +63,7 @@ GROUP_THEMES = {
     "groups on read": replace(_MIXED, weight=3, strangers=0.0, upkeep=0.6, most=(0, 1, 2, 3)),
 }
 #: What becomes of views and deltas beside such groups, each with how often it is drawn; no rows change.
-_ON_READ = {Lay: 5, FoldDeltas: 4, IntoBase: 2, SomeIntoBase: 3, Retire: 2, TakeOff: 2}
+_ON_READ = {Lay: 5, FoldDeltas: 4, IntoBase: 4, Retire: 2, TakeOff: 2}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, SLEPT
+from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, SLEPT
 
 
 @dataclass(frozen=True)
@@ -388,7 +388,7 @@ MUTANTS = {
         "kernel.commit.on_read",
         "[*map(absolute, stay), *left]",
         "[*map(absolute, stay)]",
-        first=OVERLAID,
+        first=PARTIAL,
     ),
     "taken-off-unread": Mutant(
         "a view is taken off although a delta has come meanwhile",

@@ -38,8 +38,29 @@ class FilesGone(Exception):
     """What is being read is dropped at this moment, as an engine that reads it finds out."""
 
 
-#: A key's change: key, sequence, and value (``None`` deletes).
+#: A key's change: key, sequence, and value (``None`` deletes). The value of a partial one has two parts, ``a/b``, of
+#: which an empty one leaves what is stored.
 Change = tuple[str, int, "str | None"]
+
+
+def partially(change: Change) -> Change:
+    """A change of some columns only; of a key and a sequence always of the same ones."""
+    key, sequence, value = change
+    parts = (f"{value}/{value}", f"{value}/", f"/{value}")
+    return key, sequence, None if value is None else parts[(sequence + int(key[1:])) // 3 % 3]
+
+
+def is_partial(change: Change) -> bool:
+    """Whether what it makes of a row hangs on what is stored."""
+    return "/" in (change[2] or "")
+
+
+def folded(stored: str | None, value: str) -> str:
+    """A value with what it leaves alone taken from the stored one, if there is one."""
+    if "/" not in value:
+        return value
+    before = stored.split("/") if stored and "/" in stored else [stored or ""] * 2
+    return "/".join(new or old for new, old in zip(value.split("/"), before, strict=True))
 
 
 @dataclass
@@ -149,7 +170,8 @@ class Merge(Operation):
                 model.keyed.pop(key, None)
                 model.tombstones[key] = sequence
             else:
-                model.keyed[key] = (sequence, value)
+                stored = model.keyed[key][1] if key in model.keyed else None
+                model.keyed[key] = (sequence, folded(stored, value))
 
     def attempt(self, kernel: Kernel) -> int | None:
         transaction = self.began(kernel.begin(self.table, "merge"))

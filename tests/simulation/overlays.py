@@ -28,6 +28,7 @@ from simulation.operations import (
     _partition_of,
     _remember,
     _stage,
+    is_partial,
     read,
 )
 
@@ -69,7 +70,10 @@ def deltas_of(kernel: Kernel, layout: Layout, folders: Sequence[str]) -> list[De
 
 @dataclass
 class MergeOnRead(Merge):
-    """As a merge; while a view is there, by a delta. What is late is found by a look at the base, the rest is not."""
+    """As a merge; while a view is there, by a delta.
+
+    What is late or partial is matched with the base, the rest is not.
+    """
 
     def attempt(self, kernel: Kernel) -> int | None:
         transaction = self.began(kernel.begin(self.table, "merge"))
@@ -84,20 +88,22 @@ class MergeOnRead(Merge):
         base = transaction.base
         assert base is not None
         self.truncate = -1
-        if self._is_late(base):
+        if self._is_matched(base):
             # what the highest is, all rows tell
             has_highest = base.properties.get(HIGHEST) is not None
             transaction.read(self._partitions(base) if has_highest else None)
             base = transaction.base
             assert base is not None
-        late = self._is_late(base)
+        matched = self._is_matched(base)
         names = self._partitions(base) if base.properties.get(HIGHEST) is not None else set(base.partitions)
         transaction.let_rows_move()
         transaction.read_side_data(DELTAS)
         transaction.read_side_data("ledger")
         model = _ledger(kernel, transaction)
         deltas = deltas_of(kernel, transaction.layout, base.sidecars.get(DELTAS, ()))
-        stored = [row for name in names if late for row in _content(kernel, transaction.layout, base, name)]
+        stored = [
+            row for name in names if matched for row in _content(kernel, transaction.layout, base, name)
+        ]
         for row in merged(stored, deltas):
             model.keyed[row[0]] = (row[1], row[2])
         known = model.copy()
@@ -108,7 +114,7 @@ class MergeOnRead(Merge):
             [key, *model.keyed.get(key, (model.tombstones.get(key, -1), None)), order]
             for key in touched
             # what is in the base is not known if it was not read
-            if not late or model.keyed.get(key) != known.keyed.get(key)
+            if not matched or model.keyed.get(key) != known.keyed.get(key)
         ]
         if not rows and model.tombstones == known.tombstones:
             return None
@@ -117,14 +123,15 @@ class MergeOnRead(Merge):
         if model.tombstones != known.tombstones:
             _remember(kernel, transaction, model, None)
         sequences = [sequence for _, sequence, _ in self.changes]
-        sequences += [sequence for sequence, _ in known.keyed.values()] if late else []
+        sequences += [sequence for sequence, _ in known.keyed.values()] if matched else []
         transaction.properties = {HIGHEST: [max([*sequences, *base.properties.get(HIGHEST, ())])]}
         return transaction.commit()
 
-    def _is_late(self, base: Manifest) -> bool:
-        """Whether a change may be older than what is stored."""
+    def _is_matched(self, base: Manifest) -> bool:
+        """Whether a change may be older than what is stored, or takes a part of it."""
         highest = base.properties.get(HIGHEST)
-        return highest is None or any(sequence <= max(highest) for _, sequence, _ in self.changes)
+        is_late = highest is None or any(sequence <= max(highest) for _, sequence, _ in self.changes)
+        return is_late or any(map(is_partial, self.changes))
 
     def _partitions(self, base: Manifest) -> set[str]:
         return {_partition_of(key, base.partition_columns) for key, _, _ in self.changes}

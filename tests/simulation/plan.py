@@ -27,6 +27,7 @@ from simulation.operations import (
     Replace,
     Rewrite,
     Upkeep,
+    partially,
 )
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
 from simulation.themes import THEMES, Theme, theme_of
@@ -238,11 +239,13 @@ class Planner:
             return Remake(TABLE, label, definition=DEFINITIONS[self._kind])
         if work in ("ingest", "anew"):
             return Ingest(TABLE, label, most=self._dice.choice((0, 1, 2)), anew=work == "anew")
-        if work not in ("merge", "overlaid merge"):
+        if not work.endswith("merge"):
             return _PLAIN[work](TABLE, label)
         changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
         truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
-        if work == "overlaid merge":
+        if "partial" in work:
+            changes = tuple(map(partially, changes))
+        if work.startswith("overlaid"):
             return MergeOnRead(TABLE, label, changes=changes)
         return Merge(TABLE, label, changes=changes, truncate=truncate)
 

@@ -2,6 +2,8 @@
 
 #: From here on: tables that are merged on read.
 OVERLAID = 20_000_000
+#: Merges that change some columns of a row, and deltas that are moved a part at a time.
+PARTIAL = 25_000_000
 #: Few things done often, which other worlds come to once in tens of thousands of seeds.
 NARROW = 30_000_000
 #: Rows that are made anew by processes that sleep.

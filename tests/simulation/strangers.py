@@ -11,6 +11,7 @@ from lakemerge.errors import MetastoreError, StorageError
 from lakemerge.kernel import HivePartition, HiveTable, TableName
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.definition import ROOT, moved, new_partition
+from lakemerge.kernel.table.overlay import BASE, base_name
 from lakemerge.testing import MemoryMetastore, World
 from simulation.operations import BY_HAND, partition_number
 from simulation.scheduler import Process
@@ -85,13 +86,17 @@ class Stranger:
         return [key, _SEQUENCE, f"foreign {label}"]
 
     def _pick(self) -> tuple[HiveTable, HivePartition | None] | None:
-        table = self.world.metastore.get_table(self.table)
+        metastore, name = self.world.metastore, self.table
+        table = metastore.get_table(name)
+        if table is not None and BASE in table.parameters:
+            # a view, into which nobody inserts: its base has the files
+            name = base_name(name)
+            table = metastore.get_table(name)
         if table is None:
             return None
         if not table.partitioned:
             return table, None
-        names = self.world.metastore.partition_names(self.table)
-        rows = self.world.metastore.partitions(self.table, names)
+        rows = metastore.partitions(name, metastore.partition_names(name))
         return (table, self.dice.choice(rows)) if rows else None
 
     def insert(self, label: str, commits: int) -> None:

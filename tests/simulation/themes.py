@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulation.seeds import NARROW, OVERLAID, SLEPT
+from simulation.seeds import NARROW, OVERLAID, PARTIAL, SLEPT
 
 #: What writers do with a table of each kind, each with how often it is drawn.
 EVERYTHING: Mapping[str, Mapping[str, int]] = {
@@ -216,8 +216,7 @@ THEMES["overlaid"] = Theme(
             "overlaid merge": 50,
             "lay": 14,
             "fold": 8,
-            "into base": 8,
-            "some into base": 8,
+            "into base": 12,
             "retire": 6,
             "take off": 10,
             "recover": 4,
@@ -231,23 +230,42 @@ THEMES["overlaid"] = Theme(
 )
 THEMES["overlaid and dropped"] = dataclasses.replace(
     THEMES["overlaid"],
-    work=_either(
-        {
-            "overlaid merge": 40,
-            "lay": 20,
-            "into base": 6,
-            "some into base": 6,
-            "take off": 10,
-            "drop": 8,
-            "remake": 14,
-        }
-    ),
+    work=_either({"overlaid merge": 40, "lay": 20, "into base": 12, "take off": 10, "drop": 8, "remake": 14}),
 )
 THEMES["overlaid, late"] = dataclasses.replace(
     THEMES["overlaid"],
     faults={"stop": 3, "lose reply": 1, "lose request": 1, "die after": 1},
     calls=("alter_table", "alter_table", "create_table", "drop_table", "alter_partitions", "add_partitions"),
     most=(1, 2, 3, 4),
+)
+
+
+THEMES["partial: in place"] = Theme(
+    0,
+    kinds=("partitioned", "whole"),
+    work=_either({"partial merge": 70, "merge": 12, "pack": 10, "overwrite": 8}),
+    writers=(2, 3, 3),
+    several=(2, 3),
+    keys=3,
+)
+THEMES["partial: on read"] = dataclasses.replace(
+    THEMES["overlaid"],
+    work=_either(
+        {
+            "overlaid partial merge": 45,
+            "overlaid merge": 8,
+            "lay": 16,
+            "fold": 6,
+            "into base": 5,
+            "some into base": 14,
+            "retire": 6,
+            "take off": 6,
+            "pack": 8,
+        }
+    ),
+    keys=6,
+    strangers=0.4,
+    acts=("insert",),
 )
 
 
@@ -322,5 +340,5 @@ def theme_of(seed: int) -> str:
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     if seed >= SLEPT:
         return "slept: rows made anew"
-    world = "overlaid" if seed < NARROW else "narrow"
+    world = "overlaid" if seed < PARTIAL else "partial" if seed < NARROW else "narrow"
     return dice.choice([name for name in THEMES if name.startswith(world)])
