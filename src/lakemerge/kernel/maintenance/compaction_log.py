@@ -43,8 +43,8 @@ class CompactionRecord:
         txns: of its commits, the one that is under way included.
         groups: how many parts were planned, each of which is done or left alone by itself.
         done: how many of them are compacted.
-        left: how many were left alone, because others changed them first; of deltas, the partitions for which one stays,
-            because the bounds leave them out.
+        left: how many were left alone, because others changed them first; of deltas, for how many partitions one stays,
+            because they are out of bounds.
         files_before, bytes_before, files_after, bytes_after: of what is compacted.
         rows: that were written again.
         error: why it failed.
