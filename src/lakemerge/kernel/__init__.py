@@ -25,7 +25,7 @@ from lakemerge.kernel.maintenance.compaction import (
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.freshness import last_change
-from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.history import history, newest_commit
 from lakemerge.kernel.maintenance.instant import as_of_group
 from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
@@ -143,6 +143,7 @@ __all__ = [
     "model_name",
     "needs_new_row",
     "new_transaction_id",
+    "newest_commit",
     "normal",
     "only_moved_since",
     "partition_name",

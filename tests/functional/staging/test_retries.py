@@ -148,7 +148,7 @@ def ends_by(error: type[Exception], after: bool = False) -> Any:
     def commit_together(kernel: Kernel, transactions: Sequence[Transaction]) -> Any:
         if after:
             together(kernel, transactions)
-        elif error is MetastoreUnreachable:
+        if error is MetastoreUnreachable:
             for transaction in transactions:
                 transaction.state = "in doubt"
         raise error(expected="an answer", found="none", action="Wait.")  # type: ignore[call-arg]
@@ -182,7 +182,21 @@ class TestAPublicationFails:
         assert {status(results)[name] for name in THEIR_TESTS} == {"skipped"}
         assert "in doubt" in results["orders"].message
 
-    def test_3_one_that_stands_unfinished_goes_on(self, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_3_a_retry_adds_no_row_twice_if_it_stands_after_all(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shop.land((4, "n", 50))
+        before = shop.rows("orders")
+        with monkeypatch.context() as patch:
+            patch.setattr(Kernel, "commit_together", ends_by(MetastoreUnreachable, after=True))
+            results = shop.dbt("build", passes=False)
+        assert {status(results)[name] for name in AFTER_TESTS} == {"error"}
+        assert len(shop.rows("orders")) == len(before) + 1
+        results = shop.dbt("retry")
+        assert "the run that is retried has added them" in results["orders"].message
+        assert len(shop.rows("orders")) == len(before) + 1
+
+    def test_4_one_that_stands_unfinished_goes_on(self, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
         edit(shop, "models/shown.sql", "select total", "select total, 'new' as mark")
         shop.land((5, "n", 5))
         monkeypatch.setattr(Kernel, "commit_together", ends_by(CommitUnfinished, after=True))

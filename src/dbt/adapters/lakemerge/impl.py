@@ -32,6 +32,7 @@ from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
 from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
@@ -50,6 +51,7 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
+from dbt_common.invocation import get_invocation_id
 
 from lakemerge.errors import JavaDied, UnsupportedTable
 from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported, find_row, is_overlay_view
@@ -119,6 +121,11 @@ class LakemergeAdapter(
             Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Unsupported),
         }
     )
+
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        super().__init__(config, mp_context)
+        # dbt makes the adapter in the thread that knows the command
+        self.retries = retried_runs(config, str(get_invocation_id()))
 
     @property
     def handle(self) -> SessionHandle:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.names import TableName
@@ -20,3 +21,18 @@ def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[M
         return []
     commits = lineage(kernel.files, state.layout, kernel.manifest(state))
     return list(itertools.islice(commits, limit))
+
+
+def newest_commit(
+    kernel: Kernel, name: TableName, matches: Callable[[Manifest], bool], most: int
+) -> Manifest | None:
+    """The newest of a table's commits that matches; ``None`` if none does.
+
+    Args:
+        most: so many are looked at, the newest first.
+    """
+    state = kernel.current_state(name)
+    if state is None:
+        return None
+    commits = lineage(kernel.files, state.layout, kernel.manifest(state))
+    return next(filter(matches, itertools.islice(commits, most)), None)

@@ -26,7 +26,13 @@ C = TypeVar("C", bound=WriteConfig)
 
 
 class PublishingMethods(FeedMethods):
-    """A mixin of the adapter; see the materializations for its use."""
+    """A mixin of the adapter; see the materializations for its use.
+
+    Attributes:
+        retries: the invocations that the running command repeats; see :func:`retried_runs`.
+    """
+
+    retries: tuple[str, ...] = ()
 
     # -- configuration -------------------------------------------------------------------------
 
@@ -79,6 +85,7 @@ class PublishingMethods(FeedMethods):
             constraints=enforced_checks(model or {}),
             records_rules=model is not None,
             commit=commit,
+            retries=self.retries,
         )
 
     def _guarded(self) -> Any:

@@ -16,6 +16,7 @@ from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
 from dbt.adapters.lakemerge.publish.queries import Guard, Queries
 from dbt.adapters.lakemerge.publish.redo import redoing
+from dbt.adapters.lakemerge.publish.retried_runs import added_by
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt_common.exceptions import CompilationError
@@ -70,6 +71,7 @@ class Publisher(Generic[C]):
         constraints: Mapping[str, str],
         records_rules: bool = False,
         commit: Publish = Transaction.commit,
+        retries: Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -77,6 +79,7 @@ class Publisher(Generic[C]):
             constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
             records_rules: whether its commits tell programs by which rules the table may be changed.
             commit: takes what brings the feed into the table; see :class:`NodeTransaction`.
+            retries: the invocations that the running one repeats; see :func:`retried_runs`.
         """
         self.name = name
         self.config = config
@@ -87,6 +90,7 @@ class Publisher(Generic[C]):
         self._constraints = constraints
         self._records_rules = records_rules
         self._commit = commit
+        self._retries = retries
         self.committed: Manifest | None = None
 
     @property
@@ -241,6 +245,18 @@ class Publisher(Generic[C]):
         plan = plan_same(base.columns, base.partition_columns)
         files = self._files(transaction, find_row(self._kernel.metastore, self.name))
         return self._node_transaction(transaction, plan, files)
+
+    def added_before(self, txn: NodeTransaction) -> int | None:
+        """The version by which a run that this one repeats has added the node's rows; ``None`` if none has.
+
+        What a model consumes is told by its consumer: its feed has only what is left.
+        """
+        if not self._retries or txn.base is None or self._handle.processing is not None:
+            return None
+        # a claim of that run, which was in doubt, may be finished meanwhile
+        txn.follow_directly()
+        made = added_by(self._kernel, self.name, self._retries)
+        return made.version if made else None
 
     @property
     def exists(self) -> bool:

@@ -41,7 +41,19 @@ class Append(Driver[AppendConfig]):
 
     operation = "append"
 
+    # the version by which a run that is retried has added the rows
+    _added_before: int | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        done = self._added_before
+        return () if done is None else (f"the run that is retried has added them in version {done}",)
+
     def attempt(self, txn: NodeTransaction) -> Counts:
+        self._added_before = self.publisher.added_before(txn)
+        if self._added_before is not None:
+            txn.skip()
+            return {"inserted": 0}
         return {"inserted": self._add_commit(txn) if txn.adds_commits else self._rewrite(txn)}
 
     def _add_commit(self, txn: NodeTransaction) -> int:

@@ -277,9 +277,8 @@ class StagingMethods(PublishingMethods):
                 CommitInDoubt(
                     expected=f"the metastore to say whether {_names(run)} are published",
                     found=f"no answer ({found})",
-                    action=f"Look whether lakemerge_history has the commit ({ids}). If it has, run `dbt build` for "
-                    "what comes next, and do not `dbt retry`: that adds the rows of an append twice. If it has not, "
-                    "`dbt retry`.",
+                    action="Run `dbt retry` once the metastore answers: it publishes what is not published, and adds no "
+                    f"row twice. lakemerge_history says whether the commit stands ({ids}).",
                 )
             )
         run.leave(found)

@@ -1,0 +1,65 @@
+"""The runs that `dbt retry` repeats: rows that one of them has added already are not added again.
+
+A node may have failed after its commit: by a hook that follows, or because the metastore went silent and its answer was
+lost. A merge may be repeated, an append may not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lakemerge.kernel import Kernel, Manifest, TableName, newest_commit
+
+# Beside dbt's results, which name only the last run: each retry knows those that it repeats.
+_CHAIN = "lakemerge_retries.json"
+# What puts a node's rows into its table, where they are added the next time.
+_OPERATIONS = ("append", "replace")
+# Further back than a node of a failed run can be.
+_MOST_COMMITS = 1000
+
+
+def retried_runs(config: Any, invocation: str) -> tuple[str, ...]:
+    """The ids of the invocations that the running command repeats, the newest first; none unless it is `dbt retry`.
+
+    Args:
+        config: dbt's RuntimeConfig.
+        invocation: the running command's id.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or context.command.name != "retry":
+        return ()
+    target = Path(config.project_root, config.target_path)
+    chain = target / _CHAIN
+    known = json.loads(chain.read_text(encoding="utf-8")) if chain.exists() else {}
+    if known.get("invocation_id") == invocation:
+        return tuple(known["retries"])
+    results = Path(config.project_root, context.params.get("state") or config.target_path, "run_results.json")
+    if not results.exists():
+        return ()  # dbt says so
+    last = str(json.loads(results.read_text(encoding="utf-8"))["metadata"]["invocation_id"])
+    earlier: Sequence[str] = known["retries"] if known.get("invocation_id") == last else ()
+    retries = (last, *earlier)
+    target.mkdir(parents=True, exist_ok=True)
+    chain.write_text(json.dumps({"invocation_id": invocation, "retries": retries}), encoding="utf-8")
+    return retries
+
+
+def added_by(kernel: Kernel, name: TableName, invocations: Collection[str]) -> Manifest | None:
+    """The newest commit by which one of these invocations has brought the rows of the kernel's node into a table."""
+    node = kernel.settings.writer["node"]
+
+    def is_that(commit: Manifest) -> bool:
+        writer = commit.writer
+        return (
+            commit.operation in _OPERATIONS
+            and writer.get("invocation_id") in invocations
+            # what was published with others has no single node
+            and writer.get("node") in (node, "")
+        )
+
+    return newest_commit(kernel, name, is_that, _MOST_COMMITS)
