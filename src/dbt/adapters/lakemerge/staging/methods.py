@@ -277,8 +277,8 @@ class StagingMethods(PublishingMethods):
                 CommitInDoubt(
                     expected=f"the metastore to say whether {_names(run)} are published",
                     found=f"no answer ({found})",
-                    action="Run `dbt retry` once the metastore answers: it publishes what is not published, and adds no "
-                    f"row twice. lakemerge_history says whether the commit stands ({ids}).",
+                    action="Run `dbt retry` once the metastore answers: it publishes what is not published, and adds "
+                    f"no row twice. lakemerge_history says whether the commit stands ({ids}).",
                 )
             )
         run.leave(found)
