@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -25,9 +26,21 @@ def model(dbt, session):
 """
 
 
+HISTORY = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='at',
+          stored_as_scd_type=2, compaction='off') }}
+select id, {{ var('round', 0) }} as at, concat('n', id + {{ var('round', 0) }}) as name from range(3)
+"""
+
+
 @pytest.fixture(scope="class")
 def models() -> dict[str, str]:
-    return {"events.sql": EVENTS, "on_read.sql": ON_READ, "maintenance.py": MAINTENANCE}
+    return {
+        "events.sql": EVENTS,
+        "on_read.sql": ON_READ,
+        "history.sql": HISTORY,
+        "maintenance.py": MAINTENANCE,
+    }
 
 
 class Tables:
@@ -136,6 +149,41 @@ class TestProgram:
         assert tables.rows("events") == before
         frame = tables.spark.createDataFrame([needed, done], lakemerge.VACUUM_SCHEMA)
         assert frame.count() == 2
+
+
+class TestCrossings:
+    def test_two_programs_at_once_do_the_work_once_and_lose_nothing(self, tables: Tables) -> None:
+        before = tables.rows("events"), tables.rows("on_read")
+        with ThreadPoolExecutor(2) as pool:
+            programs = [
+                pool.submit(lakemerge.compact, f"{tables.schema}.*", spark=tables.spark) for _ in range(2)
+            ]
+            rows = [row for program in programs for row in program.result()]
+        assert {row["state"] for row in rows} == {"done"}
+        assert sum(row["rows"] for row in rows if row["table_name"].endswith(".events")) == 3
+        assert (tables.rows("events"), tables.rows("on_read")) == before
+        assert lakemerge.compact(f"{tables.schema}.*", spark=tables.spark) == []
+
+    def test_the_closed_rows_of_a_history_become_one_partition(self, tables: Tables) -> None:
+        for number in range(1, 5):
+            run("history", round=number)
+        before = tables.spark.table(f"{tables.schema}.history").drop("dbt_closed_in").collect()
+        assert len(before) == 12
+        (done,) = lakemerge.compact(f"{tables.schema}.history", spark=tables.spark)
+        assert (done["state"], done["rows"], done["files_after"]) == ("done", 9, 1)
+        after = tables.spark.table(f"{tables.schema}.history").drop("dbt_closed_in").collect()
+        assert sorted(after) == sorted(before)
+        run("history", round=5)
+        assert tables.spark.table(f"{tables.schema}.history").count() == 15
+
+    def test_deltas_that_are_out_of_bounds_are_left_and_counted(self, tables: Tables) -> None:
+        before = tables.rows("on_read")
+        (left,) = lakemerge.compact(f"{tables.schema}.on_read", spark=tables.spark, max_bytes=10)
+        assert (left["action"], left["left"], left["rows"]) == ("major", 2, 0)
+        part = {"spark": tables.spark, "partitions": "part = '1'"}
+        (done, *_) = lakemerge.compact(f"{tables.schema}.on_read", **part)
+        assert (done["state"], done["left"]) == ("done", 1)
+        assert tables.rows("on_read") == before
 
 
 class TestModel:
