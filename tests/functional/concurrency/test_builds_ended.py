@@ -39,7 +39,7 @@ def test_nothing_is_published_and_the_next_build_publishes_all(
     build = project.start("build", "--vars", "{day: 2, most: 10000000}")
     output = read_until(build, "3 of 3 START")
     build.send_signal(number)
-    output += build.communicate(timeout=120)[0]
+    output += build.communicate(timeout=400)[0]
     assert build.returncode == (2 if number is signal.SIGINT else -number), output
     with project.commands() as dbt:
         assert dbt.rows(DAYS) == [[1], [1]]

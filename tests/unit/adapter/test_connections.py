@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,6 +51,37 @@ def test_cancelling_ends_the_other_open_connections_and_opens_none(
     manager.thread_connections = {1: connection(ConnectionState.OPEN, handle), 2: unused}
     assert manager.cancel_open() == ["open"]
     assert cancelled == ["open"]
+    manager.cleanup_all()
+
+
+def test_a_connection_that_opens_after_the_others_were_cancelled_runs_nothing(
+    manager: LakemergeConnectionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may have begun, without any statement yet, when Ctrl-C cancels the others."""
+    cancelled: list[str] = []
+    monkeypatch.setattr(
+        connections, "application", lambda _: SimpleNamespace(new_session=lambda settings: None)
+    )
+    monkeypatch.setattr(connections, "session_settings", lambda _: {})
+    monkeypatch.setattr(
+        connections,
+        "SessionHandle",
+        lambda app, session, name: SimpleNamespace(cancel=lambda: cancelled.append(name)),
+    )
+
+    def open_one(name: str) -> None:
+        one = connection(ConnectionState.INIT)
+        one.name = name
+        manager.open(one)
+
+    manager.cancel_open()
+    with ThreadPoolExecutor(1) as others:
+        open_one("the run's end")
+        others.submit(open_one, "a node").result()
+        assert cancelled == ["a node"]
+        manager.cleanup_all()
+        others.submit(open_one, "a node of the next run").result()
+    assert cancelled == ["a node"]
 
 
 def _lazy(opener: Any) -> Any:

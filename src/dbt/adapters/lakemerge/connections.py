@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -31,6 +32,9 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
     TYPE = "lakemerge"
 
+    # the thread that has cancelled all others, until the run is over
+    _cancelled_by: ClassVar[int | None] = None
+
     @classmethod
     def open(cls, connection: Connection) -> Connection:
         """Give the connection its own session; the first one starts the application.
@@ -55,6 +59,9 @@ class LakemergeConnectionManager(SparkConnectionManager):
             raise FailedToConnectError(str(error)) from error
         connection.handle = handle
         connection.state = ConnectionState.OPEN
+        if cls._cancelled_by not in (None, threading.get_ident()):
+            # its node had begun when the others were cancelled, and had run no statement yet
+            handle.cancel()
         return connection
 
     def clear_transaction(self) -> None:
@@ -66,7 +73,8 @@ class LakemergeConnectionManager(SparkConnectionManager):
         connection.handle.cancel()
 
     def cancel_open(self) -> list[str]:
-        """End the Spark jobs of all other connections, and return their names."""
+        """End the Spark jobs of all other connections, and return their names; one that opens later runs none."""
+        LakemergeConnectionManager._cancelled_by = threading.get_ident()
         this_connection = self.get_if_exists()
         with self.lock:
             # reading the handle of a connection that was never used would open it
@@ -78,6 +86,11 @@ class LakemergeConnectionManager(SparkConnectionManager):
             for connection in others:
                 self.cancel(connection)
         return [connection.name for connection in others if connection.name is not None]
+
+    def cleanup_all(self) -> None:
+        """Close all connections: the run is over."""
+        LakemergeConnectionManager._cancelled_by = None
+        super().cleanup_all()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
