@@ -150,6 +150,17 @@ def test_a_commit_on_a_dropped_table_is_none_of_the_next_ones(
     assert_nothing_orphaned(kernel, NAME)
 
 
+def test_a_transaction_does_not_go_on_in_the_next_table_of_the_name(world: World, kernel: Kernel) -> None:
+    """What it was begun for, columns and ledger among them, was that of the table which is gone."""
+    create(kernel, NAME, {"p=1": ["old"]})
+    with Kernel(world.process()).begin(NAME, "merge") as transaction:
+        drop(kernel, NAME)
+        create(kernel, NAME, {"p=1": ["next"]})
+        with pytest.raises(CommitConflict, match="dropped and made again"):
+            transaction.read(["p=1"])
+    assert rows_of(kernel, NAME) == {"p=1": ["next"]}
+
+
 def rebuilding(world: World, at: Callable[[], None], *, step: str = "row moved") -> None:
     """Give the table other partition columns; something happens at a step: while its row is missing."""
 

@@ -130,7 +130,7 @@ class TableCommit:
         if parent.txn == self.base.txn:
             return
         if parent.table_id != self.base.table_id:
-            raise self.conflict("that the table was dropped and made again")
+            raise self.is_made_again()
         if parent.overlay != self.base.overlay:
             raise self.conflict(
                 f"that the table has been given another write_mode by version {parent.version}"
@@ -221,6 +221,10 @@ class TableCommit:
             found=found,
             action="The work has to be redone on the newer version.",
         )
+
+    def is_made_again(self) -> CommitConflict:
+        """The error that says that the table is another one by now, which only has the name."""
+        return self.conflict("that the table was dropped and made again")
 
     def was_silent(self) -> CommitConflict:
         """The error that says that others have ended this commit in its writer's place."""

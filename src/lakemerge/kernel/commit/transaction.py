@@ -123,7 +123,7 @@ class Transaction:
         theirs is a conflict.
 
         Raises:
-            CommitConflict: the table has moved on since an earlier read of this transaction.
+            CommitConflict: the table has moved on since an earlier read of this transaction, or is another one by now.
             ForeignWrite: other programs changed them and the policy is ``fail``.
         """
         self._require_open()
@@ -135,6 +135,8 @@ class Transaction:
             if self._commit.reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
             newest = self._tables.manifest(state)
+            if newest.table_id != self.base.table_id:
+                raise self._commit.is_made_again()
             if newest.overlay != self.base.overlay:
                 raise self._commit.conflict(f"that version {state.version} has given it another write_mode")
             if self._staging.is_open:  # what it has staged may be gone, and the new base would hide that
