@@ -29,12 +29,14 @@ from kernel.support import (
 from lakemerge.consumer.sources import source_snapshot
 from lakemerge.errors import (
     CommitConflict,
+    CommitUnfinished,
     InvalidTransactionState,
     TableTooNew,
     UnsupportedTable,
 )
 from lakemerge.kernel import (
     Kernel,
+    TableDefinition,
     TableName,
     drop,
     find_row,
@@ -392,3 +394,67 @@ def test_who_adopts_a_table_does_not_take_the_place_of_a_view_that_it_has_got_si
     assert is_overlay_view(other.metastore.get_table(NAME))  # type: ignore[arg-type]
     assert rows_of(other, BASE) == SHAPES["partitioned"]
     assert_whole(other, NAME)
+
+
+# -- others that come while the name is missing --------------------------------------------------
+
+
+def in_the_gap(world: World, other: Callable[[], None]) -> Kernel:
+    """A kernel whose commit renames the table to its base, whereupon another does something, once."""
+
+    def reached(step: str) -> None:
+        if step == "table renamed" and not done:
+            done.append(step)
+            other()
+
+    done: list[str] = []
+    return Kernel(world.process(), step=reached)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["alone", "in a group"])
+@pytest.mark.parametrize("rows", SHAPES)
+def test_a_table_is_not_made_in_the_place_of_one_that_gets_a_view(
+    rows: str, together: bool, world: World, kernel: Kernel
+) -> None:
+    """Two first runs at once: the second has found no table, and finds the name free when it makes its own."""
+    late = Kernel(world.process())
+    keys = KEYS if rows == "partitioned" else ()
+    names = (NAME, TableName("s", "other"))[: 1 + together]
+    opened = [late.create(TableDefinition(name, COLUMNS, keys)) for name in names]
+    for txn in opened:
+        stage(late, txn, {part: ["late"] for part in SHAPES[rows]})
+
+    def make() -> None:
+        with pytest.raises(CommitConflict, match="another writer made the table meanwhile"):
+            late.commit_together(opened)
+        for txn in opened:
+            txn.abort()
+
+    create(kernel, NAME, SHAPES[rows])
+    add_overlay(in_the_gap(world, make), NAME)
+    row = world.process().metastore.get_table(NAME)
+    assert row is not None
+    assert is_overlay_view(row)
+    assert rows_of(kernel, NAME) == SHAPES[rows]
+    kernel.recover(NAME)
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    assert_nothing_orphaned(kernel, NAME)
+
+
+def test_another_programs_table_in_the_place_is_told_and_the_view_comes_when_it_goes(
+    world: World, kernel: Kernel
+) -> None:
+    metastore = world.process().metastore
+    create(kernel, NAME, SHAPES["partitioned"])
+
+    def make() -> None:
+        make_plain(Kernel(world.process()), NAME, {"": ["theirs"]})
+
+    with pytest.raises(CommitUnfinished, match="another program has made a table"):
+        add_overlay(in_the_gap(world, make), NAME)
+    metastore.drop_table(NAME)
+    kernel.recover(NAME)
+    row = metastore.get_table(NAME)
+    assert row is not None
+    assert is_overlay_view(row)
+    assert rows_of(kernel, NAME) == SHAPES["partitioned"]

@@ -29,6 +29,7 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, write_manifest
+from lakemerge.kernel.table.overlay import has_base
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
@@ -213,9 +214,14 @@ class Committer:
             self._metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(commit, table, error)
-        if self._tables.creations.is_open(table.layout, table.txn):
+        # the name is missing for a moment when another's table gets a view, or gives it up
+        in_a_gap = has_base(self._metastore, table.table)
+        if not in_a_gap and self._tables.creations.is_open(table.layout, table.txn):
             return
         removed = self._withdraw(table, own)
+        if removed and in_a_gap:
+            commit.in_doubt = False
+            raise table.is_made_by_another()
         # if others have committed to it, or have dropped it as a table that was there, it stands, or has stood;
         # who has taken the writer for dead deletes the manifest with all other files
         if removed or not self._files.exists(table.layout.manifest_of(table.txn)):
@@ -250,7 +256,7 @@ class Committer:
             raise lost_race(table.table) from error
         commit.in_doubt = False
         if row is not None:
-            raise table.conflict("that another writer made the table meanwhile") from error
+            raise table.is_made_by_another() from error
         raise error
 
     def _in_history(self, table: TableCommit) -> bool:

@@ -21,6 +21,7 @@ from lakemerge.kernel.table.definition import (
     new_table,
     with_parameters,
 )
+from lakemerge.kernel.table.overlay import has_base
 from lakemerge.kernel.tables import Tables
 
 _LOG = logging.getLogger("lakemerge")
@@ -136,7 +137,10 @@ class GroupClaims:
                 raise lost_race(table.table) from error
             if isinstance(error, Refused) and error.kind != "AlreadyExistsException":
                 raise
-            raise table.conflict("that another writer made the table meanwhile") from error
+            raise table.is_made_by_another() from error
+        if has_base(self._tables.metastore, table.table):
+            # the name was missing just then, because another's table gets a view, or gives it up
+            raise table.is_made_by_another()
         self._require_open(table)
 
     def _require_open(self, table: TableCommit) -> None:

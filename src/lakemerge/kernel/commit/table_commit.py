@@ -226,6 +226,10 @@ class TableCommit:
         """The error that says that the table is another one by now, which only has the name."""
         return self.conflict("that the table was dropped and made again")
 
+    def is_made_by_another(self) -> CommitConflict:
+        """The error of a commit that was to make the table."""
+        return self.conflict("that another writer made the table meanwhile")
+
     def was_silent(self) -> CommitConflict:
         """The error that says that others have ended this commit in its writer's place."""
         return self.conflict(

@@ -27,7 +27,9 @@ from lakemerge.kernel.table.overlay import (
     Overlay,
     as_base,
     as_table,
+    base_name,
     find_row,
+    has_base,
     is_overlay_view,
     view_row,
 )
@@ -132,6 +134,28 @@ class Overlays:
         if manifest.overlay is not None and self._metastore.get_table(name) is None:
             _LOG.warning("%s: its view was missing and is made again", name)
             self._make_view(name, manifest, manifest.overlay)
+
+    def require_named(self, name: TableName, row: HiveTable, manifest: Manifest) -> None:
+        """Make sure that a commit whose table has lost its name does not wait at the base, where nobody finds it.
+
+        Args:
+            row: what has the name, and does not hold the commit's claim.
+
+        Raises:
+            MetastoreError: it does; another program's table has the name.
+        """
+        is_other = row.parameters.get(TABLE_ID) != manifest.table_id
+        if is_other and self._has_claim(base_name(name), manifest):
+            raise _in_the_way(name)
+
+    def require_free(self, name: TableName, manifest: Manifest) -> None:
+        """Make sure that a table that has just been made has no other's name.
+
+        Raises:
+            MetastoreError: it was made while the name was missing, because another's table was getting a view.
+        """
+        if manifest.parent is None and has_base(self._metastore, name):
+            raise _in_the_way(name)
 
     def clear(self, name: TableName) -> None:
         """Drop a view that has no base any more, and what was on its way to be dropped."""

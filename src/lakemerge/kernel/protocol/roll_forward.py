@@ -64,13 +64,18 @@ class RollForward:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
 
         Returns quietly when another process has settled it already.
+
+        Raises:
+            MetastoreError: another program's table has the name.
         """
         table = find_row(self._metastore, name)
         if table is None and not self.rebuilds.has_begun(name, manifest.txn):
             self.rebuilds.require_settled(name, manifest)
             return
         if table is not None and not self._holds_claim(table, manifest):
+            self.overlays.require_named(name, table, manifest)
             return
+        self.overlays.require_free(name, manifest)
         if self.groups.confirm_others(layout, manifest):
             self._step("confirmed")
         parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest

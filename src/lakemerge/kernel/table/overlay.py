@@ -105,6 +105,12 @@ def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:
     return None
 
 
+def has_base(metastore: Metastore, name: TableName) -> bool:
+    """Whether a table of this name is merged on read, even if the name is missing while its view comes or goes."""
+    found = metastore.get_table(base_name(name))
+    return found is not None and found.parameters.get(BASE_OF) == name.name
+
+
 def view_over_base(metastore: Metastore, name: TableName) -> HiveTable | None:
     """A view of another program's that has the place of ours: the base below it is then found by nobody."""
     row = metastore.get_table(name)
