@@ -134,6 +134,9 @@ class MemoryMetastore(Metastore):
         entry = self._entries.get(name)
         if entry is not None:
             columns = [column.name for column in entry.table.partition_columns]
+            if len(columns) != len(values):  # it is another table, or a view, by now
+                text = f"Invalid partition key & values; keys {columns}, values {list(values)}"
+                raise Refused("drop_partition", "MetaException", text)
             gone = partition_name(columns, list(values))
             entry.partitions.pop(gone, None)
             entry.statistics.discard(gone)
