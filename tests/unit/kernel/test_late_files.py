@@ -22,6 +22,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
+from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
@@ -81,6 +82,33 @@ def test_files_for_a_partition_that_the_commit_removes_make_it_again(world: Worl
     assert_whole(kernel, NAME)
     merge(kernel, NAME, {"p=1": ["newest"]})
     assert_nothing_orphaned(kernel, NAME)
+
+
+def test_files_for_a_partition_that_another_commit_makes_at_that_moment_are_in_it(
+    world: World, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was claimed before the partition was made again for the files, and puts its own in that place."""
+    create(kernel, NAME, SHAPES["partitioned"])
+    target = LateFiles._target
+
+    def overtaken(late: LateFiles, *arguments: Any) -> str:
+        monkeypatch.setattr(LateFiles, "_target", target)
+        made: list[str] = []
+
+        def step(name: str) -> None:
+            if name == "claimed" and not made:
+                made.append(target(late, *arguments))
+
+        merge(Kernel(world.process(), step=step), NAME, {"p=1": ["other"]})
+        return made[0]
+
+    monkeypatch.setattr(LateFiles, "_target", overtaken)
+    txn = late_writer(world, adds(world)).begin(NAME, "merge")
+    txn.read(["p=1"])
+    txn.remove(["p=1"])
+    txn.commit()
+    assert rows_of(kernel, NAME) == {"p=1": ["foreign", "other"], "p=2": ["old"]}
+    assert_whole(kernel, NAME)
 
 
 @pytest.mark.parametrize("name", ["_temporary/0/part.orc", ".foreign.orc.tmp", "foreign.orc._COPYING_"])

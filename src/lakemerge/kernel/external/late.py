@@ -14,11 +14,11 @@ import itertools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lakemerge.errors import LakemergeError, MetastoreError, StorageError
-from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
+from lakemerge.kernel.ports.filesystem import EMPTY, FileEntry, FileSystem, Fingerprint
 from lakemerge.kernel.ports.metastore import Metastore
 from lakemerge.kernel.ports.names import TableName, partition_values
 from lakemerge.kernel.ports.system import Clock, Host, new_transaction_id
@@ -196,14 +196,37 @@ class LateFiles:
             partitions = {place.partition for place, _ in found}
             self._tables.commit_external_changes(name, partitions)
             state, newest = self._tables.settled(name)
+            made: list[Superseded] = []
             if newest.table_id == found[0][0].by.table_id:
                 for place, entries in found:
-                    self._move(state, newest, place, entries)
+                    target = self._move(state, newest, place, entries)
+                    if place.partition not in newest.partitions:
+                        made.append(_unknown(place, target))
                 self._tables.commit_external_changes(name, partitions)
                 taken |= partitions
             # another commit may have superseded just what the files were moved to
-            places = self._since(name, newest, partitions)
+            places = [*self._since(name, newest, partitions), *self._passed_over(name, newest, made)]
         return sorted(taken)
+
+    def _passed_over(self, name: TableName, known: Manifest, made: Sequence[Superseded]) -> list[Superseded]:
+        """Those of the places made for partitions that no version has had: a commit that was claimed before has put its
+        own there since. Later versions know what they supersede.
+
+        Args:
+            known: the version in which the partitions were not.
+        """
+        if not made:
+            return []
+        state, newest = self._tables.settled(name)
+        had = {
+            normal(state.layout.absolute(version.partitions[place.partition].location))
+            for version in itertools.takewhile(
+                lambda version: version.version > known.version, lineage(self._files, state.layout, newest)
+            )
+            for place in made
+            if place.partition in version.partitions
+        }
+        return [place for place in made if normal(place.location) not in had]
 
     def _find(
         self, state: TableState, newest: Manifest, places: Sequence[Superseded]
@@ -247,7 +270,8 @@ class LateFiles:
 
     def _move(
         self, state: TableState, newest: Manifest, place: Superseded, entries: Sequence[FileEntry]
-    ) -> None:
+    ) -> str:
+        """Move files to where their partition is now; returns the URI of that directory."""
         target = self._target(state, newest, place.partition)
         _LOG.warning(
             "%s: another program wrote %d files into %s after a commit had superseded it; they are taken in",
@@ -264,6 +288,7 @@ class LateFiles:
                 if self._files.exists(entry.path):
                     raise
                 # another process was faster
+        return target
 
     def _target(self, state: TableState, newest: Manifest, partition: str) -> str:
         """Where a partition is now; one that is no more is made again."""
@@ -301,6 +326,12 @@ def _refuse(place: Superseded) -> None:
         "Its rows are not in the table. Vacuum keeps the directory: insert them again from there, then delete it",
         place.location,
     )
+
+
+def _unknown(place: Superseded, location: str) -> Superseded:
+    """The same for a directory of which no version knows anything."""
+    state = PartitionState(location, EMPTY.files, EMPTY.bytes, EMPTY.digest)
+    return replace(place, location=location, state=state, replaced_by=None)
 
 
 def _known(place: Superseded) -> Fingerprint:

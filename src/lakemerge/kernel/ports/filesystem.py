@@ -226,3 +226,7 @@ def _snapshot_of(found: Iterable[tuple[str, FileEntry]]) -> tuple[Fingerprint, l
         entries.append(entry)
     size = sum(entry.size for entry in entries)
     return Fingerprint(len(entries), size, digest.hexdigest()[:16]), entries
+
+
+#: Of a directory without files.
+EMPTY = _snapshot_of([])[0]
