@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.names import TableName
@@ -16,11 +16,7 @@ def history(kernel: Kernel, name: TableName, limit: int | None = None) -> list[M
 
     The list ends early where vacuum has removed older manifests.
     """
-    state = kernel.current_state(name)
-    if state is None:
-        return []
-    commits = lineage(kernel.files, state.layout, kernel.manifest(state))
-    return list(itertools.islice(commits, limit))
+    return list(itertools.islice(_commits(kernel, name), limit))
 
 
 def newest_commit(
@@ -31,8 +27,11 @@ def newest_commit(
     Args:
         most: so many are looked at, the newest first.
     """
+    return next(filter(matches, itertools.islice(_commits(kernel, name), most)), None)
+
+
+def _commits(kernel: Kernel, name: TableName) -> Iterator[Manifest]:
+    """The commits, each read when it is asked for."""
     state = kernel.current_state(name)
-    if state is None:
-        return None
-    commits = lineage(kernel.files, state.layout, kernel.manifest(state))
-    return next(filter(matches, itertools.islice(commits, most)), None)
+    if state is not None:
+        yield from lineage(kernel.files, state.layout, kernel.manifest(state))

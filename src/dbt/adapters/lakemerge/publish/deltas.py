@@ -155,7 +155,8 @@ class Deltas:
                 txn.skip()
                 return
             txn.kernel_transaction.read_side_data(FOLDED)
-            self._define_outstanding(txn)
+            if bounds:
+                self._define_outstanding(txn)
             share = share_of(txn, bounds or Bounds(), self._macros, self._publisher.queries)
             self._left = len(share.left)
             if share.left and not share.taken:
