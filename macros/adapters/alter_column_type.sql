@@ -7,5 +7,5 @@
         new_column_type: its new type.
 #}
 {% macro lakemerge__alter_column_type(relation, column_name, new_column_type) -%}
-    {%- do adapter.alter_columns(context, relation, retype={column_name: new_column_type}) -%}
+    {%- do adapter.alterations.alter(context, relation, retype={column_name: new_column_type}) -%}
 {%- endmacro %}

@@ -7,5 +7,5 @@
         remove_columns: columns to drop, or none.
 #}
 {% macro lakemerge__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
-    {%- do adapter.alter_columns(context, relation, add_columns or [], remove_columns or []) -%}
+    {%- do adapter.alterations.alter(context, relation, add_columns or [], remove_columns or []) -%}
 {%- endmacro %}

@@ -7,7 +7,7 @@
 #}
 {% macro lakemerge__create_view_as(relation, sql) -%}
     {%- do refuse_grants(relation, config.get('grants')) -%}
-    {%- do adapter.require_published(model, relation, sql) -%}
+    {%- do adapter.staging.require_published(model, relation, sql) -%}
     {%- set contract = config.get('contract') -%}
     {%- if contract and contract.enforced -%}
         {%- do get_assert_columns_equivalent(sql) -%}

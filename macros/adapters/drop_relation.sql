@@ -7,7 +7,7 @@
 #}
 {% macro lakemerge__drop_relation(relation) -%}
     {%- if relation.is_table and not relation.in_session_only -%}
-        {%- do adapter.drop_table(relation) -%}
+        {%- do adapter.operations.drop(relation) -%}
     {%- else -%}
         {%- call statement('drop_relation', auto_begin=false) -%}
             drop {{ 'function' if relation.type == 'function' else 'view' }} if exists {{ relation.render() }}

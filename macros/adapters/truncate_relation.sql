@@ -5,5 +5,5 @@
         relation: the table.
 #}
 {% macro lakemerge__truncate_relation(relation) -%}
-    {%- do adapter.empty_table(context, relation) -%}
+    {%- do adapter.alterations.empty(context, relation) -%}
 {%- endmacro %}

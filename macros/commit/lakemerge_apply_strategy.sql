@@ -6,13 +6,13 @@
 {%- macro lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
     {%- set rebuild = rebuild or load_cached_relation(target) is none and not options.reads_a_feed -%}
     {%- if strategy == 'merge' and options.keeps_history -%}
-        {{- return(adapter.publish(context, 'scd2', target, options, rebuild)) -}}
+        {{- return(adapter.nodes.publish(context, 'scd2', target, options, rebuild)) -}}
     {%- elif strategy == 'merge' and options.reads_a_feed -%}
-        {{- return(adapter.publish(context, 'merge', target, options, rebuild)) -}}
+        {{- return(adapter.nodes.publish(context, 'merge', target, options, rebuild)) -}}
     {%- elif rebuild -%}
-        {{- return(adapter.publish(context, 'replace', target, options)) -}}
+        {{- return(adapter.nodes.publish(context, 'replace', target, options)) -}}
     {%- elif strategy in ('append', 'merge', 'delete+insert', 'insert_overwrite', 'microbatch') -%}
-        {{- return(adapter.publish(context, strategy, target, options)) -}}
+        {{- return(adapter.nodes.publish(context, strategy, target, options)) -}}
     {%- else -%}
         {{- return(lakemerge_custom_strategy(strategy, target, options)) -}}
     {%- endif -%}

@@ -3,7 +3,7 @@
     commit adopts the change as a foreign one.
 #}
 {%- macro lakemerge_custom_strategy(strategy, target, options) -%}
-    {%- do adapter.compute_feed() -%}
+    {%- do adapter.feeds.compute() -%}
     {%- set build = adapter.get_incremental_strategy_macro(context, strategy) -%}
     {%- set temporary = api.Relation.create(identifier='lakemerge_feed', type='view') -%}
     {%- set statement_sql = build({

@@ -11,7 +11,7 @@
     {%- endif -%}
     {#- raises dbt's own error for a strategy that is neither known nor defined by the project -#}
     {%- do adapter.get_incremental_strategy_macro(context, strategy) -%}
-    {%- if strategy in ('merge', 'delete+insert') and adapter.names_no_key(model) -%}
+    {%- if strategy in ('merge', 'delete+insert') and adapter.merging.names_no_key(model) -%}
         {%- do exceptions.warn(
             "Expected a unique_key for incremental_strategy '" ~ strategy ~ "' on " ~ this.render() ~ '; found none. '
             ~ 'All rows of the model are added, as dbt does. Set unique_key to replace stored rows, or '

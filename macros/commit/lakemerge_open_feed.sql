@@ -5,7 +5,7 @@
 {%- macro lakemerge_open_feed(compiled_code, language) -%}
     {%- if language == 'python' -%}
         {%- do write(compiled_code) -%}
-        {%- do adapter.open_python_feed(model, compiled_code) -%}
+        {%- do adapter.feeds.open_python(model, compiled_code) -%}
     {%- else -%}
         {%- call statement('main') -%}
             {{ lakemerge_feed_statement(compiled_code) }}

@@ -23,7 +23,7 @@
     {%- set tables = lakemerge_selected_tables(select) -%}
     {%- for chosen in tables -%}
         {%- set name = lakemerge_shown_name(chosen.relation) -%}
-        {%- set outcome = adapter.attempt(adapter.compact_table, context, chosen.relation, chosen.node, partitions, max_bytes, sort_by, zorder_by, deltas, dry_run) -%}
+        {%- set outcome = adapter.operations.attempt(adapter.compaction.compact, context, chosen.relation, chosen.node, partitions, max_bytes, sort_by, zorder_by, deltas, dry_run) -%}
         {%- do results.update({name: outcome.result}) -%}
         {%- if outcome.error -%}
             {%- do failed.append(name ~ ': ' ~ outcome.error) -%}

@@ -11,7 +11,7 @@
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
     {%- set records = [] -%}
     {%- for chosen in lakemerge_selected_tables(select) -%}
-        {%- for one in adapter.table_compactions(chosen.relation, limit) -%}
+        {%- for one in adapter.compaction.log(chosen.relation, limit) -%}
             {%- do records.append(one) -%}
             {%- do log(
                 '%-30s %-9s %-11s %s  %s seconds, %s of %s parts, %s files became %s, %s bytes became %s, %s left  %s  %s' | format(

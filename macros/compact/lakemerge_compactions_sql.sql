@@ -16,7 +16,7 @@
     {%- set records = [] -%}
     {%- if execute -%}
         {%- for chosen in lakemerge_selected_tables(select) -%}
-            {%- do records.extend(adapter.table_compactions(chosen.relation, limit)) -%}
+            {%- do records.extend(adapter.compaction.log(chosen.relation, limit)) -%}
         {%- endfor -%}
     {%- endif -%}
 select

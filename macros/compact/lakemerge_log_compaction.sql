@@ -3,7 +3,7 @@
 
     Args:
         name: the table's.
-        done: `files` and `deltas`, as `adapter.compact_table` returns them; none where there was nothing to do.
+        done: `files` and `deltas`, as `adapter.compaction.compact` returns them; none where there was nothing to do.
         dry_run: whether nothing was done.
 #}
 {%- macro lakemerge_log_compaction(name, done, dry_run) -%}

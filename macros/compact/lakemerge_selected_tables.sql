@@ -20,7 +20,7 @@
             {%- do found.update({relation.render(): {'relation': relation, 'node': node}}) -%}
         {%- endfor -%}
         {%- if (found | length) == before and '.' in name -%}
-            {%- for relation in adapter.committed_tables(lakemerge_relation(name)) if relation.render() not in found -%}
+            {%- for relation in adapter.operations.committed_tables(lakemerge_relation(name)) if relation.render() not in found -%}
                 {%- do found.update({relation.render(): {'relation': relation, 'node': lakemerge_node_of(relation)}}) -%}
             {%- endfor -%}
         {%- elif (found | length) == before and '*' not in name and names.index(name) == loop.index0 -%}

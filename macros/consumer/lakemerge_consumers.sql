@@ -9,7 +9,7 @@
         state: only those of this state; all if not given.
 #}
 {%- macro lakemerge_consumers(table, state=none) -%}
-    {%- set rows = adapter.consumed_partitions(lakemerge_relation(table)) -%}
+    {%- set rows = adapter.consumers.partitions(lakemerge_relation(table)) -%}
     {%- if state -%}{%- set rows = rows | selectattr('state', 'equalto', state) | list -%}{%- endif -%}
     {%- for row in rows -%}
         {%- do log(

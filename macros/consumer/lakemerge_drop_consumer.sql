@@ -9,6 +9,6 @@
         consumer: its name, which is the model's unless consume() was given one.
 #}
 {%- macro lakemerge_drop_consumer(table, source, consumer) -%}
-    {%- do adapter.drop_consumer(lakemerge_relation(table), lakemerge_relation(source), consumer) -%}
+    {%- do adapter.consumers.drop(lakemerge_relation(table), lakemerge_relation(source), consumer) -%}
     {%- do log(table ~ ': consumer ' ~ consumer ~ ' of ' ~ source ~ ' is forgotten', info=true) -%}
 {%- endmacro -%}

@@ -9,7 +9,7 @@
         partitions: their names; all that are discarded if not given.
 #}
 {%- macro lakemerge_put_back(table, consumer=none, partitions=none) -%}
-    {%- set names = adapter.put_back_partitions(lakemerge_relation(table), consumer, partitions) -%}
+    {%- set names = adapter.consumers.put_back(lakemerge_relation(table), consumer, partitions) -%}
     {%- for name in names or ['nothing was discarded'] -%}
         {%- do log(table ~ ': ' ~ name ~ (' is available again' if names else ''), info=true) -%}
     {%- endfor -%}

@@ -10,7 +10,7 @@
         version: it takes what came after this version of the source; everything if not given.
 #}
 {%- macro lakemerge_reset_consumer(table, source, consumer, version=none) -%}
-    {%- do adapter.reset_consumer(lakemerge_relation(table), lakemerge_relation(source), consumer, version) -%}
+    {%- do adapter.consumers.reset(lakemerge_relation(table), lakemerge_relation(source), consumer, version) -%}
     {%- set begin = 'all of ' ~ source if version is none else 'what came after version ' ~ version ~ ' of ' ~ source -%}
     {%- do log(table ~ ': ' ~ consumer ~ ' takes ' ~ begin, info=true) -%}
 {%- endmacro -%}

@@ -6,7 +6,7 @@
 #}
 {%- macro scd2_version_at(relation, at) -%}
     {%- if execute -%}
-        {{- return(adapter.version_at(relation, at)) -}}
+        {{- return(adapter.operations.version_at(relation, at)) -}}
     {%- endif -%}
     {{- return(0) -}}
 {%- endmacro -%}

@@ -10,14 +10,14 @@
     {%- set existing = load_cached_relation(this) -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set strategy = lakemerge_incremental_strategy() -%}
-    {%- set options = adapter.write_config(model, strategy) -%}
+    {%- set options = adapter.nodes.config(model, strategy) -%}
     {%- set in_its_place = existing is not none and existing.is_view and not adapter.hides_base(this) -%}
     {%- set rebuild = should_full_refresh() or in_its_place -%}
-    {%- do adapter.check_publishing(model, strategy) -%}
+    {%- do adapter.staging.check(model, strategy) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- set turns = adapter.consumed_turns(target, model, strategy, rebuild, existing is not none) -%}
+    {%- set turns = adapter.consumers.turns(target, model, strategy, rebuild, existing is not none) -%}
     {%- for turn in turns -%}
         {%- if turn.is_first -%}
             {%- do lakemerge_before_feed(compiled_code, model['language']) -%}

@@ -1,12 +1,12 @@
 {# Landed files or topics as a table: each record once, a row or in quarantine, in the commit that has read it. #}
 {% materialization ingest, adapter='lakemerge', supported_languages=['sql'] -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set options = adapter.ingest_config(model) -%}
-    {%- do adapter.check_publishing(model) -%}
+    {%- set options = adapter.ingest.config(model) -%}
+    {%- do adapter.staging.check(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- set response = adapter.ingest(context, target, options, should_full_refresh()) -%}
+    {%- set response = adapter.ingest.run(context, target, options, should_full_refresh()) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

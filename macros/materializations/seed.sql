@@ -1,16 +1,16 @@
 {# dbt's seed, published in one commit, with nulls as nulls. #}
 {% materialization seed, adapter='lakemerge' -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set options = adapter.write_config(model) -%}
-    {%- do adapter.check_publishing(model) -%}
+    {%- set options = adapter.nodes.config(model) -%}
+    {%- do adapter.staging.check(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
     {%- set agate_table = load_agate_table() -%}
     {%- do adapter.check_seed_columns(agate_table.column_names, config.get('quote_columns')) -%}
     {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- do adapter.open_seed_feed(agate_table, model['config'].get('column_types') or {}) -%}
-    {%- set response = adapter.publish(context, 'replace', target, options) -%}
+    {%- do adapter.feeds.open_seed(agate_table, model['config'].get('column_types') or {}) -%}
+    {%- set response = adapter.nodes.publish(context, 'replace', target, options) -%}
     {%- do store_result('main', response=response, agate_table=agate_table) -%}
 
     {%- do persist_docs(target, model) -%}

@@ -9,8 +9,8 @@
     {%- if existing is not none and not existing.is_table -%}
         {%- do exceptions.relation_wrong_type(existing, 'table') -%}
     {%- endif -%}
-    {%- set options = adapter.snapshot_config(model) -%}
-    {%- do adapter.check_publishing(model) -%}
+    {%- set options = adapter.snapshots.config(model) -%}
+    {%- do adapter.staging.check(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -24,7 +24,7 @@
         {{ build_snapshot_table(strategy, compiled_code) }}
     {%- endcall -%}
 
-    {%- set response = adapter.publish(context, 'snapshot', target, options) -%}
+    {%- set response = adapter.nodes.publish(context, 'snapshot', target, options) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

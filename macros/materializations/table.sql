@@ -1,15 +1,15 @@
 {# dbt's table, published in one commit: readers find the old rows or the new ones, never none and never both. #}
 {% materialization table, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set options = adapter.write_config(model) -%}
-    {%- do adapter.check_publishing(model) -%}
+    {%- set options = adapter.nodes.config(model) -%}
+    {%- do adapter.staging.check(model) -%}
     {%- do refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
     {%- do lakemerge_open_feed(compiled_code, model['language']) -%}
 
-    {%- set response = adapter.publish(context, 'replace', target, options) -%}
+    {%- set response = adapter.nodes.publish(context, 'replace', target, options) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

@@ -3,7 +3,7 @@
     the run; its tests and the models that follow read its query meanwhile.
 #}
 {% materialization view, adapter='lakemerge' -%}
-    {%- if not adapter.stages_view(model) -%}
+    {%- if not adapter.staging.stages_view(model) -%}
         {{ return(create_or_replace_view()) }}
     {%- endif -%}
     {%- set target = this.incorporate(type='view') -%}
@@ -11,7 +11,7 @@
     {{ run_hooks(pre_hooks) }}
     {%- do run_session_statements(config.get('sql_header')) -%}
     {%- set statement_sql = get_create_view_as_sql(target, sql) -%}
-    {%- do store_result('main', response=adapter.stage_view(target, model, statement_sql, sql)) -%}
+    {%- do store_result('main', response=adapter.staging.stage_view(target, model, statement_sql, sql)) -%}
 
     {{ run_hooks(post_hooks) }}
     {{ return({'relations': [target]}) }}

@@ -8,7 +8,7 @@
         limit: how many commits; all if not given.
 #}
 {%- macro lakemerge_history(table, limit=none) -%}
-    {%- set commits = adapter.table_history(lakemerge_relation(table), limit) -%}
+    {%- set commits = adapter.operations.history(lakemerge_relation(table), limit) -%}
     {%- if not commits -%}
         {%- do log(table ~ ': lakemerge has made no commits to this table yet', info=true) -%}
     {%- endif -%}

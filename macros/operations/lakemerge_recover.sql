@@ -7,7 +7,7 @@
         table: a name, with or without its schema.
 #}
 {%- macro lakemerge_recover(table) -%}
-    {%- set done = adapter.recover_table(lakemerge_relation(table)) -%}
+    {%- set done = adapter.operations.recover(lakemerge_relation(table)) -%}
     {%- for line in done or ['there is nothing to recover'] -%}
         {%- do log(table ~ ': ' ~ line, info=true) -%}
     {%- endfor -%}

@@ -19,7 +19,7 @@
     {%- endif -%}
     {%- set node = found[0] -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias, type='table') -%}
-    {%- set response = adapter.replay(context, relation, node, where) -%}
+    {%- set response = adapter.ingest.replay(context, relation, node, where) -%}
     {%- do log(model_name ~ ': ' ~ (response if response is not none else 'there is nothing to replay'), info=true) -%}
     {{- return(response) -}}
 {%- endmacro -%}

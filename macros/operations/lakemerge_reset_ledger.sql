@@ -10,7 +10,7 @@
             same columns.
 #}
 {%- macro lakemerge_reset_ledger(table, keep=false) -%}
-    {%- set version = adapter.reset_ledger(lakemerge_relation(table), keep) -%}
+    {%- set version = adapter.merging.reset_ledger(lakemerge_relation(table), keep) -%}
     {%- if not version -%}
         {%- do log(table ~ ': it has no ledger', info=true) -%}
     {%- elif keep -%}

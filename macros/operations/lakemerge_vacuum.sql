@@ -20,7 +20,7 @@
     {%- endif -%}
     {%- set chosen = [] -%}
     {%- for one in lakemerge_selected_tables(select or []) -%}
-        {%- do chosen.append(one.relation) if adapter.has_versions(one.relation) -%}
+        {%- do chosen.append(one.relation) if adapter.operations.has_versions(one.relation) -%}
     {%- endfor -%}
     {%- do chosen.append(lakemerge_relation(table)) if table -%}
     {%- set verb = 'would delete' if dry_run else 'deleted' -%}
@@ -28,7 +28,7 @@
     {%- set failed = [] -%}
     {%- for relation in chosen -%}
         {%- set name = table or lakemerge_shown_name(relation) -%}
-        {%- set outcome = adapter.attempt(adapter.vacuum_table, relation, retention_hours, retain_last, max_bytes, dry_run) -%}
+        {%- set outcome = adapter.operations.attempt(adapter.operations.vacuum, relation, retention_hours, retain_last, max_bytes, dry_run) -%}
         {%- do failed.append(name ~ ': ' ~ outcome.error) if outcome.error -%}
         {%- for item in outcome.result or [] -%}
             {%- do found.append(item) -%}

@@ -4,5 +4,5 @@
     {%- for column in adapter.get_columns_in_relation(this) -%}
         {%- do types.update({column.name | lower: column.dtype}) -%}
     {%- endfor -%}
-    struct({{ adapter.comparable_columns(names, types, prefix) | join(', ') }})
+    struct({{ adapter.snapshots.comparable_columns(names, types, prefix) | join(', ') }})
 {%- endmacro -%}

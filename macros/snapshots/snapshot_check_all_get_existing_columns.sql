@@ -16,7 +16,7 @@
             {{ node['compiled_code'] }}
         )
     {%- endset -%}
-    {%- set wanted = adapter.columns_of_query(source) -%}
+    {%- set wanted = adapter.snapshots.columns_of_query(source) -%}
     {%- set stored = adapter.get_columns_in_relation(this) | map(attribute='name') | map('lower') | list -%}
     {%- set found = [] -%}
     {%- for name in wanted if name | lower in stored -%}

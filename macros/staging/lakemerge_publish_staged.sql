@@ -8,5 +8,5 @@
         results: dbt's, of the nodes of the run.
 #}
 {%- macro lakemerge_publish_staged(results) -%}
-    {{- return(adapter.publish_staged(results) if execute else '') -}}
+    {{- return(adapter.staging.publish(results) if execute else '') -}}
 {%- endmacro -%}

@@ -11,7 +11,7 @@
     {%- if not execute -%}{{- return([]) -}}{%- endif -%}
     {%- set found = [] -%}
     {%- for one in lakemerge_selected_tables(select or ['*']) -%}
-        {%- for version in adapter.staged_of(one.relation, one.node.config.get('location_root') if one.node else none) -%}
+        {%- for version in adapter.staging.staged_of(one.relation, one.node.config.get('location_root') if one.node else none) -%}
             {%- do found.append(dict(version, table=lakemerge_shown_name(one.relation))) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -9,5 +9,5 @@
 {%- macro lakemerge_staged_rows(name) -%}
     {%- if not execute -%}{{- return('') -}}{%- endif -%}
     {%- set one = lakemerge_selected_tables([name])[0] -%}
-    {{- return(adapter.staged_rows(one.relation, one.node.config.get('location_root') if one.node else none)) -}}
+    {{- return(adapter.staging.staged_rows(one.relation, one.node.config.get('location_root') if one.node else none)) -}}
 {%- endmacro -%}

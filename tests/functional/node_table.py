@@ -49,7 +49,7 @@ class NodeTable:
     def history(self) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
         with self.adapter.connection_named(self.name):
-            commits: list[dict[str, Any]] = self.adapter.table_history(self.relation)
+            commits: list[dict[str, Any]] = self.adapter.operations.history(self.relation)
             return commits
 
     def left(self) -> list[str]:
@@ -69,4 +69,4 @@ class NodeTable:
     def drop(self) -> None:
         """Drop the table."""
         with self.adapter.connection_named(self.name):
-            self.adapter.drop_table(self.relation)
+            self.adapter.operations.drop(self.relation)

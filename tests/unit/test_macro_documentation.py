@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
+from dbt.adapters.lakemerge.publish.capability import capability
 from dbt.parser.schemas import is_valid_type
 
 from render_macros import Macros, documentation
@@ -69,8 +71,25 @@ def test_a_file_has_one_public_macro_and_its_name(path: Path) -> None:
 
 def test_macros_call_only_what_the_adapter_offers_them() -> None:
     called = {
-        name
+        match.groups()
         for path in sorted(MACROS.rglob("*.sql"))
-        for name in re.findall(r"\badapter\.(\w+)", path.read_text())
+        for match in re.finditer(r"\badapter\.(\w+)(?:\.(\w+))?", path.read_text())
     }
-    assert called <= LakemergeAdapter._available_
+    assert {name for name, _ in called} <= LakemergeAdapter._available_
+    capabilities = {
+        name: of.kind for name, of in vars(LakemergeAdapter).items() if isinstance(of, capability)
+    }
+    offered = {
+        (name, method)
+        for name, kind in capabilities.items()
+        for method in dir(kind)
+        if getattr(inspect.getattr_static(kind, method), "_is_available_", False)
+    }
+    assert {one for one in called if one[0] in capabilities} <= offered
+
+
+def test_while_dbt_parses_a_capability_gives_what_its_methods_say() -> None:
+    at_parse = LakemergeAdapter._parse_replacements_
+    assert at_parse["operations"].history("shop.orders") == []
+    assert at_parse["consumers"].consume("shop.orders") is None
+    assert at_parse["ingest"].split_pattern("|") == LakemergeAdapter.ingest.split_pattern("|") == "'\\\\|'"

@@ -70,7 +70,7 @@
         and {{ _lakemerge_item_exact_sql(member, 'get(' ~ items ~ ', ' ~ loop.index0 ~ ')', options) }}
         {%- endfor -%}
     {%- else -%}
-        {%- set separator = adapter.split_pattern(options.map_key_delimiter) -%}
+        {%- set separator = adapter.ingest.split_pattern(options.map_key_delimiter) -%}
         forall({{ items }}, item -> size(split(item, {{ separator }}, -1)) = 2
             and {{ _lakemerge_item_exact_sql(type.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }}
             and {{ _lakemerge_item_exact_sql(type.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})

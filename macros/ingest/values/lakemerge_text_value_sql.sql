@@ -37,7 +37,7 @@
             {%- endfor -%}
         )
     {%- else -%}
-        {%- set separator = adapter.split_pattern(options.map_key_delimiter) -%}
+        {%- set separator = adapter.ingest.split_pattern(options.map_key_delimiter) -%}
         {%- set keys -%}
             transform({{ items }}, item -> {{ _lakemerge_item_sql(type.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }})
         {%- endset -%}

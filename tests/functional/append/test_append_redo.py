@@ -22,8 +22,8 @@ class Appended(NodeTable):
         adapter = self.adapter
         with adapter.connection_named(self.name):
             adapter.handle.spark.sql(f"create or replace temporary view lakemerge_feed as {query}")
-            options = adapter.write_config(self.model, "append")
-            return adapter.publish(self.context, "append", self.relation, options)
+            options = adapter.nodes.config(self.model, "append")
+            return adapter.nodes.publish(self.context, "append", self.relation, options)
 
 
 def test_a_change_of_types_keeps_a_partition_that_another_run_makes_meanwhile(

@@ -59,13 +59,13 @@ class Ingester(NodeTable):
     def run(self, *, rebuild: bool = False) -> Any:
         """One run; returns the response. Raises what the materialization raises."""
         with self._connection() as adapter:
-            options = adapter.ingest_config(self.model)
-            return adapter.ingest(self.context, self.relation, options, rebuild)
+            options = adapter.ingest.config(self.model)
+            return adapter.ingest.run(self.context, self.relation, options, rebuild)
 
     def replay(self, where: str = "true") -> Any:
         """Read what is in quarantine again."""
         with self._connection() as adapter:
-            return adapter.replay(self.context, self.relation, self.model, where)
+            return adapter.ingest.replay(self.context, self.relation, self.model, where)
 
     @contextlib.contextmanager
     def settings(self, settings: dict[str, str]) -> Iterator[None]:

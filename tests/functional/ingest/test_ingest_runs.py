@@ -37,9 +37,9 @@ class TestFiles:
         view = f"{table.relation.schema}.{table.name}_of_two_runs"
         with table.adapter.connection_named("one"):
             for _ in range(2):
-                table.adapter.create_view_once(f"create view {view} as select 1 as id")
+                table.adapter.ingest.create_view_once(f"create view {view} as select 1 as id")
             with pytest.raises(DbtRuntimeError, match="PARSE_SYNTAX_ERROR"):
-                table.adapter.create_view_once("create view of nothing")
+                table.adapter.ingest.create_view_once("create view of nothing")
         assert table.sql(f"select id from {view}") == [(1,)]
 
     def test_unfinished_files_are_left(self, ingester: Any) -> None:

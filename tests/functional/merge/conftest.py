@@ -44,9 +44,9 @@ class Merger(NodeTable):
             else:
                 frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
                 frame.createOrReplaceTempView("lakemerge_feed")
-            options = adapter.write_config(self.model, "merge")
+            options = adapter.nodes.config(self.model, "merge")
             strategy = "scd2" if options.keeps_history else "merge"
-            return adapter.publish(self.context, strategy, self.relation, options, rebuild)
+            return adapter.nodes.publish(self.context, strategy, self.relation, options, rebuild)
 
     def ledger_folders(self) -> list[str]:
         """The directories of the ledger."""

@@ -21,7 +21,7 @@ def codecs(table: Any, file_format: str) -> tuple[str | None, str]:
     """What the table's property says, in lower case, and what its newest file has."""
     adapter = table.adapter
     with adapter.connection_named(table.name):
-        kernel = adapter._kernel({}, None)
+        kernel = adapter.operations.kernel()
         state, manifest = kernel.settled(TableName(table.relation.schema, table.relation.identifier))
         found = stored_codec(adapter.handle.spark, kernel.files, state.layout, manifest)
         said = state.table.parameters.get(CODEC[file_format])
@@ -94,7 +94,7 @@ class TestCodecs:
         table.merge([row(1), row(2)])
         adapter = table.adapter
         with adapter.connection_named(table.name):
-            kernel = adapter._kernel({}, None)
+            kernel = adapter.operations.kernel()
             state, manifest = kernel.settled(TableName(table.relation.schema, table.relation.identifier))
             (folder,) = manifest.sidecars["deltas"]
             (entry,) = [one for one in kernel.files.walk(state.layout.absolute(folder)) if one.size]

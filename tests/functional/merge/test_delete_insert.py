@@ -35,9 +35,9 @@ class Replaced(NodeTable):
             frame = adapter.handle.spark.createDataFrame(list(rows), columns)
             frame.createOrReplaceTempView("lakemerge_feed")
             exists = adapter.get_columns_in_relation(self.relation)
-            options = adapter.write_config(self.model, "delete+insert")
+            options = adapter.nodes.config(self.model, "delete+insert")
             strategy = "delete+insert" if exists else "replace"
-            return adapter.publish(self.context, strategy, self.relation, options)
+            return adapter.nodes.publish(self.context, strategy, self.relation, options)
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows, in the order of their columns."""

@@ -158,7 +158,7 @@ class TestAnotherKeyOrSequence:
         table.merge([delete(7, 50)])
         table.sql("insert into {table} values (5, 5, 5, 'by hand')")
         with table.adapter.connection_named(table.name):
-            assert table.adapter.recover_table(table.relation)
+            assert table.adapter.operations.recover(table.relation)
         assert table.history()[0]["operation"] == "foreign"
         table.model["config"]["unique_key"] = "sku"
         with pytest.raises(DbtRuntimeError, match="LedgerMismatch"):

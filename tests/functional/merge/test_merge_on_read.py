@@ -221,10 +221,10 @@ class TestRetiring:
         assert [row["ts"] for row in table.rows()] == [9, 10, 11]
         table.let_minutes_pass(20)
         with table.adapter.connection_named(table.name):
-            table.adapter.compact_table(table.context, table.relation, table.model)
+            table.adapter.compaction.compact(table.context, table.relation, table.model)
         table.let_minutes_pass(20)
         with table.adapter.connection_named(table.name):
-            table.adapter.compact_table(table.context, table.relation, table.model)
+            table.adapter.compaction.compact(table.context, table.relation, table.model)
         assert table.sql("select * from {table}__deltas") == []
         assert [row["ts"] for row in table.rows()] == [9, 10, 11]
         table.drop()

@@ -40,7 +40,7 @@ def names(table: Any) -> list[str]:
 
 def compact(table: Any) -> None:
     with table.adapter.connection_named(table.name):
-        table.adapter.compact_table(table.context, table.relation, table.model)
+        table.adapter.compaction.compact(table.context, table.relation, table.model)
 
 
 def insert(table: Any, *values: tuple[int, str, int]) -> None:

@@ -31,7 +31,7 @@ def outstanding(merger: Any, *changes: dict[str, Any], **options: Any) -> Any:
 def compact(table: Any, **bounds: Any) -> dict[str, Any]:
     """Move deltas; returns the log's record, which is empty where there was nothing to do."""
     with table.adapter.connection_named(table.name):
-        done = table.adapter.compact_table(table.context, table.relation, table.model, **bounds) or {}
+        done = table.adapter.compaction.compact(table.context, table.relation, table.model, **bounds) or {}
     return done.get("deltas") or {}
 
 

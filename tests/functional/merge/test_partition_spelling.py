@@ -70,8 +70,8 @@ class Adopted:
         with table.adapter.connection_named(table.name):
             feed = f"create or replace temporary view lakemerge_feed as {' union all '.join(selected)}"
             table.adapter.handle.spark.sql(feed)
-            options = table.adapter.write_config(table.model, strategy)
-            table.adapter.publish(table.context, strategy, table.relation, options, False)
+            options = table.adapter.nodes.config(table.model, strategy)
+            table.adapter.nodes.publish(table.context, strategy, table.relation, options, False)
 
     def partitions(self) -> list[str]:
         """The values of the partitions, as the metastore spells them."""
@@ -175,5 +175,5 @@ class TestSeveralSpellings:
             table.table.adapter.connection_named(table.table.name),
             pytest.raises(DbtRuntimeError, match=r"UnsupportedTable.*beside others of the same values"),
         ):
-            table.table.adapter.compact_table(table.table.context, table.table.relation, sort_by="id")
+            table.table.adapter.compaction.compact(table.table.context, table.table.relation, sort_by="id")
         assert table.rows() == [(1, 1, "1"), (1, 1, "1"), (3, 3, "2")]

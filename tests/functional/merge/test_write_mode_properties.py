@@ -20,7 +20,7 @@ MODES = ("copy_on_write", "merge_on_read", "auto")
 
 def compact(table: Any, **arguments: Any) -> None:
     with table.adapter.connection_named("by hand"):
-        table.adapter.compact_table(table.context, table.relation, table.model, **arguments)
+        table.adapter.compaction.compact(table.context, table.relation, table.model, **arguments)
 
 
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int, exact: bool) -> None:

@@ -57,8 +57,8 @@ class Snapshotter(NodeTable):
             sql = self.model["compiled_code"]
             feed = self._call("build_snapshot_table", strategy=strategy, sql=sql)
             spark.sql(f"create or replace temporary view lakemerge_feed as {feed}")
-            options = adapter.snapshot_config(self.model)
-            adapter.publish(self.context, "snapshot", self.relation, options)
+            options = adapter.snapshots.config(self.model)
+            adapter.nodes.publish(self.context, "snapshot", self.relation, options)
 
     def rows(self) -> list[Any]:
         return self.sql("select * from {table}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.impl import LakemergeAdapter
+from dbt.adapters.lakemerge.staging.methods import StagingMethods
 from dbt.tests.util import run_dbt
 
 from lakemerge.kernel import Kernel, TableName, as_of_group
@@ -74,13 +74,13 @@ def before_the_end(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], An
 
     def watch(look: Callable[[], Any]) -> list[Any]:
         seen: list[Any] = []
-        publish = LakemergeAdapter.publish_staged
+        publish = StagingMethods.publish
 
-        def watched(adapter: Any, results: Any) -> str:
+        def watched(staging: Any, results: Any) -> str:
             seen.append(look())
-            return publish(adapter, results)
+            return publish(staging, results)
 
-        monkeypatch.setattr(LakemergeAdapter, "publish_staged", watched)
+        monkeypatch.setattr(StagingMethods, "publish", watched)
         return seen
 
     return watch

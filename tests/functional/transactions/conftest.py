@@ -30,9 +30,11 @@ class Appended(NodeTable):
                 [tuple(row.values()) for row in rows], self.feed
             )
             frame.createOrReplaceTempView("lakemerge_feed")
-            options = self.adapter.write_config(self.model, "append")
+            options = self.adapter.nodes.config(self.model, "append")
             strategy = "append" if self.left() else "replace"
-            response: CommitResponse = self.adapter.publish(self.context, strategy, self.relation, options)
+            response: CommitResponse = self.adapter.nodes.publish(
+                self.context, strategy, self.relation, options
+            )
             return response
 
 

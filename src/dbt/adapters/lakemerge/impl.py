@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,22 +19,18 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.compact.methods import CompactionMethods
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
-from dbt.adapters.lakemerge.drivers import config_of, driver_of
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
-from dbt.adapters.lakemerge.options.reader import config_errors
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.nodes import NodeMethods
 from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
-from dbt.adapters.lakemerge.publish.freshness import FreshnessMethods
-from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.capability import capability
+from dbt.adapters.lakemerge.publish.feed_methods import FeedMethods
+from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
 from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
@@ -53,11 +50,22 @@ from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtConfigError
 from dbt_common.invocation import get_invocation_id
 
-from lakemerge.errors import JavaDied, UnsupportedTable
-from lakemerge.kernel import VERSION, HiveColumn, HiveTable, check_supported, find_row, is_overlay_view
+from lakemerge import errors
+from lakemerge.errors import JavaDied, LakemergeError, UnsupportedTable
+from lakemerge.kernel import (
+    VERSION,
+    HiveColumn,
+    HiveTable,
+    check_supported,
+    find_row,
+    is_overlay_view,
+    view_over_base,
+)
 
 if TYPE_CHECKING:
     import agate
+    from dbt.adapters.base.impl import FreshnessResponse
+    from dbt.adapters.contracts.macros import MacroResolverProtocol
 
 logger = AdapterLogger("Lakemerge")
 
@@ -82,18 +90,8 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(
-    StagingMethods,
-    CompactionMethods,
-    IngestMethods,
-    ConsumingMethods,
-    SnapshotMethods,
-    MergeMethods,
-    AlterationMethods,
-    FreshnessMethods,
-    SparkAdapter,
-):
-    """dbt on plain Hive tables.
+class LakemergeAdapter(SparkAdapter):
+    """dbt on plain Hive tables: what dbt looks for, and the capabilities that macros call as ``adapter.<name>``.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.
     """
@@ -121,6 +119,17 @@ class LakemergeAdapter(
             Capability.MicrobatchConcurrency: CapabilitySupport(support=Support.Unsupported),
         }
     )
+
+    nodes = capability(NodeMethods)
+    feeds = capability(FeedMethods)
+    merging = capability(MergeMethods)
+    snapshots = capability(SnapshotMethods)
+    ingest = capability(IngestMethods)
+    consumers = capability(ConsumingMethods)
+    staging = capability(StagingMethods)
+    alterations = capability(AlterationMethods)
+    compaction = capability(CompactionMethods)
+    operations = capability(OperationMethods)
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
@@ -203,7 +212,7 @@ class LakemergeAdapter(
         """Drop a schema with everything in it, tables with all their versions."""
         for existing in self.list_relations_without_caching(relation):
             if existing.is_table:
-                self.drop_table(existing)
+                self.operations.drop(_own(existing))
         super().drop_schema(relation)
 
     @available.parse_none
@@ -244,6 +253,15 @@ class LakemergeAdapter(
                     found=f"{table.name}, which has version {table.parameters[VERSION]}",
                     action="Build the model under its new name, and drop the old table.",
                 )
+
+    @available.parse(lambda *args, **kwargs: False)
+    def hides_base(self, relation: LakemergeRelation) -> bool:
+        """Whether a view of another program's has the place of that of a table that is merged on read.
+
+        It is no view that a run replaces unasked, for the rows are still there, in the base.
+        """
+        with self.connections.exception_handler(f"look for the base of {relation.render()}"):
+            return view_over_base(self.handle.application.metastore, relation.table_name) is not None
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
@@ -337,6 +355,19 @@ class LakemergeAdapter(
         table = self._table(relation)
         return None if table is None else catalog_entry(table, self._columns_of_view)
 
+    def calculate_freshness_from_metadata(
+        self, source: BaseRelation, macro_resolver: MacroResolverProtocol | None = None
+    ) -> tuple[AdapterResponse | None, FreshnessResponse]:
+        """When a source's rows changed last.
+
+        Sources are not looked at in a batch: what takes time is to list their files, which dbt's threads do at once.
+
+        Raises:
+            DbtRuntimeError: there is no such table, or it is a view.
+        """
+        changed = self.operations.last_change(_own(source))
+        return None, self._create_freshness_response(changed, datetime.now(timezone.utc))
+
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> CatalogIntegration:
         """Refuse a `catalogs.yml`: its models would be built elsewhere than it says."""
         found = f"{catalog_integration.name}, of type {catalog_integration.catalog_type}"
@@ -380,40 +411,13 @@ class LakemergeAdapter(
         """dbt's own strategies that work here; users' own are not checked against this."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
 
-    @available.parse_none
-    def write_config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
-        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
-        with config_errors():
-            return config_of(model["config"], strategy)
-
-    @available.parse_none
-    def publish(
-        self,
-        context: Mapping[str, Any],
-        strategy: str,
-        relation: LakemergeRelation,
-        options: WriteConfig,
-        rebuild: bool = False,
-    ) -> CommitResponse:
-        """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit, now or after tests.
-
-        Args:
-            context: dbt's, of the node.
-            strategy: one of :data:`DRIVERS`.
-            rebuild: replace the existing table by a new one, whatever its schema.
-
-        Returns:
-            The response for dbt's result line.
-        """
-        if options.publishes_after_tests:
-            return self.stage(context, strategy, relation, options, rebuild)
-        publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)
-        driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
-        response = WriteModes(publisher, macros).publish(driver)
-        compact_after_commit(publisher, macros)
-        return response
-
     # -- for macros ----------------------------------------------------------------------------
+
+    @available.parse_none
+    def raise_typed(self, kind: str, expected: str, found: str, action: str) -> None:
+        """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
+        error: type[LakemergeError] = getattr(errors, kind)
+        raise as_dbt_error(error(expected=expected, found=found, action=action))
 
     @available
     def split_statements(self, text: str | None) -> list[str]:
@@ -452,7 +456,7 @@ class LakemergeAdapter(
     ) -> None:
         """Write descriptions to the metastore, if they differ from those there."""
         later = partial(self.set_comments, relation, table_comment, dict(column_comments))
-        if self.when_published(_own(relation), later):
+        if self.staging.when_published(_own(relation), later):
             return
         name = _own(relation).table_name
         with self.connections.exception_handler(f"comment on {name}"):

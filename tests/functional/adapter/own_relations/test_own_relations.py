@@ -81,7 +81,7 @@ class TestVersionedTable:
         run_dbt(["run"])
         with project.adapter.connection_named("truncate"):
             project.adapter.truncate_relation(self.relation(project))
-            versions = project.adapter.table_history(self.relation(project))
+            versions = project.adapter.operations.history(self.relation(project))
         assert project.run_sql(f"select count(*) from {project.test_schema}.model", fetch="one")[0] == 0
         assert len(versions) == 2
 
@@ -159,7 +159,7 @@ class TestAlteredColumns:
         assert [row[2] for row in comments if row[0] == "note"] == ["kept"]
         with project.adapter.connection_named("history"):
             table = project.adapter.Relation.create(schema=project.test_schema, identifier="parts")
-            commits = project.adapter.table_history(table)
+            commits = project.adapter.operations.history(table)
         assert [(commit["operation"], commit["partitions"]) for commit in commits[:4]] == [
             ("alter", 0),
             ("alter", 1),

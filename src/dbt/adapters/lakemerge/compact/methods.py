@@ -8,18 +8,19 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
 from dbt.adapters.lakemerge.options.reader import config_errors
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.operations import OperationMethods
+from dbt.adapters.lakemerge.publish.operations import has_versions
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.kernel import CompactionLog
 
 
-class CompactionMethods(OperationMethods):
-    """A mixin of the adapter; see the macros `lakemerge_compact` and `lakemerge_compactions` for its use."""
+class CompactionMethods(Capability):
+    """``adapter.compaction``; see the macros `lakemerge_compact` and `lakemerge_compactions` for its use."""
 
     @available.parse_none
-    def compact_table(
+    def compact(
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
@@ -51,7 +52,7 @@ class CompactionMethods(OperationMethods):
                 zorder_by=zorder_by,
                 deltas=deltas,
             )
-        if not self.has_versions(relation):
+        if not self._has_versions(relation):
             return None
         compaction = TableCompaction(
             self.publisher(relation, options.config, model), Macros(context), options
@@ -59,12 +60,14 @@ class CompactionMethods(OperationMethods):
         return compaction.planned() if dry_run else compaction.run()
 
     @available.parse_list
-    def table_compactions(
-        self, relation: LakemergeRelation, limit: int | None = None
-    ) -> list[dict[str, Any]]:
+    def log(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The log of a table's compactions, the newest first; empty where there is no table with versions."""
-        if not self.has_versions(relation):
+        if not self._has_versions(relation):
             return []
-        with self._guarded():
-            log = CompactionLog(self._kernel({}, None), relation.table_name)
+        with self.guarded():
+            log = CompactionLog(self.kernel(), relation.table_name)
             return [record.as_dict() for record in log.records(limit)]
+
+    def _has_versions(self, relation: LakemergeRelation) -> bool:
+        with self.guarded():
+            return has_versions(self.kernel(), relation.table_name)

@@ -10,7 +10,7 @@ from dbt.adapters.base import available
 from dbt.adapters.lakemerge.consume.consumption import Consumption, NodeConsumption, Request
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import CompilationError
 
@@ -25,8 +25,8 @@ _RENDERING = ("compile", "generate", "docs", "list", "parse")
 _SAVED_OPTIONS = ("where", "on_rewrite")
 
 
-class ConsumingMethods(PublishingMethods):
-    """A mixin of the adapter; see the macros in ``consumer``."""
+class ConsumingMethods(Capability):
+    """``adapter.consumers``; see the macros in ``consumer``."""
 
     @available.parse_none
     def consume(
@@ -69,12 +69,12 @@ class ConsumingMethods(PublishingMethods):
             requests.append(request)
         if command == "show":
             output = TableName(str(model["schema"]), str(model["alias"]))
-            with self.connections.exception_handler(f"look at {source}"):
-                Consumption(self.handle.spark, self._kernel(model, None), output).show(request)
+            with self.guarded(f"look at {source}"):
+                Consumption(self.handle.spark, self.kernel(model), output).show(request)
         return request.view
 
     @available.parse_none
-    def consumed_turns(
+    def turns(
         self,
         relation: LakemergeRelation,
         model: Mapping[str, Any],
@@ -92,26 +92,26 @@ class ConsumingMethods(PublishingMethods):
         node = handle.notes(NodeConsumption)
         if not node.requests:
             return ConsumedTurns(handle)
-        with self.connections.exception_handler(f"consume for {relation.render()}"):
+        with self.guarded(f"consume for {relation.render()}"):
             if strategy not in _STRATEGIES:
                 raise InvalidConfig(
                     expected=f"consume() with incremental_strategy {', '.join(_STRATEGIES)}",
                     found=strategy,
                     action="Choose another strategy: this one does not make a single commit of its rows.",
                 )
-            consumption = Consumption(handle.spark, self._kernel(model, None), relation.table_name)
+            consumption = Consumption(handle.spark, self.kernel(model), relation.table_name)
             node.taken = handle.processing = consumption
             handle.on_release(lambda: consumption.release(handle.last_error))
             run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
-        guard = self.connections.exception_handler
+        guard = self.guarded
         return ConsumedTurns(handle, run, lambda: guard(f"consume for {relation.render()}"))
 
     # -- operations ----------------------------------------------------------------------------
 
     @available.parse_list
-    def consumed_partitions(self, relation: LakemergeRelation) -> list[dict[str, Any]]:
+    def partitions(self, relation: LakemergeRelation) -> list[dict[str, Any]]:
         """The working set of a table's consumers, brought up to date."""
-        with self._guarded():
+        with self.guarded():
             return [
                 dataclasses.asdict(row)
                 for consumer in self._consumers(relation)
@@ -119,11 +119,11 @@ class ConsumingMethods(PublishingMethods):
             ]
 
     @available.parse_list
-    def put_back_partitions(
+    def put_back(
         self, relation: LakemergeRelation, consumer: str | None, partitions: Sequence[str] | None
     ) -> list[str]:
         """Make discarded partitions available again; returns their names."""
-        with self._guarded():
+        with self.guarded():
             return [
                 name
                 for one in self._consumers(relation, consumer)
@@ -131,18 +131,18 @@ class ConsumingMethods(PublishingMethods):
             ]
 
     @available.parse_none
-    def reset_consumer(
+    def reset(
         self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str, version: int | None
     ) -> None:
         """Make a consumer start over, after a version of the source or with everything that it holds."""
-        with self._guarded():
+        with self.guarded():
             for one in self._consumers(relation, consumer, source.table_name):
                 one.reset(version)
 
     @available.parse_none
-    def drop_consumer(self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str) -> None:
+    def drop(self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str) -> None:
         """Forget a consumer."""
-        with self._guarded():
+        with self.guarded():
             for one in self._consumers(relation, consumer, source.table_name):
                 one.drop()
 
@@ -154,7 +154,7 @@ class ConsumingMethods(PublishingMethods):
         Raises:
             InvalidConfig: there is none.
         """
-        kernel, output = self._kernel({}, None), relation.table_name
+        kernel, output = self.kernel(), relation.table_name
         known = WorkingSet(kernel, output).consumers()
         found = [key for key in known if name in (None, key[1]) and (source is None or str(source) == key[0])]
         if not found:

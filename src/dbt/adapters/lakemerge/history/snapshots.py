@@ -11,7 +11,7 @@ from dbt.adapters.base import available
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, quote, spark_type
 from dbt_common.exceptions import DbtRuntimeError
@@ -182,11 +182,11 @@ def _holds_time(kind: str) -> bool:
     return kind.startswith(("timestamp", "date", "string", "varchar"))
 
 
-class SnapshotMethods(PublishingMethods):
-    """A mixin of the adapter; see the materialization `snapshot` for its use."""
+class SnapshotMethods(Capability):
+    """``adapter.snapshots``; see the materialization `snapshot` for its use."""
 
     @available.parse_none
-    def snapshot_config(self, model: Mapping[str, Any]) -> SnapshotConfig:
+    def config(self, model: Mapping[str, Any]) -> SnapshotConfig:
         """A snapshot's options about writing, checked. Raises CompilationError naming all that are wrong."""
         with config_errors():
             config = SnapshotConfig.of(model["config"])
@@ -196,7 +196,7 @@ class SnapshotMethods(PublishingMethods):
     @available.parse_list
     def columns_of_query(self, sql: str) -> list[str]:
         """The names of a query's columns; it is analysed and not run."""
-        with self.connections.exception_handler(sql):
+        with self.guarded(sql):
             return list(self.handle.spark.sql(sql).columns)
 
     @available.parse_list

@@ -21,10 +21,10 @@ from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_
 from dbt.adapters.lakemerge.ingest.routing import Routing
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.table_schema import literal
@@ -38,18 +38,19 @@ from lakemerge.ingest import continuous
 from lakemerge.kernel import SIDE_TABLES, SideTables
 
 
-class IngestMethods(PublishingMethods):
-    """A mixin of the adapter; see the materialization `ingest` for its use."""
+class IngestMethods(Capability):
+    """``adapter.ingest``; see the materialization `ingest` for its use."""
 
     # -- the plan ------------------------------------------------------------------------------
 
     @available
-    def split_pattern(self, delimiter: str) -> str:
+    @staticmethod
+    def split_pattern(delimiter: str) -> str:
         """A SQL string of the regular expression that matches just this delimiter."""
         return literal(split_pattern(delimiter))
 
     @available.parse_none
-    def ingest_config(self, model: Mapping[str, Any]) -> AppendConfig:
+    def config(self, model: Mapping[str, Any]) -> AppendConfig:
         """The write options of a model whose commits have partitions of their own."""
         given = dict(model["config"])
         wrong = [name for name in ("append_layout", "unique_key", "incremental_strategy") if given.get(name)]
@@ -78,7 +79,7 @@ class IngestMethods(PublishingMethods):
                 "Expected an ingest model without a query, because its rows come from files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
-        with self.connections.exception_handler("read the types of the columns"), config_errors():
+        with self.guarded("read the types of the columns"), config_errors():
             options = IngestOptions.of(model["config"])
             columns = record_columns(model, options)
             self._check_pattern(options, columns)
@@ -116,7 +117,7 @@ class IngestMethods(PublishingMethods):
     # -- runs ----------------------------------------------------------------------------------
 
     @available.parse_none
-    def ingest(
+    def run(
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
@@ -160,7 +161,7 @@ class IngestMethods(PublishingMethods):
         """Read quarantined records again; see :class:`Replay`. ``None`` if there never were any."""
         if self.quarantine_of(relation) is None:
             return None
-        options, macros = self.ingest_config(model), Macros(context)
+        options, macros = self.config(model), Macros(context)
         plan = self._ingest_plan(model, options, macros)
         publisher, routing = self._publishing(context, relation, model, options, plan)
         return Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where).publish()
@@ -188,14 +189,14 @@ class IngestMethods(PublishingMethods):
             )
         if given is None:
             return self.publisher(relation, options, model), None
-        kernel = self._kernel(model, options)
-        with self.connections.exception_handler("look up the tables of the routes"):
+        kernel = self.kernel(model, options)
+        with self.guarded("look up the tables of the routes"):
             tables = [RuledTable(kernel, self.handle.spark, name) for name in names]
             # the strictest table decides about what other programs wrote
             if any(table.config.on_foreign_write == "fail" for table in tables):
-                kernel = self._kernel(model, dataclasses.replace(options, on_foreign_write="fail"))
+                kernel = self.kernel(model, dataclasses.replace(options, on_foreign_write="fail"))
             plan.orders = any(table.keys for table in tables)
-            session = session_settings(self.config.credentials)
+            session = session_settings(self.host.config.credentials)
             routing = Routing(self.handle, kernel, Macros(context), plan, given, names, session)
             routing.begin()
         return self.publisher(relation, options, model, kernel=kernel, commit=routing.commit), routing
@@ -216,7 +217,7 @@ class IngestMethods(PublishingMethods):
     def _check_quarantine(self, relation: LakemergeRelation) -> None:
         """Check that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = relation.table_name
-        with self.connections.exception_handler(f"look for the quarantine of {name}"):
+        with self.guarded(f"look for the quarantine of {name}"):
             SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(
                 name, "quarantine"
             )
@@ -226,7 +227,7 @@ class IngestMethods(PublishingMethods):
         """The table of a relation's rejected records; ``None`` where there never was one."""
         main = relation.table_name
         name = SIDE_TABLES["quarantine"].name_of(main)
-        with self.connections.exception_handler(f"look for {name}"):
+        with self.guarded(f"look for {name}"):
             if self.handle.application.metastore.get_table(name) is None:
                 return None
         quarantine: LakemergeRelation = relation.incorporate(path={"identifier": name.name}, type="table")
@@ -239,7 +240,7 @@ class IngestMethods(PublishingMethods):
         Spark first checks and then creates it, even with `create or replace` or `if not exists`.
         """
         try:
-            self.connections.execute(sql)
+            self.host.connections.execute(sql)
         except SparkStatementError as error:
             if error.condition != "TABLE_OR_VIEW_ALREADY_EXISTS":
                 raise

@@ -8,12 +8,12 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.merge.ledger import reset_ledger
 from dbt.adapters.lakemerge.merge.options import names_no_key
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 
-class MergeMethods(PublishingMethods):
-    """A mixin of the adapter; see the macros in ``ledger``."""
+class MergeMethods(Capability):
+    """``adapter.merging``; see the macros in ``ledger``."""
 
     @available.parse(lambda *args, **kwargs: False)
     def names_no_key(self, model: Mapping[str, Any]) -> bool:
@@ -23,6 +23,6 @@ class MergeMethods(PublishingMethods):
     @available.parse(lambda *args, **kwargs: 0)
     def reset_ledger(self, relation: LakemergeRelation, keep: bool = False) -> int:
         """Forget a table's ledger, or (``keep``) only what it is for; returns the version made, 0 for none."""
-        with self._guarded():
+        with self.guarded():
             name = relation.table_name
-            return reset_ledger(self._kernel({}, None), name, keep=keep)
+            return reset_ledger(self.kernel(), name, keep=keep)

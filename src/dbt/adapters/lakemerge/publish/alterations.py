@@ -9,9 +9,9 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
@@ -83,12 +83,12 @@ class Alter(Driver[WriteConfig]):
         return {}
 
 
-class AlterationMethods(PublishingMethods):
-    """A mixin of the adapter; see dbt's macros `alter_column_type`, `alter_relation_add_remove_columns` and
+class AlterationMethods(Capability):
+    """``adapter.alterations``; see dbt's macros `alter_column_type`, `alter_relation_add_remove_columns` and
     `truncate_relation`."""
 
     @available.parse_none
-    def alter_columns(
+    def alter(
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
@@ -114,7 +114,7 @@ class AlterationMethods(PublishingMethods):
         WriteModes(publisher, macros).publish(Alter(publisher, macros, alteration))
 
     @available.parse_none
-    def empty_table(self, context: Mapping[str, Any], relation: LakemergeRelation) -> None:
+    def empty(self, context: Mapping[str, Any], relation: LakemergeRelation) -> None:
         """Publish a version of a table without rows; the versions before it stay.
 
         A view over a base is taken off first, and the model's next run makes it again: no delta says that all rows go.

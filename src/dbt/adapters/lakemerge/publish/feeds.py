@@ -1,68 +1,8 @@
-"""The adapter's methods about a model's rows before they are published: the feed."""
+"""The names by which statements read the rows of a node before they are published."""
 
 from __future__ import annotations
-
-import uuid
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
-
-from dbt.adapters.base import available
-from dbt.adapters.base.meta import AdapterMeta
-from dbt.adapters.lakemerge.relations.seeds import frame_of_agate
-from dbt_common.exceptions import DbtRuntimeError
-
-if TYPE_CHECKING:
-    import agate
-    from dbt.adapters.lakemerge.spark.handle import SessionHandle
 
 #: The temporary view of a model's rows.
 FEED = "lakemerge_feed"
 #: That of the same rows with the columns that reach the table in the table's types.
 TYPED_FEED = "lakemerge_typed_feed"
-
-
-class FeedMethods(metaclass=AdapterMeta):
-    """A mixin of the adapter; see the materializations for its use."""
-
-    if TYPE_CHECKING:
-        config: Any
-        connections: Any
-        submit_python_job: Any
-
-        @property
-        def handle(self) -> SessionHandle: ...
-
-        def get_macro_resolver(self) -> Any: ...
-
-    @available.parse_none
-    def open_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
-        """Let each transaction run a Python model after it has begun: only then do its rows depend on what it reads."""
-        self.handle.compute_feed = partial(self._compute_python_feed, model, compiled_code)
-
-    @available.parse_none
-    def compute_feed(self) -> None:
-        """Make ``lakemerge_feed`` readable for a statement that runs without a transaction."""
-        if self.handle.compute_feed is not None:
-            self.handle.compute_feed()
-
-    def _compute_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
-        """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``.
-
-        It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
-        """
-        self.submit_python_job(model, compiled_code)
-        frame = self.handle.python_result
-        if frame is None:
-            raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")
-        name = f"lakemerge_{uuid.uuid4().hex}"
-        frame.createGlobalTempView(name)
-        spark = self.handle.spark
-        database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
-        self.handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
-
-    @available.parse_none
-    def open_seed_feed(self, table: agate.Table, column_types: Mapping[str, str]) -> None:
-        """Make a seed's rows readable as ``lakemerge_feed``."""
-        frame_of_agate(self.handle.spark, table, column_types).createOrReplaceTempView(FEED)

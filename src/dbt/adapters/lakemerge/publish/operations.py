@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.commit_times import version_at
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.kernel import committed_tables, drop, history, vacuum
+from lakemerge.kernel import Kernel, TableName, committed_tables, drop, history, last_change, vacuum
 
 
-class OperationMethods(PublishingMethods):
-    """A mixin of the adapter; see the macros of `dbt run-operation` for its use."""
+class OperationMethods(Capability):
+    """``adapter.operations``; see the macros of `dbt run-operation` for its use."""
 
     @available.parse(lambda *args, **kwargs: {"result": None, "error": ""})
     def attempt(self, method: Callable[..., Any], *args: Any) -> dict[str, Any]:
@@ -35,9 +35,8 @@ class OperationMethods(PublishingMethods):
     @available.parse(lambda *args, **kwargs: False)
     def has_versions(self, relation: LakemergeRelation) -> bool:
         """Whether a table is there, and lakemerge has committed to it."""
-        with self._guarded():
-            kernel, name = self._kernel({}, None), relation.table_name
-            return kernel.exists(name) and kernel.current_state(name) is not None
+        with self.guarded():
+            return has_versions(self.kernel(), relation.table_name)
 
     @available.parse_list
     def committed_tables(self, chosen: LakemergeRelation) -> list[LakemergeRelation]:
@@ -45,22 +44,32 @@ class OperationMethods(PublishingMethods):
 
         A name without ``*`` is taken as it is.
         """
-        with self._guarded():
+        with self.guarded():
             found = committed_tables(self.handle.application.metastore, chosen.table_name)
         return [chosen.incorporate(path={"identifier": name.name}) for name in found]
 
+    def last_change(self, source: LakemergeRelation) -> datetime:
+        """When a source's rows changed last.
+
+        Raises:
+            DbtRuntimeError: there is no such table, or it is a view.
+        """
+        name = source.table_name
+        with self.guarded(f"freshness of {name}"):
+            return last_change(self.kernel(), name)
+
     @available.parse_none
-    def drop_table(self, relation: LakemergeRelation) -> None:
+    def drop(self, relation: LakemergeRelation) -> None:
         """Drop a table with all its versions; nothing where there is none."""
-        with self._guarded():
-            drop(self._kernel({}, None), relation.table_name)
+        with self.guarded():
+            drop(self.kernel(), relation.table_name)
 
     @available.parse_list
-    def table_history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
+    def history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
         name = relation.table_name
-        with self._guarded():
-            commits = history(self._kernel({}, None), name, limit)
+        with self.guarded():
+            commits = history(self.kernel(), name, limit)
         return [
             {
                 "version": commit.version,
@@ -83,18 +92,18 @@ class OperationMethods(PublishingMethods):
         Raises:
             DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
         """
-        with self._guarded():
-            commits = history(self._kernel({}, None), relation.table_name, None)
+        with self.guarded():
+            commits = history(self.kernel(), relation.table_name, None)
             return version_at(commits, at)
 
     @available.parse_list
-    def recover_table(self, relation: LakemergeRelation) -> list[str]:
+    def recover(self, relation: LakemergeRelation) -> list[str]:
         """Finish what a dead writer left; returns what was done, a line each."""
-        with self._guarded():
-            return self._kernel({}, None).recover(relation.table_name)
+        with self.guarded():
+            return self.kernel().recover(relation.table_name)
 
     @available.parse_list
-    def vacuum_table(
+    def vacuum(
         self,
         relation: LakemergeRelation,
         retention_hours: float = 168,
@@ -112,9 +121,9 @@ class OperationMethods(PublishingMethods):
         with config_errors():
             limit, last = reader.size("max_bytes", 0) or None, reader.count("retain_last", 1, least=1)
             reader.require_sound("valid arguments", "Correct these arguments.")
-        with self._guarded():
+        with self.guarded():
             garbage = vacuum(
-                self._kernel({}, None),
+                self.kernel(),
                 relation.table_name,
                 retention=timedelta(hours=float(retention_hours)),
                 retain_last=last,
@@ -122,3 +131,8 @@ class OperationMethods(PublishingMethods):
                 dry_run=dry_run,
             )
         return [dataclasses.asdict(item) for item in garbage]
+
+
+def has_versions(kernel: Kernel, name: TableName) -> bool:
+    """Whether a table is there, and lakemerge has committed to it."""
+    return kernel.exists(name) and kernel.current_state(name) is not None

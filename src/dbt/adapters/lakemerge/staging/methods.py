@@ -14,8 +14,8 @@ from dbt.adapters.lakemerge.connections import as_dbt_error
 from dbt.adapters.lakemerge.drivers import driver_of
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.methods import PublishingMethods
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -53,13 +53,13 @@ _STRATEGIES = (None, "append", "merge", "delete+insert", "insert_overwrite")
 _AT_ONCE = "Set publish: at_once on it"
 
 
-class StagingMethods(PublishingMethods):
-    """A mixin of the adapter; see the macros in ``staging``."""
+class StagingMethods(Capability):
+    """``adapter.staging``; see the macros in ``staging``."""
 
     # -- before a node runs ----------------------------------------------------------------------
 
     @available.parse_none
-    def check_publishing(self, model: Mapping[str, Any], strategy: str | None = None) -> None:
+    def check(self, model: Mapping[str, Any], strategy: str | None = None) -> None:
         """Check that a node can publish when its config says so.
 
         Raises:
@@ -155,9 +155,9 @@ class StagingMethods(PublishingMethods):
     def _let_wait(
         self, transaction: Transaction, manifest: Manifest, unique_id: str, finish: Callable[[], None]
     ) -> None:
-        name, layout, kernel = transaction.name, transaction.layout, self._kernel({}, None)
+        name, layout, kernel = transaction.name, transaction.layout, self.kernel()
         try:
-            with self.connections.exception_handler(f"read what is staged of {name}"):
+            with self.guarded(f"read what is staged of {name}"):
                 discard_left(kernel, layout)
                 rows = define_rows(self.handle.spark, name, layout, manifest, like=name)
                 staged_run().add(StagedTable(name, unique_id, rows, transaction, [finish]))
@@ -190,7 +190,7 @@ class StagingMethods(PublishingMethods):
         row = self.handle.application.metastore.get_table(name)
         if row is not None and row.kind != "VIRTUAL_VIEW":
             raise _refused(f"{name} to be a view, or not there", "a table")
-        with self.connections.exception_handler(sql):
+        with self.guarded(sql):
             rows = define_query(self.handle.spark, sql, name)
             staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
         return AdapterResponse(_message="VIEW (staged)", code="VIEW")
@@ -206,7 +206,7 @@ class StagingMethods(PublishingMethods):
     # -- the end of the run --------------------------------------------------------------------
 
     @available.parse(lambda *args, **kwargs: "")
-    def publish_staged(self, results: Iterable[Any]) -> str:
+    def publish(self, results: Iterable[Any]) -> str:
         """Publish what the run has staged, in one commit; or nothing of it, if not all of its results are good.
 
         Args:
@@ -239,7 +239,7 @@ class StagingMethods(PublishingMethods):
         logger.warning(f"Nothing was published of {_names(run)}: {reason}")
 
     def _mark(self, results: list[Any], unpublished: Set[str], reason: str, **more: Any) -> None:
-        manifest: Any = self.get_macro_resolver()
+        manifest: Any = self.host.get_macro_resolver()
         nodes = (getattr(manifest, "nodes", None) or {}).values()
         mark_unpublished(results, nodes, unpublished, reason, **more)
 
@@ -250,7 +250,7 @@ class StagingMethods(PublishingMethods):
         try:
             for transaction in transactions:
                 resume(transaction)
-            self._kernel({}, None).commit_together(transactions)
+            self.kernel().commit_together(transactions)
         except Exception as error:  # noqa: BLE001 - what is raised here ends dbt's command without its results
             unfinished = error
             if "committed" not in {transaction.state for transaction in transactions}:
@@ -296,7 +296,7 @@ class StagingMethods(PublishingMethods):
         for table in run.tables:
             for action in table.finish:
                 try:
-                    with self.connections.exception_handler(f"finish {table.name}"):
+                    with self.guarded(f"finish {table.name}"):
                         action()
                 except DbtRuntimeError as error:
                     logger.warning(
@@ -310,7 +310,7 @@ class StagingMethods(PublishingMethods):
         failed: dict[str, str] = {}
         for view, statement in statements:
             try:
-                self.connections.execute(statement)
+                self.host.connections.execute(statement)
             except DbtRuntimeError as error:
                 failed[view.unique_id] = f"{view.name}: {error.msg}"
         if not failed:
@@ -336,7 +336,7 @@ class StagingMethods(PublishingMethods):
         Args:
             location_root: the model's, for a table that is not there.
         """
-        with self._guarded():
+        with self.guarded():
             layout = self._layout_of(relation, location_root)
             return [
                 {
@@ -354,7 +354,7 @@ class StagingMethods(PublishingMethods):
                     "txn": one.manifest.txn,
                     "because": one.left or ("its run is at work" if one.alive else "its run has died"),
                 }
-                for one in staged_versions(self._kernel({}, None), layout)
+                for one in staged_versions(self.kernel(), layout)
             ]
 
     @available.parse(lambda *args, **kwargs: "")
@@ -364,9 +364,9 @@ class StagingMethods(PublishingMethods):
         Raises:
             DbtRuntimeError: TableNotFound: nothing is staged of it.
         """
-        with self._guarded():
+        with self.guarded():
             layout = self._layout_of(relation, location_root)
-            found = staged_versions(self._kernel({}, None), layout)
+            found = staged_versions(self.kernel(), layout)
             if not found:
                 raise TableNotFound(
                     expected=f"a version of {relation.table_name} that was staged and not published",
@@ -379,7 +379,7 @@ class StagingMethods(PublishingMethods):
             return rows.name
 
     def _layout_of(self, relation: LakemergeRelation, location_root: str | None) -> Layout:
-        kernel, name = self._kernel({}, None), relation.table_name
+        kernel, name = self.kernel(), relation.table_name
         row = find_row(kernel.metastore, name)
         state = state_of(row) if row is not None else None
         if state is not None:

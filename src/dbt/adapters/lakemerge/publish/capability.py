@@ -1,0 +1,140 @@
+"""What a capability of the adapter is made of: its own object, which macros reach as ``adapter.<name>``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Generic, Protocol, TypeVar, overload
+
+from dbt.adapters.lakemerge.options.write import WriteConfig
+from dbt.adapters.lakemerge.publish.constraints import enforced_checks
+from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
+from dbt.adapters.lakemerge.publish.node_transaction import Publish
+from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt_common.invocation import get_invocation_id
+
+from lakemerge.kernel import Kernel, Settings, Transaction
+
+C = TypeVar("C", bound=WriteConfig)
+
+
+class Host(Protocol):
+    """What capabilities need of the adapter.
+
+    Attributes:
+        retries: the invocations that the running command repeats; see :func:`retried_runs`.
+    """
+
+    config: Any
+    connections: Any
+    retries: tuple[str, ...]
+
+    @property
+    def handle(self) -> SessionHandle: ...
+
+    def get_macro_resolver(self) -> Any: ...
+
+    def submit_python_job(self, parsed_model: dict[Any, Any], compiled_code: str) -> Any: ...
+
+
+class Capability:
+    """Methods of one capability for macros. It has no state: one is made for each use.
+
+    Methods say by dbt's decorators what they give while dbt parses, as an adapter's own methods do.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    @property
+    def handle(self) -> SessionHandle:
+        """The calling thread's connection, opened if it is not yet."""
+        return self.host.handle
+
+    def guarded(self, doing: str = "commit") -> AbstractContextManager[Any]:
+        """A frame in which typed errors become those that dbt shows."""
+        guard: AbstractContextManager[Any] = self.host.connections.exception_handler(doing)
+        return guard
+
+    def kernel(self, model: Mapping[str, Any] | None = None, config: WriteConfig | None = None) -> Kernel:
+        """What commits.
+
+        Args:
+            model: the node on whose behalf; ``None`` for an operation.
+            config: its options about writing.
+        """
+        show_kernel_log()
+        writer = {
+            "agent": "dbt-lakemerge",
+            "node": str((model or {}).get("unique_id", "")),
+            "invocation_id": str(get_invocation_id()),
+        }
+        settings = Settings(writer=writer)
+        if config:
+            policy: Any = config.on_foreign_write
+            settings = dataclasses.replace(settings, on_foreign_write=policy)
+        return Kernel(self.handle.application.ports, settings)
+
+    def publisher(
+        self,
+        relation: LakemergeRelation,
+        config: C,
+        model: Mapping[str, Any] | None = None,
+        *,
+        kernel: Kernel | None = None,
+        commit: Publish = Transaction.commit,
+    ) -> Publisher[C]:
+        """What brings rows into a table.
+
+        Args:
+            model: the node whose rows they are; ``None`` for an operation.
+            kernel: what commits to other tables as well; ``None`` for one of its own.
+            commit: takes what is complete; see :class:`NodeTransaction`.
+        """
+        return Publisher(
+            self.handle,
+            kernel or self.kernel(model, config),
+            relation.table_name,
+            config,
+            guard=self.host.connections.exception_handler,
+            constraints=enforced_checks(model or {}),
+            records_rules=model is not None,
+            commit=commit,
+            retries=self.host.retries,
+        )
+
+
+K = TypeVar("K", bound=Capability)
+
+
+class AtParse(Generic[K]):
+    """Stands for a capability while dbt parses, and where there is no adapter: its methods by their stand-ins."""
+
+    def __init__(self, kind: type[K]) -> None:
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._kind, name)
+        return getattr(method, "_parse_replacement_", method)
+
+
+class capability(Generic[K]):  # noqa: N801 - it is used as `property` is
+    """An attribute of the adapter with a capability's object; macros may use it, as dbt's ``available`` says it."""
+
+    _is_available_ = True
+
+    def __init__(self, kind: type[K]) -> None:
+        self.kind = kind
+        self._parse_replacement_ = AtParse(kind)
+
+    @overload
+    def __get__(self, host: None, owner: type) -> AtParse[K]: ...
+
+    @overload
+    def __get__(self, host: Host, owner: type) -> K: ...
+
+    def __get__(self, host: Host | None, owner: type) -> K | AtParse[K]:
+        return self._parse_replacement_ if host is None else self.kind(host)
