@@ -2,6 +2,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+ARCHIVE := $(VENV)/.archive
 # Three processes with a Spark each (some 2 GB): two do not fill two cores, for they wait for the disk and for processes
 # that they start. `make test WORKERS=0` runs all in one.
 WORKERS ?= 3
@@ -39,7 +40,7 @@ run-real: env  ## Merge the releases of a public reference data set, one after a
 	@$(PY) scripts/run_real.py
 
 .PHONY: test
-test: checks  ## Lint, check types and run the tests (but the slow ones)
+test: checks $(ARCHIVE)  ## Lint, check types and run the tests (but the slow ones)
 	@echo "[test] unit, functional and packaging tests" >&2
 	@$(PYTEST) -m "not slow" tests
 
@@ -54,6 +55,13 @@ env: $(READY)  ## Create .venv, with Java if the machine has none
 
 $(READY): pyproject.toml constraints.txt scripts/create_environment.sh
 	@scripts/create_environment.sh $(VENV)
+	@touch $@
+
+# Some thirty Javas with a Spark start in the tests, each with half the work from here on. Those that cannot be archived
+# for start as they always do.
+$(ARCHIVE): $(READY)
+	@echo "[test] archiving Java's classes, once for this .venv" >&2
+	@$(VENV)/bin/lakemerge archive-classes > /dev/null || echo "[test] there is no archive; the tests take longer" >&2
 	@touch $@
 
 .PHONY: clean
@@ -106,7 +114,7 @@ packaging: env  ## Tests of the built wheel
 	@$(PYTEST) -m "not slow" tests/packaging
 
 .PHONY: test-all
-test-all: checks  ## Everything, the slow tests included; EXAMPLES=60 for longer runs of the property tests
+test-all: checks $(ARCHIVE)  ## Everything, the slow tests included; EXAMPLES=60 for longer runs of the property tests
 	@echo "[test] all tests, the slow ones included" >&2
 	@EXAMPLES=$(EXAMPLES) $(PYTEST) --durations=25 tests
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from dbt.tests.util import run_dbt
 
 import lakemerge
-from functional.compact.test_compact_operations import EVENTS, ON_READ, run
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import CompactionLog, Kernel, TableName, history
 
@@ -25,7 +25,17 @@ def model(dbt, session):
     return session.createDataFrame(rows, lakemerge.COMPACT_SCHEMA)
 """
 
-
+EVENTS = """
+{{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',
+          compact_after=0) }}
+select {{ var('round', 0) }} as id
+"""
+ON_READ = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',
+          write_mode='merge_on_read', compact_deltas=0, compact_deltas_percent=0) }}
+select id, concat('n', id, ' of ', '{{ var("round", 0) }}') as name, cast(id % 2 as string) as part
+from range({{ [40, 3, 5][var('round', 0)] }})
+"""
 HISTORY = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='at',
           stored_as_scd_type=2, compaction='off') }}
@@ -65,6 +75,10 @@ class Tables:
         )
 
 
+def run(number: int, *models: str) -> None:
+    run_dbt(["run", "--select", *models, "--vars", json.dumps({"round": number})])
+
+
 @pytest.fixture
 def tables(project: Any) -> Tables:
     """Three commits in each of two tables: partitions that could be one, and two deltas."""
@@ -73,8 +87,7 @@ def tables(project: Any) -> Tables:
             f"drop {'view' if table == 'on_read' else 'table'} if exists {project.test_schema}.{table}"
         )
     for number in range(3):
-        run("events", first=number, last=number + 1)
-        run("on_read", round=number, last=(40, 3, 5)[number])
+        run(number, "events", "on_read")
     return Tables(project)
 
 
@@ -118,7 +131,8 @@ class TestProgram:
         (missing,) = lakemerge.compact(f"{tables.schema}.no_such", spark=tables.spark)
         assert "no_such" in missing["error"]
 
-    def test_tables_and_arguments_are_checked(self, tables: Tables) -> None:
+    def test_tables_and_arguments_are_checked(self, project: Any) -> None:
+        tables = Tables(project)
         spark, events = tables.spark, f"{tables.schema}.events"
         wrong: list[tuple[list[str], dict[str, Any]]] = [
             ([], {}),
@@ -164,16 +178,17 @@ class TestCrossings:
         assert (tables.rows("events"), tables.rows("on_read")) == before
         assert lakemerge.compact(f"{tables.schema}.*", spark=tables.spark) == []
 
-    def test_the_closed_rows_of_a_history_become_one_partition(self, tables: Tables) -> None:
+    def test_the_closed_rows_of_a_history_become_one_partition(self, project: Any) -> None:
+        tables = Tables(project)
         for number in range(1, 5):
-            run("history", round=number)
+            run(number, "history")
         before = tables.spark.table(f"{tables.schema}.history").drop("dbt_closed_in").collect()
         assert len(before) == 12
         (done,) = lakemerge.compact(f"{tables.schema}.history", spark=tables.spark)
         assert (done["state"], done["rows"], done["files_after"]) == ("done", 9, 1)
         after = tables.spark.table(f"{tables.schema}.history").drop("dbt_closed_in").collect()
         assert sorted(after) == sorted(before)
-        run("history", round=5)
+        run(5, "history")
         assert tables.spark.table(f"{tables.schema}.history").count() == 15
 
     def test_deltas_that_are_out_of_bounds_are_left_and_counted(self, tables: Tables) -> None:

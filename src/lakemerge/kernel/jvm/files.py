@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from py4j.java_gateway import is_instance_of
 
 from lakemerge.errors import StorageError, StorageUnreachable
-from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, java_exception
+from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, LOST_CALL, Jvm, call_java, java_exception
 from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem
 from lakemerge.kernel.table.layout import normal
 
@@ -92,7 +92,9 @@ class HadoopFileSystem(FileSystem):
 
     def list(self, path: str) -> list[FileEntry]:
         try:
-            return self._invoke("list", path, lambda system, where: self._entries(system.listStatus(where)))
+            return self._invoke(
+                "list", path, lambda system, where: self._entries(call_java(system.listStatus, where))
+            )
         except FileNotFoundError:
             return []
 
@@ -138,7 +140,7 @@ class HadoopFileSystem(FileSystem):
         # an array is filled at a round trip for each item, and a text is cut into one by Java at none
         texts = self.jvm.java.java.util.regex.Pattern.compile("\0").split("\0".join(paths))
         where = self.jvm.java.org.apache.hadoop.util.StringUtils.stringToPath(texts)
-        return self._entries(system.listStatus(where))
+        return self._entries(call_java(system.listStatus, where))
 
     def glob(self, pattern: str) -> builtins.list[FileEntry]:
         return self._invoke(
@@ -171,7 +173,7 @@ class HadoopFileSystem(FileSystem):
 
     def read_text(self, path: str) -> str:
         def read(system: Any, where: Any) -> str:
-            stream = system.open(where)
+            stream = call_java(system.open, where)
             try:
                 utf8 = self.jvm.java.java.nio.charset.StandardCharsets.UTF_8
                 return str(self.jvm.java.org.apache.commons.io.IOUtils.toString(stream, utf8))

@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from py4j.java_gateway import GatewayParameters, JavaGateway, JavaPackage, launch_gateway
+from py4j import protocol
+from py4j.java_gateway import GatewayParameters, JavaGateway, JavaMember, JavaPackage, launch_gateway
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors.exceptions.captured import CapturedException
 
@@ -130,6 +131,26 @@ class Jvm:
         for key, value in conf.items():
             configuration.set(key, value)
         return cls(gateway, configuration)
+
+
+def call_java(method: JavaMember, *arguments: Any) -> Any:
+    """Call a method of Java's, which raises what is no error: there is no such table, or file.
+
+    pyspark puts itself between py4j and each caller. To give Spark's exceptions classes of Python, it asks Java for the
+    class of every exception with some ninety calls, ten times what the call itself takes.
+
+    Raises:
+        Py4JJavaError: whatever Java raises.
+    """
+    text, temporary = method._build_args(*arguments)
+    command = protocol.CALL_COMMAND_NAME + method.command_header + text + protocol.END_COMMAND_PART
+    client = method.gateway_client
+    answer = client.send_command(command)
+    value = protocol.get_return_value(answer, client, method.target_id, method.name)
+    for one in temporary:
+        if hasattr(one, "_detach"):
+            one._detach()
+    return value
 
 
 def java_exception(error: BaseException) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import tenacity
 
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.jvm import thrift
-from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
+from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, call_java, java_exception
 from lakemerge.kernel.ports.metastore import (
     DDL_TIME,
     HiveColumn,
@@ -152,7 +152,7 @@ class HiveMetastore(Metastore):
 
     def get_table(self, name: TableName) -> HiveTable | None:
         try:
-            raw = self._read("getTable", lambda client: client.getTable(name.schema, name.name))
+            raw = self._read("getTable", lambda client: call_java(client.getTable, name.schema, name.name))
         except Refused as error:
             if error.kind == "NoSuchObjectException":
                 return None
