@@ -51,7 +51,7 @@ class Merger(NodeTable):
     def ledger_folders(self) -> list[str]:
         """The directories of the ledger."""
         with self.adapter.connection_named(self.name):
-            state, manifest = self.adapter._kernel({}, None).settled(
+            state, manifest = self.adapter.operations.kernel().settled(
                 TableName(self.relation.schema, self.relation.identifier)
             )
             return [state.layout.absolute(folder) for folder in manifest.sidecars.get("ledger", ())]
@@ -70,7 +70,7 @@ class Merger(NodeTable):
     def let_minutes_pass(self, minutes: int) -> None:
         """Move the file system's clock: the table's versions were made so many minutes earlier from now on."""
         with self.adapter.connection_named(self.name):
-            layout = self.adapter._kernel({}, None).open(self.relation.table_name).layout
+            layout = self.adapter.operations.kernel().open(self.relation.table_name).layout
         for folder in (layout.commits, layout.seen):
             place = Path(urlparse(folder).path)
             for file in place.iterdir() if place.exists() else ():

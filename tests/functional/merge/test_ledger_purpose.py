@@ -44,7 +44,7 @@ def recorded(table: Any) -> Any:
     """What the newest manifest says that the ledger is for."""
     with table.adapter.connection_named(table.name):
         name = TableName(table.relation.schema, table.relation.identifier)
-        return table.adapter._kernel({}, None).settled(name)[1].side_data_for.get("ledger")
+        return table.adapter.operations.kernel().settled(name)[1].side_data_for.get("ledger")
 
 
 def names(table: Any) -> list[str]:

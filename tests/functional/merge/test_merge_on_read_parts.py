@@ -43,7 +43,7 @@ def names(table: Any, part: str = "") -> list[str]:
 def waiting(table: Any) -> list[int]:
     """The keys of the deltas that the base does not hold."""
     with table.adapter.connection_named(table.name):
-        state, manifest = table.adapter._kernel({}, None).settled(table.relation.table_name)
+        state, manifest = table.adapter.operations.kernel().settled(table.relation.table_name)
         folders = [state.layout.absolute(one) for one in manifest.sidecars.get("deltas", ())]
         assert len(folders) <= 1
         rows = table.adapter.handle.spark.read.orc(folders[0]).collect() if folders else []
@@ -136,4 +136,4 @@ class TestParts:
 
 def table_partitions(table: Any) -> Any:
     with table.adapter.connection_named(table.name):
-        return table.adapter._kernel({}, None).settled(table.relation.table_name)[1].partitions
+        return table.adapter.operations.kernel().settled(table.relation.table_name)[1].partitions
