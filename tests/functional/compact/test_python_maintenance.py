@@ -132,6 +132,7 @@ class TestProgram:
         assert "no_such" in missing["error"]
 
     def test_tables_and_arguments_are_checked(self, project: Any) -> None:
+        run(0, "events")
         tables = Tables(project)
         spark, events = tables.spark, f"{tables.schema}.events"
         wrong: list[tuple[list[str], dict[str, Any]]] = [

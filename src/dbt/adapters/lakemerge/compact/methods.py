@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, T
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.operations import has_versions
+from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.kernel import CompactionLog
@@ -52,7 +52,7 @@ class CompactionMethods(Capability):
                 zorder_by=zorder_by,
                 deltas=deltas,
             )
-        if not self._has_versions(relation):
+        if not OperationMethods(self.host).has_versions(relation):
             return None
         compaction = TableCompaction(
             self.publisher(relation, options.config, model), Macros(context), options
@@ -62,12 +62,8 @@ class CompactionMethods(Capability):
     @available.parse_list
     def log(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The log of a table's compactions, the newest first; empty where there is no table with versions."""
-        if not self._has_versions(relation):
+        if not OperationMethods(self.host).has_versions(relation):
             return []
         with self.guarded():
             log = CompactionLog(self.kernel(), relation.table_name)
             return [record.as_dict() for record in log.records(limit)]
-
-    def _has_versions(self, relation: LakemergeRelation) -> bool:
-        with self.guarded():
-            return has_versions(self.kernel(), relation.table_name)

@@ -103,8 +103,7 @@ class ConsumingMethods(Capability):
             node.taken = handle.processing = consumption
             handle.on_release(lambda: consumption.release(handle.last_error))
             run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
-        guard = self.guarded
-        return ConsumedTurns(handle, run, lambda: guard(f"consume for {relation.render()}"))
+        return ConsumedTurns(handle, run, lambda: self.guarded(f"consume for {relation.render()}"))
 
     # -- operations ----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from dbt.adapters.lakemerge.publish.commit_times import version_at
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.kernel import Kernel, TableName, committed_tables, drop, history, last_change, vacuum
+from lakemerge.kernel import committed_tables, drop, history, last_change, vacuum
 
 
 class OperationMethods(Capability):
@@ -36,7 +36,8 @@ class OperationMethods(Capability):
     def has_versions(self, relation: LakemergeRelation) -> bool:
         """Whether a table is there, and lakemerge has committed to it."""
         with self.guarded():
-            return has_versions(self.kernel(), relation.table_name)
+            kernel, name = self.kernel(), relation.table_name
+            return kernel.exists(name) and kernel.current_state(name) is not None
 
     @available.parse_list
     def committed_tables(self, chosen: LakemergeRelation) -> list[LakemergeRelation]:
@@ -131,8 +132,3 @@ class OperationMethods(Capability):
                 dry_run=dry_run,
             )
         return [dataclasses.asdict(item) for item in garbage]
-
-
-def has_versions(kernel: Kernel, name: TableName) -> bool:
-    """Whether a table is there, and lakemerge has committed to it."""
-    return kernel.exists(name) and kernel.current_state(name) is not None
