@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -103,3 +105,27 @@ def test_a_listener_that_fails_does_not_end_other_heartbeats(
     world.timeline.pass_by(10)
     assert beat()
     assert alive.lease_loss() is None
+
+
+def test_the_end_waits_for_a_heartbeat_that_is_being_written(
+    world: World, kernel: Kernel, beat: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transaction = kernel.begin(NAME, "transaction")
+    assert transaction.stage_directory
+    written, begun, may_go_on = kernel.files.write_text, threading.Event(), threading.Event()
+
+    def write_slowly(path: str, text: str) -> None:
+        begun.set()
+        assert may_go_on.wait(10)
+        written(path, text)
+
+    monkeypatch.setattr(kernel.files, "write_text", write_slowly)
+    monkeypatch.setattr(kernel.clock, "sleep", time.sleep)
+    thread = threading.Thread(target=beat)
+    thread.start()
+    assert begun.wait(10)
+    threading.Timer(0.2, may_go_on.set).start()
+    transaction.abort()
+    assert may_go_on.is_set(), "this process may end now, and the file would come afterwards"
+    thread.join(10)
+    assert world.files.list(transaction.layout.open) == []

@@ -19,6 +19,9 @@ from lakemerge.kernel.table.layout import Layout
 
 _LOG = logging.getLogger("lakemerge")
 
+#: Seconds between two looks whether a heartbeat is written.
+_WHILE_WRITING = 0.02
+
 
 #: Told once, by the thread that writes heartbeats, why other processes may take a transaction for dead.
 OnLost = Callable[[str], None]
@@ -48,6 +51,8 @@ class Heartbeats:
         self._watched: dict[str, _Watch] = {}
         self._lock = threading.Lock()
         self._beating = False
+        #: The file that the thread is writing at this moment; empty for none.
+        self._writing = ""
 
     def start(self, layout: Layout, txn: str, on_lost: OnLost | None = None) -> None:
         """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`.
@@ -73,10 +78,21 @@ class Heartbeats:
     def stop(self, layout: Layout, txn: str) -> None:
         """End a transaction's heartbeat and remove its file."""
         path = layout.heartbeat_of(txn)
-        self._open.discard(path)
+        with self._lock:
+            self._open.discard(path)
         self._watched.pop(path, None)
         self._host.open_here.discard(txn)
+        self._wait_for(path)
         self._remove(path)
+
+    def _wait_for(self, path: str) -> None:
+        """Let the thread finish a heartbeat that it is writing.
+
+        It would come after the removal, and stay where this process ends at once.
+        """
+        deadline = self._clock.monotonic() + self._lease
+        while self._writing == path and self._clock.monotonic() < deadline:
+            self._clock.sleep(_WHILE_WRITING)
 
     def loss(self, layout: Layout, txn: str) -> str | None:
         """Why other processes may take a watched transaction for dead, or have done so; ``None`` while they may not."""
@@ -114,8 +130,6 @@ class Heartbeats:
         for path in paths:
             if path in self._open:
                 self._beat_quietly(path)
-                if path not in self._open:  # stopped while it was being written
-                    self._remove(path)
         return bool(paths)
 
     def _beat_quietly(self, path: str) -> None:
@@ -123,12 +137,20 @@ class Heartbeats:
         if watch is not None and (reason := self._loss(path, watch)):
             self._lose(path, watch, reason)
             return
+        with self._lock:
+            if path not in self._open:
+                return
+            self._writing = path
         try:
             self._beat(path)
             if watch is not None:
                 watch.beaten = self._clock.monotonic()
         except StorageError as error:
             _LOG.log(log_level(error), "A heartbeat could not be written: %s", error)
+        finally:
+            self._writing = ""
+        if path not in self._open:  # whoever has stopped it does not wait for ever
+            self._remove(path)
 
     def _remove(self, path: str) -> None:
         try:
