@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
+
+import pytest
+
+from kernel.support import Died
+from lakemerge.kernel import Kernel, Settings
+from lakemerge.kernel.ports import Ports
+from lakemerge.testing import World
 
 
 class Proxy:
@@ -59,3 +68,39 @@ class BeforeCall(Proxy):
             return found(*args, **kwargs)
 
         return call
+
+
+def sleeping(
+    world: World, number: int, others: Callable[[World], None], met: list[int]
+) -> tuple[Ports, list[str]]:
+    """A process that sleeps past all leases before a call, counted from its claim on, while others are at work.
+
+    Returns:
+        Its ports, and a list that takes the steps of its commit.
+    """
+    ports, calls = world.process(), itertools.count(1)
+    steps: list[str] = []
+
+    def count() -> int:
+        return next(calls) if "claimed" in steps else 0  # before that, what others do would be a conflict
+
+    def meet() -> None:
+        met.append(number)
+        world.timeline.pass_by(10 * Settings().lease_seconds)
+        others(world)
+
+    slow = {port: BeforeCall(getattr(ports, port), count, number, meet) for port in ("metastore", "files")}
+    return dataclasses.replace(ports, **slow), steps
+
+
+def die_at(world: World, at: str, act: Callable[[Kernel], None]) -> None:
+    """Have a process act that dies at a step of its commit."""
+
+    def reached(step: str) -> None:
+        if step == at:
+            raise Died
+
+    ports = world.process()
+    with pytest.raises(Died):
+        act(Kernel(ports, step=reached))
+    world.running.discard(ports.host.owner().pid)

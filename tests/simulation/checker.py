@@ -174,10 +174,17 @@ class Checker:
         txn = new.split(":")[1] if claimed else after.parameters[TRANSACTION]
         if old == f"{new}:{txn}":
             return  # settled what was decided
+        if before is None and self._is_cleared(Layout(after.parameters[ROOT]), txn):
+            return  # its maker slept while its files were deleted, and is about to find that out
         known = self.newest.get(after.parameters[TABLE_ID])
         if known is not None and known.manifest.txn == txn:
             return  # its row was made anew
         self._decided(name, after, int(new.partition(":")[0]), txn)
+
+    def _is_cleared(self, layout: Layout, txn: str) -> bool:
+        """Whether a transaction that makes a table was taken for dead, and what it has made was deleted."""
+        paths = (layout.manifest_of(txn), layout.creation_of(txn))
+        return not any(self.files.exists(path) for path in paths)
 
     def _group_moves(self, table: HiveTable, old: str, new: str) -> None:
         """Look at a group when one of its claims, which say that nothing is decided, becomes something else.
@@ -218,8 +225,8 @@ class Checker:
     def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
         layout, table_id = Layout(table.parameters[ROOT]), table.parameters[TABLE_ID]
         path = layout.manifest_of(txn)
-        manifest = Manifest.from_json(self.files.read_text(path), path)
         before = self.newest.get(table_id)
+        manifest = Manifest.from_json(self.files.read_text(path), path)
         if table_id in self.dropped:
             raise Violation(f"{name}: version {version} is decided when the table was dropped")
         if before is None and version != (0 if manifest.operation == "adopt" else 1):

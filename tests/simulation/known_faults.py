@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, SLEPT
+from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,7 @@ MUTANTS = {
         "kernel.protocol.roll_forward",
         "            if self._is_at(state):\n                return\n",
         "            return\n",
+        first=RARE,
     ),
     "repair-unfenced": Mutant(
         "partitions are put right to a version without a look whether it is still the newest",
@@ -331,7 +332,7 @@ MUTANTS = {
         "kernel.protocol.drops",
         "        return self.created in (0, table.created)\n",
         "        return False\n",
-        first=NARROW,
+        first=RARE,
     ),
     "aside-too-soon": Mutant(
         "the old row moves aside although the call that makes the new one had no answer",
@@ -345,7 +346,7 @@ MUTANTS = {
         "kernel.protocol.creations",
         "        return self._files.exists(layout.creation_of(txn))\n",
         "        return True\n",
-        first=GROUPS,
+        first=RARE,
     ),
     # of compactions
     "overtaken-part-stays": Mutant(
@@ -409,7 +410,7 @@ MUTANTS = {
         "kernel.protocol.versions",
         "            if row is None or row.parameters.get(key) != value:\n                return\n",
         "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
-        first=OVERLAID,
+        first=RARE,
     ),
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(

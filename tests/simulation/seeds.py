@@ -8,5 +8,7 @@ PARTIAL = 25_000_000
 NARROW = 30_000_000
 #: Rows that are made anew by processes that sleep.
 SLEPT = 35_000_000
+#: The rarest: each of its themes has one moment that matters, and faults at the calls around it.
+RARE = 37_000_000
 #: Several tables.
 GROUPS = 40_000_000

@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulation.seeds import NARROW, OVERLAID, PARTIAL, SLEPT
+from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, SLEPT
 
 #: What writers do with a table of each kind, each with how often it is drawn.
 EVERYTHING: Mapping[str, Mapping[str, int]] = {
@@ -332,13 +332,61 @@ THEMES["narrow: vacuum meets writers"] = Theme(
 )
 
 
+_RARE = Theme(
+    0,
+    kinds=("partitioned",),
+    writers=(3,),
+    consumed=0.0,
+    streams=0.0,
+    upkeep=0.0,
+    strangers=0.0,
+    tears=0.0,
+    batches=0.0,
+    adopts=0.0,
+    faults={"stop": 1},
+)
+THEMES["rare: views come and go"] = dataclasses.replace(
+    _RARE,
+    kinds=("partitioned", "whole"),
+    work=_either({"take off": 45, "lay": 45, "overlaid merge": 10}),
+    several=(3, 4),
+    calls=("drop_table", "alter_table", "get_table"),
+    most=(1, 2, 3),
+)
+THEMES["rare: swaps come late"] = dataclasses.replace(
+    _RARE,
+    work={"partitioned": {"overwrite": 100}},
+    several=(2, 3),
+    keys=2,
+    calls=("alter_partitions",),
+    most=(2, 3, 4),
+)
+THEMES["rare: drops die, and tables are adopted"] = dataclasses.replace(
+    _RARE,
+    kinds=("partitioned", "whole"),
+    work=_either({"drop": 60, "merge": 40}),
+    several=(1, 2),
+    calls=("drop_table", "drop_table", "delete"),
+    faults={"die before": 1, "die after": 1},
+    most=(1, 2),
+    adopts=1.0,
+)
+THEMES["rare: makers sleep"] = dataclasses.replace(
+    _RARE,
+    kinds=("partitioned", "whole"),
+    work=_either({"drop": 45, "remake": 55}),
+    several=(2, 3),
+    calls=("create_table", "get_table", "write_text"),
+    most=(1, 2, 3),
+)
+
+
 def theme_of(seed: int) -> str:
     """The name of a seed's theme."""
     dice = random.Random(f"{seed} theme")
     if seed < OVERLAID:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
-    if seed >= SLEPT:
-        return "slept: rows made anew"
-    world = "overlaid" if seed < PARTIAL else "partial" if seed < NARROW else "narrow"
+    worlds = {RARE: "rare", SLEPT: "slept", NARROW: "narrow", PARTIAL: "partial", OVERLAID: "overlaid"}
+    world = next(name for first, name in worlds.items() if seed >= first)
     return dice.choice([name for name in THEMES if name.startswith(world)])

@@ -121,6 +121,26 @@ def test_a_drop_beside_one_that_dies_leaves_nothing(call: str, world: World, ker
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_a_drop_leaves_a_list_for_another_that_has_seen_the_table_adopted(
+    shape: str, world: World, kernel: Kernel
+) -> None:
+    """It has written its own over the other's, which then removes the row and dies."""
+    make_plain(kernel, NAME, SHAPES[shape])
+    table = kernel.table(NAME)
+
+    def adopt() -> None:
+        kernel.open(NAME)
+        assert kernel.drops.prepare(kernel.table(NAME)) is not None
+
+    slow = beside(world, "files", "write_text", adopt)
+    assert slow.drops.prepare(table) is None
+    kernel.metastore.drop_table(NAME)
+    slow.drops.finish(NAME)
+    root = f"{kernel.metastore.database_location(NAME.schema)}/{NAME.name}"
+    assert kernel.files.list(root) == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("unread", [False, True], ids=["merge", "replace"])
 def test_a_commit_on_a_dropped_table_is_none_of_the_next_ones(
     unread: bool, shape: str, world: World, kernel: Kernel

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from kernel.meanwhile import BeforeCall
+from kernel.meanwhile import die_at, sleeping
 from kernel.support import (
     COLUMNS,
     KEYS,
     OTHER_KEYS,
-    Died,
     assert_nothing_orphaned,
     assert_whole,
     create,
@@ -25,9 +23,7 @@ from kernel.support import (
 from lakemerge.errors import CommitUnfinished, TableNotFound
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.drop import drop
-from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveColumn
-from lakemerge.kernel.settings import Settings
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -64,19 +60,6 @@ def committed(world: World) -> None:
     merge(kernel, NAME, {"p=1" if by_p else "q=1/r=x": ["next"]})
 
 
-def die_at(world: World, at: str, act: Callable[[Kernel], None]) -> None:
-    """Have a process act that dies at a step of its commit."""
-
-    def reached(step: str) -> None:
-        if step == at:
-            raise Died
-
-    ports = world.process()
-    with pytest.raises(Died):
-        act(Kernel(ports, step=reached))
-    world.running.discard(ports.host.owner().pid)
-
-
 def rebuilt_in_part(world: World) -> None:
     """A later commit makes the row anew as well, and its process dies while there is none."""
     Kernel(world.process()).open(NAME)
@@ -99,29 +82,6 @@ def check(world: World, others: Callable[[World], None], label: str) -> None:
     assert_whole(kernel, NAME)
     assert_nothing_orphaned(kernel, NAME)
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"], label
-
-
-def sleeping(
-    world: World, number: int, others: Callable[[World], None], met: list[int]
-) -> tuple[Ports, list[str]]:
-    """A process that sleeps past all leases before a call, counted from its claim on, while others are at work.
-
-    Returns:
-        Its ports, and a list that takes the steps of its commit.
-    """
-    ports, calls = world.process(), itertools.count(1)
-    steps: list[str] = []
-
-    def count() -> int:
-        return next(calls) if "claimed" in steps else 0  # before that, what others do would be a conflict
-
-    def meet() -> None:
-        met.append(number)
-        world.timeline.pass_by(10 * Settings().lease_seconds)
-        others(world)
-
-    slow = {port: BeforeCall(getattr(ports, port), count, number, meet) for port in ("metastore", "files")}
-    return dataclasses.replace(ports, **slow), steps
 
 
 @contextlib.contextmanager

@@ -92,9 +92,10 @@ class Drops:
         found = find_row(self._metastore, name)
         if found is not None and found.parameters.get(TABLE_ID, "") == table_id:
             return left
-        if found is not None:
+        if found is not None and not left.are_of(found):
             self._files.delete(self._path(name))
-        # else another process has dropped it, and may have died: its list is needed, and this one has taken its place
+        # else another process has dropped it, or is about to since it was adopted, and may die: its list is needed, and
+        # this one has taken its place
         return None
 
     def withdraw(self, name: TableName, left: Leftovers, move_aside: Callable[[], None]) -> None:

@@ -76,6 +76,7 @@ class Overlays:
                 return  # another process has settled it
             if self._make_view(name, manifest, overlay):
                 break
+            self._free_name(name, base, manifest)
         else:
             raise _in_the_way(name)
         self._step("view made")
@@ -101,7 +102,7 @@ class Overlays:
             self._versions.compare_and_swap(
                 base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
             )
-            if self._may_take_place(name, base):
+            if self._free_name(name, base, manifest):
                 with contextlib.suppress(Refused):  # the name was taken just then: look again
                     self._settle(base, layout, manifest, as_table)
         else:
@@ -193,12 +194,21 @@ class Overlays:
         """Drop a table's view, or the table of its deltas, if it is the one that a transaction has made."""
         self._versions.drop_if(row, MADE_BY, transaction, _aside(name))
 
-    def _may_take_place(self, name: TableName, base: TableName) -> bool:
-        """Whether the name is free; a view that a writer has made too late is taken away."""
+    def _free_name(self, name: TableName, base: TableName, manifest: Manifest) -> bool:
+        """Take away a view of the base that a writer of an earlier version has made too late.
+
+        It is read before the look at the claim, so it is not a later version's: there is none as long as that is held.
+
+        Returns:
+            Whether the name is free.
+        """
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and row.parameters[BASE] == base.name:
-            self._drop_made_by(name, name, row.parameters[MADE_BY])
-            row = self._metastore.get_table(name)
+            made_by = row.parameters[MADE_BY]
+            own = manifest.overlay is not None and made_by == manifest.overlay.made_by
+            if not own and self._has_claim(base, manifest):
+                self._drop_made_by(name, name, made_by)
+                row = self._metastore.get_table(name)
         return row is None
 
     def _settle(

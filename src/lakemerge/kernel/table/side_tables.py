@@ -17,7 +17,7 @@ from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.table.definition import ROOT, TableDefinition, moved, new_partition, new_table
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MADE_BY
+from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MADE_BY, find_row
 
 #: On a published table: the `lakemerge.id` of the table whose side data it shows.
 PUBLISHED_OF = "lakemerge.published_of"
@@ -144,6 +144,8 @@ class SideTables:
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
+            if table is None and not still_newest() and find_row(self._metastore, main) is not None:
+                return True  # others have finished this commit, and a later one has dropped it
             if table is None:
                 raise TableNotFound(
                     expected=f"the table {name}, which was made just now",
