@@ -214,6 +214,16 @@ class Checker:
                 self._decided(model_name(table), table, int(version), txn)
         self.dropped.add(table.parameters.get(TABLE_ID, ""))
 
+    def withdrawn(self, table: HiveTable) -> None:
+        """Take in that a maker has come too late, and has dropped its own row, under another name."""
+        newest = self.newest.get(table.parameters.get(TABLE_ID, ""))
+        if newest is None or newest.version != 1:
+            return
+        txn = newest.manifest.txn
+        closed = not self.files.exists(Layout(table.parameters[ROOT]).creation_of(txn))
+        if closed and table.name.name.endswith(f"__old_{txn[-12:]}"):
+            self.dropped.add(newest.table_id)
+
     def _has_mark(self, member: Member) -> bool:
         """Whether a table has its claim; one that was dropped needs none."""
         assert self.metastore is not None
@@ -357,6 +367,8 @@ class WatchedMetastore(MemoryMetastore):
         if table is not None and model_name(table) in self.checker.tables and not is_overlay_view(table):
             self.checker.drop(table)
         super().drop_table(name)
+        if table is not None:
+            self.checker.withdrawn(table)
 
     def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
         if self.checker.has_partition(name, values):

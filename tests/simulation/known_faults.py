@@ -334,6 +334,13 @@ MUTANTS = {
         "        return False\n",
         first=RARE,
     ),
+    "list-taken-away": Mutant(
+        "a drop takes away its list, which another that has seen the table adopted needs by then",
+        "kernel.protocol.drops",
+        "        if found is not None and not left.are_of(found):\n",
+        "        if found is not None:\n",
+        first=RARE,
+    ),
     "aside-too-soon": Mutant(
         "the old row moves aside although the call that makes the new one had no answer",
         "kernel.protocol.rebuild",
@@ -412,6 +419,20 @@ MUTANTS = {
         "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
         first=RARE,
     ),
+    "late-view-stays": Mutant(
+        "a view that an earlier version's writer makes too late stays where the next view is to be",
+        "kernel.protocol.overlays",
+        "            self._free_name(name, base, manifest)\n        else:\n",
+        "        else:\n",
+        first=RARE,
+    ),
+    "view-freed-unfenced": Mutant(
+        "who takes a late view away does not look whether it is a later version's",
+        "kernel.protocol.overlays",
+        "            if not own and self._has_claim(base, manifest):\n",
+        "            if not own:\n",
+        first=RARE,
+    ),
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",
@@ -424,6 +445,7 @@ MUTANTS = {
         "kernel.maintenance.vacuum",
         "        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:\n",
         "        if False:\n",
+        first=RARE,
     ),
     "looked-at-once": Mutant(
         "the files that were read are not looked at again before the claim",

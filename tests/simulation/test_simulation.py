@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, SLEPT
+from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -33,12 +33,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (PARTIAL, 150),
         (NARROW, 150),
         (SLEPT, 150),
+        (RARE, 150),
         (GROUPS, 150),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(NARROW + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(SLEPT + 150, 5_000, marks=pytest.mark.slow),
+        pytest.param(RARE + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(GROUPS + 150, 10_000, marks=pytest.mark.slow),
     ],
 )

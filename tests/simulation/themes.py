@@ -380,6 +380,21 @@ THEMES["rare: makers sleep"] = dataclasses.replace(
     most=(1, 2, 3),
 )
 
+THEMES["rare: others write where a table was before it was adopted"] = dataclasses.replace(
+    _RARE,
+    kinds=("partitioned", "whole"),
+    work=_either({"merge": 70, "overwrite": 30}),
+    writers=(1, 2),
+    several=(1, 2),
+    keys=3,
+    strangers=1.0,
+    acts=("insert",),
+    upkeep=0.5,
+    retention=40.0,
+    most=(0,),
+    adopts=1.0,
+)
+
 
 def theme_of(seed: int) -> str:
     """The name of a seed's theme."""
