@@ -25,6 +25,11 @@ select * from {{ ref('orders') }} where amount > 99
 BETWEEN = "{{ config(materialized='ephemeral') }} select id, amount from {{ ref('orders') }}"
 TOTALS = "{{ config(materialized='table') }} select sum(amount) as total from {{ ref('orders') }}"
 SHOWN = "{{ config(materialized='view') }} select total from {{ ref('totals') }}"
+COUNTED = """
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return dbt.ref("orders").groupBy().count()
+"""
 # at once, and about nothing that waits
 PLAIN = "{{ config(materialized='table', publish='at_once') }} select 1 as id"
 PROPERTIES = """
@@ -58,7 +63,7 @@ unit_tests:
     expect: {rows: [{total: 5}]}
 """
 FEW = "select * from {{ ref('totals') }} where total > {{ var('most', 100) }}"
-AFTER_TESTS = ("orders", "large", "totals", "shown")
+AFTER_TESTS = ("orders", "large", "totals", "shown", "counted")
 THEIR_TESTS = (
     "id_is_known",
     "amount_is_known",
@@ -82,6 +87,7 @@ def models() -> dict[str, str]:
         "between.sql": BETWEEN,
         "totals.sql": TOTALS,
         "shown.sql": SHOWN,
+        "counted.py": COUNTED,
         "plain.sql": PLAIN,
         "properties.yml": PROPERTIES,
     }
@@ -130,6 +136,7 @@ class TestATestFails:
         assert shop.rows("orders") == [(1, 10), (2, 200)]
         assert shop.rows("large") == [(2, 200)]
         assert shop.rows("shown") == [(210,)]
+        assert shop.rows("counted") == [(2,)]
 
     @pytest.mark.slow
     def test_2_so_it_is_after_fail_fast(self, shop: Shop) -> None:
