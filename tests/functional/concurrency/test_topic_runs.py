@@ -25,6 +25,31 @@ MODEL = """
 {{ config(materialized='ingest', kafka=var('kafka'), record_columns=['_topic', '_partition', '_offset', '_batch'],
           **var('options', {})) }}
 """
+# Without a sequence: of two changes of a key the one of the higher offset counts.
+ROUTED = """
+{{ config(
+    materialized='ingest', kafka=var('kafka'), null_literal='-', route_by='source', record_columns=['_offset'],
+    routes={
+        'stock': {'table': 'stock', 'deletes': "op = 'D'"},
+        'log': {'table': 'log', 'columns': {'what': 'op', 'place': '_offset'}},
+    },
+) }}
+{% do ref('stock') %}{% do ref('log') %}
+"""
+ROUTED_YML = """
+models:
+  - name: events
+    columns: [{name: source, data_type: string}, {name: op, data_type: string}, {name: id, data_type: int},
+              {name: pieces, data_type: int}]
+"""
+STOCK = """
+{{ config(materialized='incremental', unique_key='id', write_mode='merge_on_read') }}
+select cast(null as int) as id, cast(null as int) as pieces where false
+"""
+LOG = """
+{{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned') }}
+select cast(null as int) as id, cast(null as string) as what, cast(null as bigint) as place where false
+"""
 YML = "models: [{name: events, columns: [{name: id, data_type: int}, {name: name, data_type: string}]}]\n"
 STEPS = tuple(step for step in ALL_STEPS if step != "registered")
 
@@ -118,6 +143,37 @@ def test_records_become_rows_or_go_to_quarantine_by_partition_and_offset(
         broker.send(runs.topic, ["<9> regex", "no"])
         fourth = dbt("run", *runs.arguments(format="regex", pattern="<([0-9]+)> (.*)"))["response"]
         assert (fourth["inserted"], fourth["quarantined"]) == (1, 1)
+
+
+def test_records_of_a_topic_go_to_their_tables_once_through_kills(
+    topic_runs: Callable[[str], TopicRuns], broker: KafkaBroker
+) -> None:
+    runs = topic_runs("routed_topic")
+    for path, text in (
+        ("events.sql", ROUTED),
+        ("events.yml", ROUTED_YML),
+        ("stock.sql", STOCK),
+        ("log.sql", LOG),
+    ):
+        runs.project.write(f"models/{path}", text)
+    only = ("--select", "events", *runs.arguments())
+    broker.create(runs.topic)
+    broker.send(runs.topic, ["stock,U,1,10", "log,first,1,-"])
+    runs.project.run("run", *runs.arguments())
+    broker.send(runs.topic, ["stock,U,1,11", "stock,U,2,20", "stock,U,1,12", "nowhere,U,3,1"])
+    runs.project.run_killed("run", *only, at="table claimed")
+    broker.send(runs.topic, ["stock,D,2,-", "stock,U,3,many", "log,second,2,-", "stock,U,4,40"])
+    runs.project.run_killed("run", *only, at="claimed")
+    with runs.project.commands() as dbt:
+        last = dbt("run", *only)
+        assert last["success"], last
+        stock = f"select id, pieces from {runs.topic}.stock order by id"
+        assert dbt.rows(stock, *runs.arguments()) == [[1, 12], [4, 40]]
+        log = f"select id, what, place from {runs.topic}.log order by place"
+        assert dbt.rows(log, *runs.arguments()) == [[1, "first", 1], [2, "second", 8]]
+        bad = "select line, reason from {events}__quarantine order by line"
+        assert runs.select(dbt, bad) == [[5, "unknown_route"], [7, "malformed_value"]]
+        assert dbt("run", *only)["response"]["offsets"] == 0
 
 
 def test_of_transactions_only_what_is_committed(
