@@ -217,12 +217,12 @@ class Checker:
     def withdrawn(self, table: HiveTable) -> None:
         """Take in that a maker has come too late, and has dropped its own row, under another name."""
         newest = self.newest.get(table.parameters.get(TABLE_ID, ""))
-        if newest is None or newest.version != 1:
+        if newest is None or newest.manifest.parent is not None:
             return
         txn = newest.manifest.txn
-        closed = not self.files.exists(Layout(table.parameters[ROOT]).creation_of(txn))
-        if closed and table.name.name.endswith(f"__old_{txn[-12:]}"):
-            self.dropped.add(newest.table_id)
+        if table.name.name.endswith(f"__old_{txn[-12:]}"):
+            closed = not self.files.exists(Layout(table.parameters[ROOT]).creation_of(txn))
+            self.dropped.update([newest.table_id] if closed else [])
 
     def _has_mark(self, member: Member) -> bool:
         """Whether a table has its claim; one that was dropped needs none."""

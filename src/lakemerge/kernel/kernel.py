@@ -99,6 +99,8 @@ class Kernel(Tables):
         late = self.late.take_in(name, self.late.lately(name))
         if late:
             done.append(f"took in what another program wrote late into {len(late)} partitions")
+        if self.roll_forward.show_side_data(after):
+            done.append("put right what a writer that came too late had shown beside the table")
         done.extend(self._forget_dead(after))
         return done
 

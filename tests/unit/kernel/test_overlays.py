@@ -359,30 +359,6 @@ def test_a_view_that_the_metastore_refuses_leaves_the_table_as_it_is(world: Worl
     assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
 
 
-def test_a_delta_that_is_published_too_late_does_not_stay_beside_what_took_its_place(
-    world: World, kernel: Kernel
-) -> None:
-    """Its writer sleeps right before the call, and others finish its commit and make one delta of all."""
-    create(kernel, NAME, SHAPES["partitioned"])
-    add_overlay(kernel, NAME)
-    add_delta(kernel, NAME, "delta 1")
-    ports = world.process()
-
-    def meet() -> None:
-        world.timeline.pass_by(10 * kernel.settings.lease_seconds)
-        kernel.recover(NAME)
-        with kernel.begin(NAME, "compact", data_change=False) as txn:
-            directory = txn.sidecar_directory("deltas")
-            kernel.files.write_text(f"{directory}/part-0.orc", "both")
-            txn.set_sidecars("deltas", [directory], keep_later=True, concerns=())
-            txn.commit()
-
-    late = dataclasses.replace(ports, metastore=Meanwhile(ports.metastore, "add_partitions", meet))
-    add_delta(Kernel(late), NAME, "delta 2")
-    assert published(kernel, NAME, "deltas") == ("both",)
-    assert_nothing_orphaned(kernel, NAME)
-
-
 def test_who_adopts_a_table_does_not_take_the_place_of_a_view_that_it_has_got_since(world: World) -> None:
     """All in the same second, the only thing that the adoption of a plain table can compare."""
     make_plain(Kernel(world.process()), NAME, SHAPES["partitioned"])

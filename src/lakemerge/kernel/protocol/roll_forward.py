@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
+from lakemerge.errors import MetastoreError, StorageError
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
@@ -59,21 +60,28 @@ class RollForward:
         self.overlays = Overlays(ports, versions, step)
         self.groups = Groups(ports, versions, self.rebuilds)
         self.side_tables = SideTables(ports.metastore, ports.files)
+        #: Transactions of which a call has failed here, and may come late.
+        self._unsure: set[str] = set()
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
 
-        Returns quietly when another process has settled it already.
+        Returns quietly when another process has settled it already. Who tries again after an error then looks at what
+        the first try may have done too late.
 
         Raises:
             MetastoreError: another program's table has the name.
         """
+        try:
+            self._run(name, layout, manifest)
+        except (MetastoreError, StorageError):
+            self._unsure.add(manifest.txn)
+            raise
+        self._unsure.discard(manifest.txn)
+
+    def _run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         table = find_row(self._metastore, name)
-        if table is None and not self.rebuilds.has_begun(name, manifest.txn):
-            self.rebuilds.require_settled(name, manifest)
-            return
-        if table is not None and not self._holds_claim(table, manifest):
-            self.overlays.require_named(name, table, manifest)
+        if self._is_over(table, name, layout, manifest):
             return
         self.overlays.require_free(name, manifest)
         if self.groups.confirm_others(layout, manifest):
@@ -106,6 +114,20 @@ class RollForward:
             self._mend(name, layout, manifest)
 
     # -- steps ---------------------------------------------------------------------------------
+
+    def _is_over(self, table: HiveTable | None, name: TableName, layout: Layout, manifest: Manifest) -> bool:
+        """Whether another process has settled a commit already."""
+        if table is None:
+            if self.rebuilds.has_begun(name, manifest.txn):
+                return False
+            self.rebuilds.require_settled(name, manifest)
+            return True
+        if self._holds_claim(table, manifest):
+            return False
+        self.overlays.require_named(name, table, manifest)
+        if manifest.txn in self._unsure:
+            self._mend(name, layout, manifest)
+        return True
 
     def _publish_sidecars(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
@@ -259,9 +281,7 @@ class RollForward:
             touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
             own = (layout.data_of(manifest.txn), layout.empty_of(manifest.txn))
             self.repair(state, touched, restore=removed, sent=own)
-            self.side_tables.publish(
-                name, state.layout, newest, newest, partial(self._is_settled_at, name, newest.txn)
-            )
+            self.show_side_data(state)
             # a repair may come too late as well; what it did counts only if nothing has changed since
             if self._is_at(state):
                 return
@@ -281,6 +301,18 @@ class RollForward:
             if current.state.claim is None or self._clock.monotonic() > deadline:
                 return current.state
             self._clock.sleep(0.1)
+
+    def show_side_data(self, state: TableState) -> bool:
+        """Show the side data of a settled version that people query, and no other; whether there was another.
+
+        Does nothing when the table has moved on from ``state``: a claim's side data is shown while it is held.
+        """
+        if state.claim is not None and not state.undecided:
+            return False
+        manifest = read_manifest(self._files, state.layout, state.txn)
+        return self.side_tables.publish(
+            state.name, state.layout, manifest, manifest, partial(self._is_at, state)
+        )
 
     def repair(
         self,
@@ -342,10 +374,6 @@ class RollForward:
     def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
         table = find_row(self._metastore, name)
         return table is not None and self._holds_claim(table, manifest)
-
-    def _is_settled_at(self, name: TableName, txn: str) -> bool:
-        table = find_row(self._metastore, name)
-        return table is not None and table.parameters.get(TRANSACTION) == txn
 
     def _is_at(self, state: TableState) -> bool:
         """Whether a table is what it was when it was found in this state."""
