@@ -186,8 +186,8 @@ bench-sorted: env  ## Files and bytes that selective reads open: as written, sor
 	@$(PY) benchmarks/sorted_reads.py
 
 .PHONY: bench-age
-bench-age: env  ## CPU seconds of plan, commit and read over 1,000 commits to one table
-	@$(PY) benchmarks/age.py
+bench-age: env  ## CPU seconds of plan, commit and read over 1,000 commits to one table; ARGS="--write-mode merge_on_read"
+	@$(PY) benchmarks/age.py $(ARGS)
 
 .PHONY: soak-ingest
 soak-ingest: env  ## 200 small commits by 4 writers, some killed, while a consumer reads
