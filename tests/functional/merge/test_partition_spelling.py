@@ -177,3 +177,26 @@ class TestSeveralSpellings:
         ):
             table.table.adapter.compaction.compact(table.table.context, table.table.relation, sort_by="id")
         assert table.rows() == [(1, 1, "1"), (1, 1, "1"), (3, 3, "2")]
+
+
+class TestTextsOfALength:
+    """Spark writes a `char(4)` with blanks up to its length, and Hive without."""
+
+    @pytest.mark.parametrize("spelling", ["ab", "ab  "])
+    def test_short_ones_are_refused_before_anything_is_claimed(self, adopted: Any, spelling: str) -> None:
+        table = adopted("char(4)")
+        table.add(spelling, "ab  ", (1, 1))
+        with pytest.raises(DbtRuntimeError, match=r"(?s)UnsupportedTable.*char\(4\).*string or varchar"):
+            table.write("merge", (2, 2, "full"))
+        assert table.rows() == [(1, 1, "ab  ")]
+
+    def test_full_ones_are_merged_and_a_short_one_beside_them_is_refused(self, adopted: Any) -> None:
+        table = adopted("char(4)")
+        table.add("full", "full", (1, 1), (2, 2))
+        table.write("merge", (1, 10, "full"), (3, 3, "more"))
+        assert table.rows() == [(1, 10, "full"), (2, 2, "full"), (3, 3, "more")]
+        for short in ("ab", "ab  "):
+            with pytest.raises(DbtRuntimeError, match="UnsupportedTable"):
+                table.write("append", (4, 4, short))
+        table.write("merge", (2, 20, "full"))
+        assert table.rows() == [(1, 10, "full"), (2, 20, "full"), (3, 3, "more")]

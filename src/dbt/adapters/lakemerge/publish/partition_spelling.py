@@ -33,6 +33,7 @@ _PLAIN = {
     ),
 }
 _NEVER = re.compile(r"(?!)")
+_CHAR = re.compile(r"char\((\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,32 @@ class Spelling:
         stored: the names in the metastore, by the one that Spark gives to their values; of a table that Spark spells
             like the metastore, which most are, none.
         values: for each partition column, how the metastore spells values, by Spark's text.
+        lengths: for each partition column the length of its ``char(n)``, 0 for another type; of a table without any,
+            none.
     """
 
     table: str = ""
     stored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     values: Sequence[Mapping[str, str]] = ()
+    lengths: Sequence[int] = ()
+
+    @classmethod
+    def of_new(cls, table: str, columns: Sequence[HiveColumn]) -> Spelling:
+        """Of a table that has no partition yet."""
+        sizes = [_CHAR.fullmatch(column.type) for column in columns]
+        return cls(table, lengths=[int(size[1]) if size else 0 for size in sizes]) if any(sizes) else cls()
 
     @classmethod
     def of(
         cls, spark: SparkSession, table: str, columns: Sequence[HiveColumn], names: Iterable[str]
     ) -> Spelling:
-        """Compare the names of a table's partitions with Spark's, which is asked about unusual ones alone."""
+        """Compare the names of a table's partitions with Spark's, which is asked about unusual ones alone.
+
+        Raises:
+            UnsupportedTable: a value of a ``char(n)`` is shorter than that.
+        """
+        new = cls.of_new(table, columns)
+        new._require_lengths(names)
         patterns = [_PLAIN.get(unsized(column.type), _NEVER) for column in columns]
         rows = {name: partition_values(name) for name in names}
         unusual: list[set[str]] = [set() for _ in columns]
@@ -64,7 +80,7 @@ class Spelling:
                     found.add(value)
         own = [_by_spark(spark, column, values) for column, values in zip(columns, unusual, strict=True)]
         if all(text == written for texts in own for text, written in texts.items()):
-            return cls()
+            return new
         keys = [column.name for column in columns]
         stored: dict[str, tuple[str, ...]] = {}
         for name, row in sorted(rows.items()):
@@ -72,13 +88,14 @@ class Spelling:
             key = partition_name(keys, written)
             stored[key] = (*stored.get(key, ()), name)
         values = [{written: text for text, written in sorted(texts.items())} for texts in own]
-        return cls(table, stored, values)
+        return cls(table, stored, values, new.lengths)
 
     def names(self, written: str) -> tuple[str, ...]:
         """The partitions with the values of one that Spark names so; if there is none, the name that it gets.
 
         A new partition spells each of its values as others do, so that a path's first part is the same in all.
         """
+        self._require_lengths([written])
         if not self.stored:
             return (written,)
         if (stored := self.stored.get(written)) is not None:
@@ -114,6 +131,19 @@ class Spelling:
         )
         if odd:
             raise self._refused(f"{', '.join(odd[:3])}, whose text is no value of the column's type")
+
+    def _require_lengths(self, names: Iterable[str]) -> None:
+        """Refuse values that Spark writes with blanks and Hive without: a metastore may take the two for one."""
+        if not self.lengths:
+            return
+        for name in names:
+            for length, value in zip(self.lengths, partition_values(name), strict=True):
+                if length and value != DEFAULT_PARTITION and len(value.rstrip(" ")) != length:
+                    raise UnsupportedTable(
+                        expected=f"full values of the char({length}) by which {self.table} is partitioned",
+                        found=f"'{name}': Spark writes it with blanks, and Hive without",
+                        action="Nothing was published. Give the table a partition column of type string or varchar.",
+                    )
 
     def _refused(self, found: str) -> UnsupportedTable:
         return UnsupportedTable(
