@@ -97,7 +97,7 @@ class Overlays:
             if not self._has_claim(base, manifest):
                 break  # another process has settled it
             self._drop_made_by(name, name, overlay.made_by)
-            self._drop_made_by(name, SIDE_TABLES[DELTAS].name_of(name), overlay.made_by)
+            self.drop_deltas(name, overlay.made_by)
             self._step("view removed")
             self._versions.compare_and_swap(
                 base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
@@ -163,8 +163,17 @@ class Overlays:
         self._versions.drop_aside(_aside(name))
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
-            self._drop_made_by(name, SIDE_TABLES[DELTAS].name_of(name), row.parameters[MADE_BY])
+            self.drop_deltas(name, row.parameters[MADE_BY])
             self._drop_made_by(name, name, row.parameters[MADE_BY])
+
+    def deltas_made_by(self, name: TableName) -> str | None:
+        """The transaction that has made the table of a table's deltas; ``None`` where there is none of ours."""
+        row = self._metastore.get_table(SIDE_TABLES[DELTAS].name_of(name))
+        return None if row is None else row.parameters.get(MADE_BY)
+
+    def drop_deltas(self, name: TableName, made_by: str) -> None:
+        """Drop the table of a table's deltas, if it is the one that a transaction has made."""
+        self._drop_made_by(name, SIDE_TABLES[DELTAS].name_of(name), made_by)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -310,9 +310,25 @@ class RollForward:
         if state.claim is not None and not state.undecided:
             return False
         manifest = read_manifest(self._files, state.layout, state.txn)
-        return self.side_tables.publish(
+        changed = self.side_tables.publish(
             state.name, state.layout, manifest, manifest, partial(self._is_at, state)
         )
+        # the view may have gone meanwhile, with the table of its deltas, which then has just been made again
+        return self._clear_deltas(state.name) or changed
+
+    def _clear_deltas(self, name: TableName) -> bool:
+        """Drop a table of deltas whose view is gone; whether there was one.
+
+        It is looked at before the version: what a later version makes is another one.
+        """
+        made_by = self.overlays.deltas_made_by(name)
+        current = current_table(self._metastore, self._files, name) if made_by else None
+        if made_by is None or current is None or current.state is None or current.state.claim is not None:
+            return False
+        if read_manifest(self._files, current.state.layout, current.state.txn).overlay is not None:
+            return False
+        self.overlays.drop_deltas(name, made_by)
+        return True
 
     def repair(
         self,
