@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from lakemerge.errors import MetastoreError, StorageError
+from lakemerge.errors import MetastoreError, StorageError, TableNotFound
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
+from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
 from lakemerge.kernel.protocol.groups import Groups
 from lakemerge.kernel.protocol.overlays import Overlays
@@ -310,9 +310,13 @@ class RollForward:
         if state.claim is not None and not state.undecided:
             return False
         manifest = read_manifest(self._files, state.layout, state.txn)
-        changed = self.side_tables.publish(
-            state.name, state.layout, manifest, manifest, partial(self._is_at, state)
-        )
+        unmoved = partial(self._is_at, state)
+        try:
+            changed = self.side_tables.publish(state.name, state.layout, manifest, manifest, unmoved)
+        except (Refused, TableNotFound):
+            if unmoved():
+                raise
+            changed = False  # a later version has dropped the table
         # the view may have gone meanwhile, with the table of its deltas, which then has just been made again
         return self._clear_deltas(state.name) or changed
 
