@@ -22,11 +22,13 @@ from lakemerge.kernel.table.overlay import (
     BASE,
     DELTAS,
     FOLDED,
+    MADE_BY,
     base_name,
     find_row,
     is_overlay_view,
     model_name,
 )
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import MemoryMetastore, Timeline
 
 #: The rows of a version: facts as texts, sorted, with repeats.
@@ -383,7 +385,7 @@ class WatchedMetastore(MemoryMetastore):
         table = self.get_table(name)
         deltas: list[str] = []
         if table is not None and is_overlay_view(table):
-            deltas = self._places_of(self.get_table(TableName(name.schema, f"{name.name}__deltas")))
+            deltas = self._places_of(self.get_table(_deltas_of(name)))
             table = self.get_table(TableName(name.schema, table.parameters[BASE]))
         if table is None or self.has_late_swap(table):
             return None
@@ -409,6 +411,30 @@ class WatchedMetastore(MemoryMetastore):
         found = self._places_of(table)
         known = set().union(*of_version)
         return any(one not in known and not one.startswith(layout.empty) for one in found)
+
+    def wrong_deltas(self, name: TableName, table: HiveTable) -> str:
+        """What is wrong with the view of a table that is at rest, and with the deltas that it shows; else empty.
+
+        Args:
+            table: the row that has the versions.
+        """
+        newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
+        shown, view = self.get_table(_deltas_of(name)), self.get_table(name)
+        if newest is None or view is None:
+            return "" if newest is None else "its view is missing"
+        manifest = newest.manifest
+        if manifest.overlay is None:
+            return "" if shown is None else "there is a table of deltas without a view"
+        if view.parameters.get(MADE_BY) != manifest.overlay.made_by:
+            return "its view is another version's"
+        folders = (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
+        layout = Layout(table.parameters[ROOT])
+        wanted, found = sorted(map(layout.absolute, folders)), sorted(self._places_of(shown))
+        return "" if found == wanted else f"its view shows the deltas {found}; expected {wanted}"
+
+
+def _deltas_of(name: TableName) -> TableName:
+    return SIDE_TABLES[DELTAS].name_of(name)
 
 
 def _is_one(one: HiveTable, other: HiveTable) -> bool:

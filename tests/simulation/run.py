@@ -14,7 +14,8 @@ from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table import manifests
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN
-from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.overlay import DELTAS, find_row
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import World
 from simulation import consumers, ingests
 from simulation.checker import Checker, Commit, Violation, WatchedMetastore
@@ -202,6 +203,8 @@ class Run:
         table = find_row(self.metastore, TABLE)
         if table is not None and self.metastore.has_late_swap(table):
             raise Violation("all have ended, and a partition shows an earlier version")
+        if table is not None and (wrong := self.metastore.wrong_deltas(TABLE, table)):
+            raise Violation(f"all have ended, and {wrong}")
 
     def _check_fences(self) -> None:
         """Vacuum takes nobody for dead where nothing has failed."""
@@ -251,10 +254,10 @@ class Run:
 
     def _check_metastore(self) -> None:
         """No row is left that was on its way to a table's name, or from it."""
-        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers", f"{TABLE.name}__deltas"}
+        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers"}
         row = find_row(self.metastore, TABLE)
-        if row is not None:
-            known.add(row.name.name)
+        if row is not None and row.name != TABLE:
+            known |= {row.name.name, SIDE_TABLES[DELTAS].name_of(TABLE).name}
         left = {row.name for row in self.metastore.table_summaries(TABLE.schema)} - known
         if left:
             raise Violation(f"the metastore still has {sorted(left)}")
