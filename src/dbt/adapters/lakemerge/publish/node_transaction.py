@@ -158,7 +158,7 @@ class NodeTransaction:
     @property
     def _spelling(self) -> Spelling:
         base = self.base
-        if base is None:
+        if base is None or not self.plan.partitions:
             return Spelling.of_new(self.table, self.plan.partitions)
         if self._spelled is None or self._spelled[0] != base.txn:
             spelling = Spelling.of(self.spark, self.table, self.plan.partitions, base.partitions)
