@@ -141,6 +141,7 @@ class SideTables:
                 # that of a table of this name which another program has dropped
                 self._metastore.drop_table(name)
                 table = None
+        made = table is None
         if table is None:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
@@ -158,7 +159,7 @@ class SideTables:
         gone = [txn for txn in present if txn not in wanted]
         astray = [txn for txn in wanted if txn in present and _is_astray(present[txn], wanted[txn])]
         if not (fresh or gone or astray) or not still_newest():
-            return False
+            return made
         if not gone and not astray:
             self._metastore.add_partitions(name, [new_partition(table, [txn], wanted[txn]) for txn in fresh])
             return True
