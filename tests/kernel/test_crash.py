@@ -109,7 +109,7 @@ class Expectations:
         if kind not in self._pictures:
             steps: list[str] = []
             kernel = Kernel(ports_of(self._jvm), step=steps.append)
-            name = TableName("default", f"expected{len(self._pictures)}")
+            name = TableName("default", f"expected_{kind.replace('-', '_')}")
             EVERY[kind].prepare(kernel, name)
             old = picture(kernel, name)
             steps.clear()

@@ -310,11 +310,12 @@ class RollForward:
         if state.claim is not None and not state.undecided:
             return False
         manifest = read_manifest(self._files, state.layout, state.txn)
-        unmoved = partial(self._is_at, state)
         try:
-            changed = self.side_tables.publish(state.name, state.layout, manifest, manifest, unmoved)
+            changed = self.side_tables.publish(
+                state.name, state.layout, manifest, manifest, partial(self._is_at, state)
+            )
         except (Refused, TableNotFound):
-            if unmoved():
+            if self._is_at(state):
                 raise
             changed = False  # a later version has dropped the table
         # the view may have gone meanwhile, with the table of its deltas, which then has just been made again
