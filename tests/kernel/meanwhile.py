@@ -70,6 +70,23 @@ class BeforeCall(Proxy):
         return call
 
 
+def meeting(world: World, number: int, others: Callable[[], None], act: Callable[[Kernel], object]) -> bool:
+    """Let a process act that dies at its end, and others before a call of it; false where it makes fewer calls."""
+    ports, calls, met = world.process(), itertools.count(1), []
+
+    def meet() -> None:
+        met.append(number)
+        others()
+
+    placed = {
+        port: BeforeCall(getattr(ports, port), calls.__next__, number, meet)
+        for port in ("metastore", "files")
+    }
+    act(Kernel(dataclasses.replace(ports, **placed)))
+    world.running.discard(ports.host.owner().pid)
+    return bool(met)
+
+
 def sleeping(
     world: World, number: int, others: Callable[[World], None], met: list[int]
 ) -> tuple[Ports, list[str]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
 
 import pytest
 
-from kernel.meanwhile import BeforeCall, die_at, sleeping
+from kernel.meanwhile import die_at, meeting, sleeping
 from kernel.support import Rows, add_overlay, assert_nothing_orphaned, assert_whole, create, rows_of
 from lakemerge.kernel import Kernel, TableName, is_overlay_view, remove_overlay
 from lakemerge.testing import World
@@ -96,21 +95,14 @@ def test_who_sleeps_leaves_the_view_of_a_later_version_alone(
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_recovery_makes_nothing_of_a_view_that_is_taken_off_meanwhile(shape: str) -> None:
     for number in itertools.count(1):
-        world, calls, met = World(), itertools.count(1), []
+        world = World()
         create(Kernel(world.process()), NAME, SHAPES[shape])
         lay(Kernel(world.process()))
 
-        def meet(world: World = world, met: list[int] = met, number: int = number) -> None:
-            met.append(number)
+        def others(world: World = world) -> None:
             take_off(Kernel(world.process()))
 
-        ports = world.process()
-        slow = {
-            port: BeforeCall(getattr(ports, port), calls.__next__, number, meet)
-            for port in ("metastore", "files")
-        }
-        Kernel(dataclasses.replace(ports, **slow)).recover(NAME)
-        if not met:
+        if not meeting(world, number, others, lambda slow: slow.recover(NAME)):
             break
         kernel = Kernel(world.process())
         assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"], f"before call {number}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
 
-from kernel.meanwhile import BeforeCall
+from kernel.meanwhile import meeting
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -98,23 +97,6 @@ PREPARATIONS = {
     prepare.__name__.removeprefix("prepare_"): prepare
     for prepare in (prepare_settled, prepare_uncleared, prepare_missing, prepare_half_dropped)
 }
-
-
-def meeting(world: World, number: int, others: Callable[[], None], act: Callable[[Kernel], object]) -> bool:
-    """Let a process act that dies at its end, and others before a call of it; false where it makes fewer calls."""
-    ports, calls, met = world.process(), itertools.count(1), []
-
-    def meet() -> None:
-        met.append(number)
-        others()
-
-    placed = {
-        port: BeforeCall(getattr(ports, port), calls.__next__, number, meet)
-        for port in ("metastore", "files")
-    }
-    act(Kernel(dataclasses.replace(ports, **placed)))
-    world.running.discard(ports.host.owner().pid)
-    return bool(met)
 
 
 def rebuild_in_turn(world: World, steps: Sequence[str]) -> None:
