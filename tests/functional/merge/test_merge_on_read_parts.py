@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def compact(table: Any, **bounds: Any) -> dict[str, Any]:
 
 
 def names(table: Any, part: str = "") -> list[str]:
-    rows = table.sql(f"select id, name, region from {{table}}{part} order by id")
+    rows = table.sql(f"select id, name, region from {{table}}{part} order by id, region")
     return [f"{row.id} {row.region or '-'} {row.name}" for row in rows]
 
 
@@ -46,7 +47,8 @@ def waiting(table: Any) -> list[int]:
         state, manifest = table.adapter.operations.kernel().settled(table.relation.table_name)
         folders = [state.layout.absolute(one) for one in manifest.sidecars.get("deltas", ())]
         assert len(folders) <= 1
-        rows = table.adapter.handle.spark.read.orc(folders[0]).collect() if folders else []
+        files = table.adapter.handle.spark.read.format(table.model["config"].get("file_format", "orc"))
+        rows = files.load(folders[0]).collect() if folders else []
     return sorted(row.id for row in rows)
 
 
@@ -122,6 +124,29 @@ class TestParts:
         compact(table, partitions="region = 'east'")
         assert names(table)[:4] == ["0 east n9", "1 north n9", "2 south n5", "3 east n5"]
         assert waiting(table) == [2, 5]
+        table.drop()
+
+    def test_partitions_of_two_columns_and_a_key_of_two_in_parquet(self, merger: Any) -> None:
+        config = {
+            **ON_READ,
+            "unique_key": ["id", "region"],
+            "partition_by": ["region", "day"],
+            "file_format": "parquet",
+        }
+        table = merger(config, f"{FEED}, day date")
+        first, second = (datetime.date(2026, 11, day) for day in (1, 2))
+        table.merge([change(number, 1, day=first) for number in range(9)])
+        table.merge([change(0, 5, day=second), change(0, 5, "north", day=first), change(2, 5, day=first)])
+        shown = names(table)
+        assert shown[:3] == ["0 east n5", "0 north n5", "1 north n1"]
+        # in the east one key moves from day to day
+        assert compact(table, partitions="region = 'east' and day = date'2026-11-02'")["left"] == 2
+        assert (names(table), waiting(table)) == (shown, [0, 0, 2])
+        assert compact(table, partitions="day < date'2026-11-02' and region <> 'south'")["left"] == 2
+        assert (names(table), waiting(table)) == (shown, [0, 2])
+        compact(table)
+        assert (names(table, "__base"), waiting(table)) == (shown, [])
+        assert len(table_partitions(table)) == 4
         table.drop()
 
     def test_a_table_without_partitions_is_one_part(self, merger: Any) -> None:
