@@ -54,12 +54,24 @@ def make_table(site: Site, name: TableName) -> Path:
 
 
 def read_while_swapping(site: Site, name: TableName, reads: int, *, most_torn: int = 0) -> str:
-    """Read while another process swaps; fails when more reads are torn than may be, and returns the figures."""
-    prototypes = make_table(site, name)
+    """Read while another process swaps all partitions; see :func:`read_while`."""
+    return read_while(
+        site, name, reads, "engines.swapper", [str(make_table(site, name))], most_torn=most_torn
+    )
+
+
+def read_while(
+    site: Site, name: TableName, reads: int, program: str, arguments: list[str], *, most_torn: int = 0
+) -> str:
+    """Read while another process commits; fails when more reads are torn than may be, and returns the figures.
+
+    Args:
+        program: its module, whose first arguments are the metastore's configuration and the table's name.
+    """
     query = _QUERY.format(name=name)
     assert site.spark.sql(query) == [[PARTITIONS * ROWS, PARTITIONS, 1, 1, _SUM_OF_N]]
     writer = subprocess.Popen(
-        [sys.executable, "-m", "engines.swapper", json.dumps(site.server.client_conf), name.name, prototypes],
+        [sys.executable, "-m", program, json.dumps(site.server.client_conf), name.name, *arguments],
         env={**os.environ, "PYTHONPATH": str(_TESTS)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -82,7 +94,7 @@ def read_while_swapping(site: Site, name: TableName, reads: int, *, most_torn: i
     torn = [answer for answer in answers if not isinstance(answer, str) and answer not in whole]
     seen = len({str(answer) for answer in answers})
     figures = (
-        f"{reads} reads of {PARTITIONS} partitions during {swaps} swaps in {seconds:.0f} s: "
+        f"{reads} reads of {PARTITIONS} partitions during {swaps} commits in {seconds:.0f} s: "
         f"{len(torn)} torn, {len(failed)} failed, {seen} different contents seen"
     )
     print(figures)

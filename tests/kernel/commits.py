@@ -33,7 +33,7 @@ from lakemerge.kernel.maintenance.vacuum import vacuum
 _OLD = {"p=1": ["a1"], "p=2": ["a2", "b2"], "p=gone": ["a3"], "p=a%2Fb": ["a4"]}
 _PREFACE = ("staged", "manifest written", "claimed")
 _SWAP = ("registered", "swapped", "dropped", "settled")
-_SIDE = "side data published"
+_SIDE, _SHOWN = "side data published", "deltas shown"
 _LAY = ("table renamed", "view made", "settled")
 _REBUILD = ("row prepared", "row moved", "settled")
 
@@ -181,7 +181,7 @@ def _folded(kernel: Kernel, name: TableName) -> None:
 
 def _folded_whole(kernel: Kernel, name: TableName) -> None:
     _on_read_whole(kernel, name)
-    move_into_base(kernel, name, {"": ["merged"]})
+    _fold_whole(kernel, name)
 
 
 def _lay(kernel: Kernel, name: TableName) -> None:
@@ -198,6 +198,10 @@ def _delta(kernel: Kernel, name: TableName) -> None:
 
 def _fold(kernel: Kernel, name: TableName) -> None:
     move_into_base(kernel, name, {"p=1": ["merged"], "p=new": ["merged too"]})
+
+
+def _fold_whole(kernel: Kernel, name: TableName) -> None:
+    move_into_base(kernel, name, {"": ["merged"]})
 
 
 def _retire(kernel: Kernel, name: TableName) -> None:
@@ -261,10 +265,11 @@ COMMITS = {
     "lay": Kind(_partitioned, _lay, (*_PREFACE, _SIDE, *_LAY)),
     "lay-adopted": Kind(_plain, _lay, (*_PREFACE, _SIDE, *_LAY)),
     "lay-whole": Kind(_whole, _lay_with_delta, (*_PREFACE, _SIDE, *_LAY)),
-    "delta": Kind(_on_read, _delta, (*_PREFACE, _SIDE, "settled")),
-    "delta-whole": Kind(_on_read_whole, _delta, (*_PREFACE, _SIDE, "settled")),
-    "fold": Kind(_on_read, _fold, (*_PREFACE, *_SWAP)),
-    "retire": Kind(_folded, _retire, (*_PREFACE, _SIDE, "settled")),
+    "delta": Kind(_on_read, _delta, (*_PREFACE, _SIDE, _SHOWN, "settled")),
+    "delta-whole": Kind(_on_read_whole, _delta, (*_PREFACE, _SIDE, _SHOWN, "settled")),
+    "fold": Kind(_on_read, _fold, (*_PREFACE, *_SWAP[:-1], _SHOWN, "settled")),
+    "fold-whole": Kind(_on_read_whole, _fold_whole, (*_PREFACE, "settled", _SHOWN)),
+    "retire": Kind(_folded, _retire, (*_PREFACE, _SIDE, _SHOWN, "settled")),
     "take": Kind(_folded, _take, (*_PREFACE, "view removed", "settled")),
     "take-whole": Kind(_folded_whole, _take, (*_PREFACE, "view removed", "settled")),
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lakemerge.kernel import (
+    NAMED,
     HiveColumn,
     Kernel,
     Manifest,
@@ -205,6 +207,17 @@ def published(kernel: Kernel, name: TableName, kind: str) -> tuple[str, ...]:
     )
 
 
+def merged_deltas(kernel: Kernel, name: TableName) -> tuple[str, ...]:
+    """The texts of the deltas that a view names, each of which must be there."""
+    view, table = kernel.metastore.get_table(name), SIDE_TABLES[DELTAS].name_of(name)
+    assert view is not None
+    places = {part.partition("=")[2]: place for part, place in locations(kernel, table).items()}
+    named = re.findall("'([^']+)'", view.view_text)
+    return tuple(
+        sorted(kernel.files.read_text(file.path) for one in named for file in kernel.files.walk(places[one]))
+    )
+
+
 def ingest(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:
     """Add rows, and a rejected record and a list of files with them."""
     txn = kernel.begin(name, "ingest")
@@ -225,7 +238,7 @@ def add_overlay(kernel: Kernel, name: TableName, delta: str = "") -> int:
 def begin_overlay(kernel: Kernel, name: TableName, delta: str = "") -> Transaction:
     """As :func:`add_overlay`, but for the commit."""
     txn = kernel.begin(name, "write_mode")
-    define_overlay(txn, "select 1", ["line"])
+    define_overlay(txn, f"select {NAMED}", ["line"])
     if delta:
         _write_delta(kernel, txn, delta)
     return txn
@@ -309,6 +322,8 @@ def assert_whole(kernel: Kernel, name: TableName) -> Manifest:
     view = kernel.metastore.get_table(name)
     assert view is not None
     assert (view.kind == "VIRTUAL_VIEW") == (manifest.overlay is not None)
+    if manifest.overlay is not None:
+        assert view.view_text == manifest.overlay.naming(manifest.sidecars.get(DELTAS, ()))
     return manifest
 
 

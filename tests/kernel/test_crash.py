@@ -36,8 +36,9 @@ _FAST = {
     "replace": ("swapped",),
     "rebuild": ("row prepared", "row moved"),
     "lay": ("table renamed",),
-    "delta": ("side data published",),
+    "delta": ("side data published", "deltas shown"),
     "fold": ("swapped",),
+    "fold-whole": ("settled",),
     "retire": ("claimed",),
     "take": ("view removed",),
 }

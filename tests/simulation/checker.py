@@ -7,6 +7,7 @@ reader finds after each; no process tells it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,8 @@ from lakemerge.kernel.table.overlay import (
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import MemoryMetastore, Timeline
 
+# The names of deltas in a view's text.
+_NAMES = re.compile("'([^']+)'")
 #: The rows of a version: facts as texts, sorted, with repeats.
 Rows = list[str]
 
@@ -301,7 +304,7 @@ class Checker:
             facts += self._rows[known]
         if manifest.overlay is None:
             return sorted(facts)
-        folders = (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
+        folders = manifest.sidecars.get(DELTAS, ())
         return merged_rows(facts, rows_of(self.files, [layout.absolute(folder) for folder in folders]))
 
     def of(self, name: TableName) -> list[Commit]:
@@ -383,13 +386,30 @@ class WatchedMetastore(MemoryMetastore):
         And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
         """
         table = self.get_table(name)
-        deltas: list[str] = []
-        if table is not None and is_overlay_view(table):
-            deltas = self._places_of(self.get_table(_deltas_of(name)))
-            table = self.get_table(TableName(name.schema, table.parameters[BASE]))
-        if table is None or self.has_late_swap(table):
+        if table is None or not is_overlay_view(table):
+            base, view = self.base_places(table), None
+        else:
+            base, view = self.base_places(self.base_of(table)), table
+        if base is None:
             return None
-        return Places(self._places_of(table), deltas)
+        return Places(base, list(self.named_deltas(view).values()) if view else [])
+
+    def base_of(self, view: HiveTable) -> HiveTable | None:
+        """The row of the base that a view names."""
+        return self.get_table(TableName(view.name.schema, view.parameters[BASE]))
+
+    def base_places(self, table: HiveTable | None) -> list[str] | None:
+        """Where a table's files are; ``None`` where there is none, or a late swap is not put right yet."""
+        return None if table is None or self.has_late_swap(table) else self._places_of(table)
+
+    def named_deltas(self, view: HiveTable) -> dict[str, str]:
+        """Where the deltas are that a view names. Raises Violation where one is not in their table."""
+        named, deltas = set(_NAMES.findall(view.view_text)), _deltas_of(view.name)
+        rows = self.partitions(deltas, self.partition_names(deltas)) if self.get_table(deltas) else ()
+        places = {row.values[0]: row.location for row in rows}
+        if not named <= places.keys():
+            raise Violation(f"{view.name} names {sorted(named)}, and there are {sorted(places)}")
+        return {name: places[name] for name in sorted(named)}
 
     def _places_of(self, table: HiveTable | None) -> list[str]:
         if table is None:
@@ -430,7 +450,10 @@ class WatchedMetastore(MemoryMetastore):
         folders = (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
         layout = Layout(table.parameters[ROOT])
         wanted, found = sorted(map(layout.absolute, folders)), sorted(self._places_of(shown))
-        return "" if found == wanted else f"its view shows the deltas {found}; expected {wanted}"
+        if found != wanted:
+            return f"its table of deltas has {found}; expected {wanted}"
+        names = manifest.overlay.naming(manifest.sidecars.get(DELTAS, ()))
+        return "" if view.view_text == names else f"its view names {view.view_text}; expected {names}"
 
 
 def _deltas_of(name: TableName) -> TableName:

@@ -23,6 +23,7 @@ from simulation.histories import Elements, Key, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, COMMIT_KEYS, KEYS, Operation, Upkeep
 from simulation.overlays import FoldDeltas, IntoBase, Lay, Retire, TakeOff
 from simulation.plan import Actor, Cut, Plan
+from simulation.readers import look
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
 from simulation.strangers import Stranger
@@ -246,7 +247,7 @@ class GroupRun(Run):
         """As an engine reads one table: ask where the files are, plan, and open them later."""
         name = self.dice.choice(self.names)
         since = len(self.checker.of(name))
-        places = self.metastore.locations(name)
+        places = look(self.metastore, process, self.dice, name)
         if places is None:
             self.result.unread += 1
             return

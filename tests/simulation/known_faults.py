@@ -433,6 +433,34 @@ MUTANTS = {
         "            if not own:\n",
         first=RARE,
     ),
+    "text-not-compared": Mutant(
+        "the text of a view is changed whatever has become of it",
+        "kernel.protocol.versions",
+        "            self._alter(name, row, (key, found.parameters[key]))\n",
+        "            self._metastore.alter_table(name, row)\n",
+        first=OVERLAID,
+    ),
+    "text-put-back": Mutant(
+        "a writer that comes too late lets the view name its version's deltas again",
+        "kernel.protocol.overlays",
+        "            if row.view_text == text or shown_version(row) >= manifest.version:\n",
+        "            if row.view_text == text:\n",
+        first=OVERLAID,
+    ),
+    "text-before-rows": Mutant(
+        "a view names deltas no more before its unpartitioned base holds them",
+        "kernel.protocol.roll_forward",
+        "        waits = not table.partitioned and _folds(manifest, parent)\n",
+        "        waits = False\n",
+        first=OVERLAID,
+    ),
+    "folded-at-once": Mutant(
+        "deltas are taken away when the view still names them",
+        "kernel.commit.on_read",
+        "    for folder in folders:\n        transaction.add_sidecar(FOLDED, absolute(folder), concerns=())\n",
+        "",
+        first=OVERLAID,
+    ),
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakemerge.kernel import (
+    NAMED,
     Kernel,
     Manifest,
     Transaction,
@@ -149,7 +150,7 @@ class Lay(Operation):
         try:
             if transaction.overlay is not None:
                 return None
-            add_overlay(transaction, "select", ("k",))
+            add_overlay(transaction, f"select {NAMED}", ("k",))
             return transaction.commit()
         finally:
             transaction.abort()
@@ -172,7 +173,7 @@ class FoldDeltas(Operation):
                 return None
             newest = newest_of(deltas_of(kernel, transaction.layout, folders))
             directory = _write_deltas(kernel, transaction, newest.values())
-            transaction.set_sidecars(DELTAS, [directory], keep_later=True, concerns=())
+            mark_folded(transaction, folders, [directory])
             transaction.properties = dict(base.properties)
             return transaction.commit()
         finally:

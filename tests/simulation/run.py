@@ -26,6 +26,7 @@ from simulation.ingests import Ingest, Land
 from simulation.operations import Batches, Model, Operation
 from simulation.plan import DEFINITIONS, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import Caller, ports_of_process
+from simulation.readers import look
 from simulation.scheduler import Process, Scheduler
 from simulation.seeds import GROUPS
 from simulation.strangers import Meddling, Stranger
@@ -148,7 +149,7 @@ class Run:
     def _read_once(self, process: Process) -> None:
         """As an engine reads: ask where the files are, plan, and open them later."""
         since = len(self.checker.of(TABLE))
-        places = self.metastore.locations(TABLE)
+        places = look(self.metastore, process, self.dice, TABLE)
         if places is None:
             self.result.unread += 1
             return

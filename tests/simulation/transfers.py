@@ -28,7 +28,7 @@ from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.kernel.table.overlay import DELTAS, FOLDED
+from lakemerge.kernel.table.overlay import DELTAS
 from simulation.histories import Elements, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, KEYS, OTHER_KEYS, FilesGone, Model, Operation, read
 from simulation.overlays import deltas_of, merged
@@ -258,8 +258,8 @@ def _rows_below(files: FileSystem, location: str, least: int) -> list[Any]:
 
 
 def _folders(manifest: Manifest) -> tuple[str, ...]:
-    """Those of the deltas that a view of this version merges with the base."""
-    return (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
+    """The deltas that a view of this version merges with the base."""
+    return manifest.sidecars.get(DELTAS, ())
 
 
 def _commit_of(partition: str) -> int:

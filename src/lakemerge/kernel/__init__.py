@@ -70,6 +70,7 @@ from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import (
     DELTAS,
     FOLDED,
+    NAMED,
     Overlay,
     find_row,
     is_overlay_view,
@@ -88,6 +89,7 @@ __all__ = [
     "FOLDED",
     "JAVA_ERRORS",
     "LEDGER_RESET",
+    "NAMED",
     "SIDE_TABLES",
     "TEXT",
     "VERSION",

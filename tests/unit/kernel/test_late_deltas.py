@@ -19,9 +19,10 @@ from kernel.support import (
     assert_nothing_orphaned,
     assert_whole,
     create,
+    merged_deltas,
     published,
 )
-from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel import Kernel, Settings, TableName, mark_folded, retire_folded
 from lakemerge.kernel.ports import ReplyLost
 from lakemerge.testing import World
 
@@ -30,14 +31,19 @@ ROWS: Rows = {"p=1": ["old"], "p=2": ["old"]}
 
 
 def fold(world: World) -> None:
-    """What others do: they finish what is claimed, and make one delta of all."""
+    """What others do: they finish what is claimed, make one delta of all, and take the others away."""
     world.timeline.pass_by(10 * Settings().lease_seconds)
     kernel = Kernel(world.process())
     kernel.recover(NAME)
     with kernel.begin(NAME, "compact", data_change=False) as txn:
         directory = txn.sidecar_directory("deltas")
         kernel.files.write_text(f"{directory}/part-0.orc", "both")
-        txn.set_sidecars("deltas", [directory], keep_later=True, concerns=())
+        assert txn.base is not None
+        mark_folded(txn, txn.base.sidecars["deltas"], [directory])
+        txn.commit()
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        assert txn.base is not None
+        retire_folded(txn, txn.base.sidecars["folded_deltas"])
         txn.commit()
 
 
@@ -109,7 +115,8 @@ def test_a_recovery_takes_it_away_if_its_process_dies(world: World, kernel: Kern
 
     with pytest.raises(Died):
         add_delta(late(world, lambda: fold(world), die), NAME, "delta 2")
-    assert len(published(kernel, NAME, "deltas")) == 2
+    assert published(kernel, NAME, "deltas") == ("both", "delta 2")
+    assert merged_deltas(kernel, NAME) == ("both",), "the view does not name it"
     assert kernel.recover(NAME) == ["put right what a writer that came too late had shown beside the table"]
     assert published(kernel, NAME, "deltas") == ("both",)
     assert kernel.recover(NAME) == []

@@ -21,6 +21,7 @@ from kernel.support import (
     assert_whole,
     create,
     make_plain,
+    merged_deltas,
     move_into_base,
     published,
     rows_of,
@@ -98,7 +99,7 @@ def test_the_name_is_a_view_and_the_base_has_the_versions(shape: str, kernel: Ke
     assert rows == {"t": "VIRTUAL_VIEW", "t__base": "MANAGED_TABLE", "t__deltas": "EXTERNAL_TABLE"}
     view = kernel.metastore.get_table(NAME)
     assert view is not None
-    assert view.view_text == "select 1"
+    assert merged_deltas(kernel, NAME) == ("delta 1",)
     assert [column.name for column in view.columns] == [
         column.name for column in (*COLUMNS, *(KEYS if shape == "partitioned" else ()))
     ]
@@ -122,9 +123,8 @@ def test_moving_deltas_into_the_base_and_back_to_a_table(shape: str, kernel: Ker
         remove_overlay(txn)
     part = next(iter(SHAPES[shape]))
     move_into_base(kernel, NAME, {part: ["merged"]})
-    assert published(kernel, NAME, "deltas") == ("delta 1",), (
-        "for readers that have looked at the base before"
-    )
+    assert merged_deltas(kernel, NAME) == ()
+    assert published(kernel, NAME, "deltas") == ("delta 1",), "for readers that have read the view before"
     add_delta(kernel, NAME, "delta 2")
     with kernel.begin(NAME, "compact", data_change=False) as txn:
         assert txn.base is not None

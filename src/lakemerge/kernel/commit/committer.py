@@ -155,6 +155,7 @@ class Committer:
             writer=commit.writer,
             lease_seconds=self._tables.settings.lease_seconds,
         )
+        self._tables.roll_forward.overlays.require_room(commit.table, manifest)
         manifest = write_manifest(self._files, commit.layout, manifest, parent)
         self._tables.step("manifest written")
         return manifest

@@ -19,7 +19,7 @@ def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> Non
     The table's row gets the name ``<table>__base``, the deltas are published as ``<table>__deltas``.
 
     Args:
-        text: the view's query.
+        text: the view's query, with :data:`NAMED` where the names of the deltas go.
         keys: the columns by which it merges.
 
     Raises:
@@ -42,14 +42,14 @@ def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> Non
 
 
 def mark_folded(transaction: Transaction, folders: Sequence[str], left: Sequence[str] = ()) -> None:
-    """Record that the base holds what these folders of deltas hold, by this commit.
+    """Record that, by this commit, other deltas or the base hold what these folders of deltas hold.
 
-    Readers still find them until they are retired, for those who have looked at the base before.
+    The view does not name them any more. They can be read until they are retired, by queries that have read its text
+    before.
 
     Args:
         folders: as :attr:`Manifest.sidecars` has them.
-        left: URIs of new deltas, with what the base does not hold of them: rows that differ in nothing, so that readers
-            may find a row in either, or in both.
+        left: URIs of new deltas, with what the base does not hold of them.
     """
     assert transaction.base is not None, "there is a base"
     stay = [one for one in transaction.base.sidecars.get(DELTAS, ()) if one not in folders]

@@ -1,8 +1,8 @@
-"""A view put in a table's place, or taken away again: what a commit does besides when it changes how readers read.
+"""The view of a table that is merged on read: put in the table's place, told which deltas to merge, and taken away.
 
-Either way the table's row is renamed, with all its partitions, and the name is missing between two calls of the
-metastore. Each step depends on a parameter that only this commit has set, so it may be done twice, by two processes,
-and however late.
+When it comes or goes, the table's row is renamed, with all its partitions, and the name is missing between two calls
+of the metastore. Each step depends on a parameter that only this commit has set, so it may be done twice, by two
+processes, and however late.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from lakemerge.kernel.table.overlay import (
     BASE,
     DELTAS,
     MADE_BY,
+    SHOWS,
     Overlay,
     as_base,
     as_table,
@@ -31,12 +32,17 @@ from lakemerge.kernel.table.overlay import (
     find_row,
     has_base,
     is_overlay_view,
+    shown_version,
     view_row,
 )
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 
 _LOG = logging.getLogger("lakemerge")
 _TRIES = 8
+# So many deltas a view must be able to name when it is made. A metastore may limit its length.
+_ROOM = 20
+# Characters of a view that some metastore may refuse: one on Derby takes 32,700.
+_LONG = 24_000
 
 
 class Overlays:
@@ -114,27 +120,86 @@ class Overlays:
         Raises:
             UnsupportedTable: the metastore refuses it, for its length, for instance, or for want of a right.
         """
-        self._versions.drop_aside(_aside(name))
-        row = view_row(replace(overlay, view=_aside(name).name), name.schema, columns, "")
-        row = with_parameters(row, {ASIDE: name.name})
-        try:
-            self._metastore.create_table(row)
-        except ReplyLost:
-            pass  # the real one is tried until an answer comes
-        except Refused as error:
-            raise UnsupportedTable(
-                expected=f"the metastore to take a view of {len(overlay.text)} characters in the place of {name}",
-                found=error.found,
-                action="Leave write_mode at copy_on_write; or mend what the message names. A metastore on Derby takes "
-                "32,700 characters.",
-            ) from error
-        self._versions.drop_aside(_aside(name))
+        self._try_out(
+            name,
+            view_row(overlay, name.schema, columns, [overlay.made_by] * _ROOM),
+            "Leave write_mode at copy_on_write; or mend what the message names. A metastore on Derby takes 32,700 "
+            "characters.",
+        )
+
+    def require_room(self, name: TableName, manifest: Manifest) -> None:
+        """Make sure that the metastore takes a view of a version before that is claimed, if it is a long one.
+
+        Raises:
+            UnsupportedTable: it does not.
+        """
+        if manifest.overlay is None:
+            return
+        columns = (*manifest.columns, *manifest.partition_columns)
+        row = view_row(manifest.overlay, name.schema, columns, manifest.sidecars.get(DELTAS, ()))
+        if len(row.view_text) > _LONG:
+            self._try_out(
+                name, row, "Compact its deltas (dbt run-operation lakemerge_compact), and run again."
+            )
+
+    def _try_out(self, name: TableName, row: HiveTable, action: str) -> None:
+        """Make a view under another name and drop it again. Raises UnsupportedTable where it is refused."""
+        aside = _aside(name)
+        for _ in range(_TRIES):
+            self._versions.drop_aside(aside)
+            try:
+                self._metastore.create_table(replace(with_parameters(row, {ASIDE: name.name}), name=aside))
+            except ReplyLost:
+                pass  # the real one is tried until an answer comes
+            except Refused as error:
+                if error.kind == "AlreadyExistsException":
+                    continue  # another process tries out its own
+                raise UnsupportedTable(
+                    expected=f"the metastore to take a view of {len(row.view_text)} characters in the place of {name}",
+                    found=error.found,
+                    action=action,
+                ) from error
+            break
+        self._versions.drop_aside(aside)
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
-        """Make the view of a settled version again, if another program has dropped it."""
-        if manifest.overlay is not None and self._metastore.get_table(name) is None:
+        """Make the view of a settled version again, if another program has dropped it, and let it show the version."""
+        if manifest.overlay is None:
+            return
+        if self._metastore.get_table(name) is None:
             _LOG.warning("%s: its view was missing and is made again", name)
-            self._make_view(name, manifest, manifest.overlay)
+        self.show(name, manifest)
+
+    def show(self, name: TableName, manifest: Manifest) -> None:
+        """Let the view merge the deltas of a version with the base, by one call; that of a later version stays.
+
+        A query has read the view's text either before or after it. The call compares, so it may come however late.
+
+        Raises:
+            ReplyLost: no answer came.
+        """
+        overlay = manifest.overlay
+        assert overlay is not None, "there is a view"
+        text = overlay.naming(manifest.sidecars.get(DELTAS, ()))
+        for _ in range(_TRIES):
+            row = self._metastore.get_table(name)
+            if row is None:
+                if not self._is_newest(TableName(name.schema, overlay.base), manifest):
+                    return  # others have gone on, or dropped the table
+                self._make_view(name, manifest, overlay)
+                continue
+            if not is_overlay_view(row) or row.parameters[MADE_BY] != overlay.made_by:
+                return  # another program's, of which the next run tells; or that of a later version
+            if row.view_text == text or shown_version(row) >= manifest.version:
+                return
+            shown = replace(with_parameters(row, {SHOWS: _claim_of(manifest)}), view_text=text)
+            if self._versions.change_if(name, SHOWS, row, shown):
+                return
+        raise ReplyLost(
+            expected=f"the metastore to say whether {name} shows version {manifest.version}",
+            found="no answer",
+            action="Run lakemerge_recover, which shows it; the commit itself stands.",
+        )
 
     def require_named(self, name: TableName, row: HiveTable, manifest: Manifest) -> None:
         """Make sure that a commit whose table has lost its name does not wait at the base, where nobody finds it.
@@ -183,9 +248,10 @@ class Overlays:
         base = self._metastore.get_table(TableName(name.schema, overlay.base))
         if base is None:
             return False
-        row = view_row(overlay, name.schema, columns, manifest.table_id)
+        row = view_row(overlay, name.schema, columns, manifest.sidecars.get(DELTAS, ()))
+        of_version = {TABLE_ID: manifest.table_id, SHOWS: _claim_of(manifest)}
         # not the present second, which may be that of the plain table: who is about to adopt that compares the time
-        row = with_parameters(row, {DDL_TIME: base.parameters[DDL_TIME]})
+        row = with_parameters(row, {**of_version, DDL_TIME: base.parameters[DDL_TIME]})
         try:
             self._metastore.create_table(row)
         except ReplyLost:
@@ -234,12 +300,17 @@ class Overlays:
         )
 
     def _has_claim(self, name: TableName, manifest: Manifest) -> bool:
+        return self._is_at(name, manifest, _claim_of(manifest))
+
+    def _is_newest(self, name: TableName, manifest: Manifest) -> bool:
+        """Whether a row has a version's claim still, or has it settled and no later one claimed."""
+        return self._is_at(name, manifest, _claim_of(manifest), str(manifest.version))
+
+    def _is_at(self, name: TableName, manifest: Manifest, *versions: str) -> bool:
         row = self._metastore.get_table(name)
-        return (
-            row is not None
-            and row.parameters.get(VERSION) == _claim_of(manifest)
-            and row.parameters.get(TABLE_ID) == manifest.table_id
-        )
+        if row is None or row.parameters.get(TABLE_ID) != manifest.table_id:
+            return False
+        return row.parameters.get(VERSION) in versions
 
 
 def _claim_of(manifest: Manifest) -> str:

@@ -36,7 +36,7 @@ from lakemerge.kernel.table.definition import (
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest
-from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import TableState, current_table
 
@@ -99,6 +99,12 @@ class RollForward:
         if manifest.overlay != parent.overlay:
             self._change_overlay(name, layout, manifest, parent)
             return
+        self._move(name, table, layout, manifest, parent)
+
+    def _move(
+        self, name: TableName, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest
+    ) -> None:
+        """Move what a version has written, show its deltas and settle it; then look whether any of it came too late."""
         moves = table.partitioned and _moves_partitions(manifest, parent)
         adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
@@ -106,10 +112,16 @@ class RollForward:
             # what was sent, and never answered, may have come too late all the same
             self._mend(name, layout, manifest)
             return
+        # a view names no delta less before the base has its rows, which one without partitions has when it is settled
+        waits = not table.partitioned and _folds(manifest, parent)
+        if not waits:
+            self._show(name, manifest)
         # what was done while the claim was held came before any other commit
         in_time = not moves or self._still_holds_claim(name, manifest)
         self._settle(table, layout, manifest)
         self._step("settled")
+        if waits:
+            self._show(name, manifest)
         if not in_time:
             self._mend(name, layout, manifest)
 
@@ -143,6 +155,12 @@ class RollForward:
         if published:
             self._step("side data published")
         return published
+
+    def _show(self, name: TableName, manifest: Manifest) -> None:
+        """Let readers see a version's deltas, of a table that has a view."""
+        if manifest.overlay is not None:
+            self.overlays.show(name, manifest)
+            self._step("deltas shown")
 
     def _change_overlay(self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest) -> None:
         """Put a view in the table's place, or take it away; no partition moves with that."""
@@ -431,6 +449,11 @@ class RollForward:
 def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
     """Whether a commit changes rows of partitions in the metastore, and not only what it keeps beside them."""
     return bool(manifest.touched) or manifest.columns != parent.columns
+
+
+def _folds(manifest: Manifest, parent: Manifest) -> bool:
+    """Whether a version has deltas no more that the one before has."""
+    return not set(parent.sidecars.get(DELTAS, ())) <= set(manifest.sidecars.get(DELTAS, ()))
 
 
 def _renamed(partitions: Iterable[str], newest: Manifest) -> list[str]:

@@ -86,6 +86,22 @@ class Versions:
             action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
         )
 
+    def change_if(self, name: TableName, key: str, found: HiveTable, row: HiveTable) -> bool:
+        """Put a row in the place of the one that was found, if a parameter has the same value still.
+
+        Returns:
+            Whether it is known to be done; otherwise, look again.
+        """
+        try:
+            self._alter(name, row, (key, found.parameters[key]))
+        except (ReplyLost, ValueChanged):
+            return False
+        except Refused:
+            if self._metastore.get_table(name) is not None:
+                raise
+            return False  # the row has just gone
+        return True
+
     def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
         """Drop a table or view if a parameter has a value that no other of the name ever has.
 

@@ -3,11 +3,13 @@
 The view has the table's own name. The base has the files, the partitions and the versions; the changes (deltas) are
 side data of the base, published as a table. A row of a delta takes the place of the base's row of the same key, so the
 view shows the same rows whether the base already has a delta's changes or not.
+
+The view's text names the deltas that it merges, so a query that has read the text sees these and no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,14 +21,18 @@ from lakemerge.kernel.table.definition import TABLE_ID
 BASE = "lakemerge.base"
 #: On a view, and on the table of its deltas: the transaction that put the view in the table's place.
 MADE_BY = "lakemerge.made_by"
+#: On a view: the version whose deltas it names, and its transaction, as in ``12:<txn>``.
+SHOWS = "lakemerge.shows"
 #: On a base table: the name of its view.
 BASE_OF = "lakemerge.base_of"
 #: The kind of side data that holds the changes.
 DELTAS = "deltas"
-#: Deltas that the base holds by now. Readers still find them, for those who have looked at the base before.
+#: Deltas that the view names no more. They can still be read, for queries that have read its text before.
 FOLDED = "folded_deltas"
 #: The feature of a manifest whose table has a view over it.
 MERGE_ON_READ = "merge_on_read"
+#: In a view's query: where the names of deltas go, which are values of the column ``txn`` in their table.
+NAMED = "'{deltas}'"
 # A base is found missing, and its view there, for as long as a rename takes.
 _LOOKS = 3
 
@@ -38,7 +44,8 @@ class Overlay:
     Attributes:
         view: the view's name, in the schema of the base; the table's own.
         base: the base's name.
-        text: the query, in the SQL that Hive, Spark and Trino have in common, every name with its schema.
+        text: the query, in the SQL that Hive, Spark and Trino have in common, every name with its schema, and with
+            :data:`NAMED` where the names of the deltas go.
         keys: the columns by which a delta's row takes the place of the base's.
         made_by: the transaction that put the view in the table's place.
     """
@@ -48,6 +55,11 @@ class Overlay:
     text: str
     keys: tuple[str, ...]
     made_by: str
+
+    def naming(self, deltas: Iterable[str]) -> str:
+        """The view's query, by the folders of the deltas that it merges."""
+        names = [folder.rpartition("/")[2] for folder in deltas]
+        return self.text.replace(NAMED, ",".join(f"'{name}'" for name in names or [""]))
 
 
 def overlay_from(body: Mapping[str, Any] | None) -> Overlay | None:
@@ -65,19 +77,27 @@ def is_overlay_view(row: HiveTable) -> bool:
     return row.kind == "VIRTUAL_VIEW" and BASE in row.parameters and TABLE_ID in row.parameters
 
 
-def view_row(overlay: Overlay, schema: str, columns: tuple[HiveColumn, ...], table_id: str) -> HiveTable:
+def view_row(
+    overlay: Overlay, schema: str, columns: tuple[HiveColumn, ...], deltas: Iterable[str]
+) -> HiveTable:
     """The row of a view, not yet in the metastore.
 
     Args:
         columns: the base's, the partition columns last.
+        deltas: the folders of those that it merges.
     """
     return HiveTable(
         name=TableName(schema, overlay.view),
         kind="VIRTUAL_VIEW",
         storage=Storage(columns=columns),
-        parameters={BASE: overlay.base, TABLE_ID: table_id, MADE_BY: overlay.made_by},
-        view_text=overlay.text,
+        parameters={BASE: overlay.base, MADE_BY: overlay.made_by},
+        view_text=overlay.naming(deltas),
     )
+
+
+def shown_version(view: HiveTable) -> int:
+    """The version whose deltas a view names."""
+    return int(view.parameters[SHOWS].partition(":")[0])
 
 
 def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:

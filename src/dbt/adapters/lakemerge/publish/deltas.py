@@ -136,7 +136,9 @@ class Deltas:
                 return
             self._define_outstanding(txn)
             folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
-            txn.side_data.fold(DELTAS, folded)
+            made = txn.side_data.write(DELTAS, folded)
+            mark_folded(txn.kernel_transaction, folders, [made])
+            retire_unread(txn.kernel_transaction)
             txn.commit({"deltas": len(folders)}, base.properties)
 
         return self._publish(attempt)

@@ -6,24 +6,29 @@ from collections.abc import Iterable, Sequence
 
 from dbt.adapters.lakemerge.relations.table_schema import quote
 
+from lakemerge.kernel import NAMED
+
 
 def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[str]) -> str:
     """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted.
 
-    Each column is named once, for a metastore on Derby keeps no more than 32,700 characters of a view.
+    The kernel puts in the names of the deltas (:data:`NAMED`). Each column is named once: a metastore on Derby keeps
+    no more than 32,700 characters of a view.
 
     Args:
         columns: all of the table, the partition columns last.
         keys: the columns by which rows are the same; never null in a delta.
     """
     base, deltas = (f"{quote(schema)}.{quote(f'{name}__{part}')}" for part in ("base", "deltas"))
+    is_named = f"`txn` in ({NAMED})"
     matches = " and ".join(f"b.{quote(key)} = k.{quote(key)}" for key in keys)
     return (
         f"select b.* from {base} b "
-        f"left join (select {_listed(keys)} from {deltas} group by {_listed(keys)}) k on {matches} "
+        f"left join (select {_listed(keys)} from {deltas} where {is_named} group by {_listed(keys)}) k on {matches} "
         f"where k.{quote(keys[0])} is null "
         f"union all select {_listed(columns)} from (select s.*, row_number() over "
-        f"(partition by {_listed(keys)} order by `_lakemerge_order` desc) as `_lakemerge_newest` from {deltas} s) d "
+        f"(partition by {_listed(keys)} order by `_lakemerge_order` desc) as `_lakemerge_newest` "
+        f"from {deltas} s where {is_named}) d "
         "where `_lakemerge_newest` = 1 and not `_lakemerge_deleted`"
     )
 

@@ -59,11 +59,6 @@ class SideData:
         directory = self.write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
 
-    def fold(self, kind: str, rows: DataFrame) -> None:
-        """Write rows in the place of what this transaction began with; what is added meanwhile stays beside them."""
-        directory = self.write(kind, rows)
-        self._transaction.set_sidecars(kind, [directory], keep_later=True, concerns=())
-
     def clear(self, kind: str) -> None:
         """Leave nothing of a kind."""
         self._transaction.set_sidecars(kind, [])
