@@ -5,28 +5,9 @@ A fault is a piece of a module's text and what stands in its place; a text that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A fault.
-
-    Attributes:
-        says: what is wrong, in a few words.
-        module: where, below ``lakemerge``.
-        old, new: the text, and what it becomes.
-        first: the seed to begin with.
-    """
-
-    says: str
-    module: str
-    old: str
-    new: str
-    first: int = 0
-
+from simulation.faults_on_read import ON_READ
+from simulation.mutant import Mutant
+from simulation.seeds import GROUPS, NARROW, RARE, SLEPT
 
 MUTANTS = {
     # faults that there were once
@@ -369,98 +350,7 @@ MUTANTS = {
         "        gone = frozenset(names)\n",
         first=NARROW,
     ),
-    # of tables that are merged on read
-    "base-without-files": Mutant(
-        "a view is made while its base points to the empty directory in which it was renamed",
-        "kernel.protocol.overlays",
-        "lambda row: moved(row, _location(layout, manifest)),\n",
-        "lambda row: row,\n",
-        first=OVERLAID,
-    ),
-    "later-deltas-lost": Mutant(
-        "what folds deltas takes those away that have come meanwhile",
-        "kernel.commit.draft",
-        '"fold": (*paths, *later),',
-        '"fold": tuple(paths),',
-        first=OVERLAID,
-    ),
-    "moved-as-replaced": Mutant(
-        "what a delta tells later commits is lost when an unpartitioned base takes others in meanwhile",
-        "kernel.commit.table_commit",
-        "WHOLE_TABLE in draft.written - draft.rewritten\n",
-        "WHOLE_TABLE in draft.written\n",
-        first=OVERLAID,
-    ),
-    "left-forgotten": Mutant(
-        "a compaction of some partitions takes away the deltas of the others",
-        "kernel.commit.on_read",
-        "[*map(absolute, stay), *left]",
-        "[*map(absolute, stay)]",
-        first=PARTIAL,
-    ),
-    "taken-off-unread": Mutant(
-        "a view is taken off although a delta has come meanwhile",
-        "kernel.commit.on_read",
-        "    transaction.read_side_data(DELTAS)\n",
-        "",
-        first=OVERLAID,
-    ),
-    "below-deltas": Mutant(
-        "a merge that began on a table rewrites the base of what is merged on read by now",
-        "kernel.commit.table_commit",
-        "        if parent.overlay != self.base.overlay:\n",
-        "        if False:\n",
-        first=OVERLAID,
-    ),
-    "view-dropped-late": Mutant(
-        "a writer that comes too late drops whatever view has the name by then",
-        "kernel.protocol.versions",
-        "            if row is None or row.parameters.get(key) != value:\n                return\n",
-        "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
-        first=RARE,
-    ),
-    "late-view-stays": Mutant(
-        "a view that an earlier version's writer makes too late stays where the next view is to be",
-        "kernel.protocol.overlays",
-        "            self._free_name(name, base, manifest)\n        else:\n",
-        "        else:\n",
-        first=RARE,
-    ),
-    "view-freed-unfenced": Mutant(
-        "who takes a late view away does not look whether it is a later version's",
-        "kernel.protocol.overlays",
-        "            if not own and self._has_claim(base, manifest):\n",
-        "            if not own:\n",
-        first=RARE,
-    ),
-    "text-not-compared": Mutant(
-        "the text of a view is changed whatever has become of it",
-        "kernel.protocol.versions",
-        "            self._alter(name, row, (key, found.parameters[key]))\n",
-        "            self._metastore.alter_table(name, row)\n",
-        first=OVERLAID,
-    ),
-    "text-put-back": Mutant(
-        "a writer that comes too late lets the view name its version's deltas again",
-        "kernel.protocol.overlays",
-        "            if row.view_text == text or shown_version(row) >= manifest.version:\n",
-        "            if row.view_text == text:\n",
-        first=OVERLAID,
-    ),
-    "text-before-rows": Mutant(
-        "a view names deltas no more before its unpartitioned base holds them",
-        "kernel.protocol.roll_forward",
-        "        waits = not table.partitioned and _folds(manifest, parent)\n",
-        "        waits = False\n",
-        first=OVERLAID,
-    ),
-    "folded-at-once": Mutant(
-        "deltas are taken away when the view still names them",
-        "kernel.commit.on_read",
-        "    for folder in folders:\n        transaction.add_sidecar(FOLDED, absolute(folder), concerns=())\n",
-        "",
-        first=OVERLAID,
-    ),
+    **ON_READ,
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from simulation.known_faults import MUTANTS, Mutant
+from simulation.known_faults import MUTANTS
+from simulation.mutant import Mutant
 
 SOURCES = Path(__file__).parents[2] / "src"
 

@@ -32,8 +32,8 @@ _MOVES = ("staged", "manifest written", "claimed", "registered", "swapped", "dro
 #: base, and of deltas that become one.
 STEPS = {
     "events": _MOVES,
-    "major": _MOVES,
-    "minor": ("staged", "manifest written", "claimed", "side data published", "settled"),
+    "major": (*_MOVES[:-1], "deltas shown", "settled"),
+    "minor": ("staged", "manifest written", "claimed", "side data published", "deltas shown", "settled"),
 }
 #: Until these, nothing of the commit stands.
 BEFORE_CLAIM = ("staged", "manifest written")

@@ -56,6 +56,12 @@ class Merger(NodeTable):
             )
             return [state.layout.absolute(folder) for folder in manifest.sidecars.get("ledger", ())]
 
+    def count_deltas(self) -> int:
+        """How many deltas the table's view merges with its base."""
+        with self.adapter.connection_named(self.name):
+            manifest = self.adapter.operations.kernel().settled(self.relation.table_name)[1]
+            return len(manifest.sidecars.get("deltas", ()))
+
     def let_days_pass(self, days: int = 31) -> None:
         """Move the ledger's clock: all that it holds was recorded so many days earlier from now on."""
         for folder in self.ledger_folders():

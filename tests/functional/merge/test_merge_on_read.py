@@ -137,7 +137,7 @@ STEPS: dict[str, tuple[dict[str, Any], type, str, Callable[[Any], bool]]] = {
         {"write_mode": "merge_on_read", "compact_deltas": 2, "compact_deltas_percent": 0},
         Deltas,
         "count",
-        lambda table: len(table.sql("select distinct txn from {table}__deltas")) == 1,
+        lambda table: table.count_deltas() == 1,
     ),
     "deltas are moved into the base": (
         {"write_mode": "merge_on_read", "compact_deltas": 1, "compact_deltas_percent": 1},

@@ -139,8 +139,9 @@ class TestParts:
         table.merge([change(0, 5, day=second), change(0, 5, "north", day=first), change(2, 5, day=first)])
         shown = names(table)
         assert shown[:3] == ["0 east n5", "0 north n5", "1 north n1"]
-        # in the east one key moves from day to day
-        assert compact(table, partitions="region = 'east' and day = date'2026-11-02'")["left"] == 2
+        # in the east one key moves from day to day: the one that it leaves comes first
+        assert compact(table, partitions="region = 'east' and day = date'2026-11-02'")["done"] == 0
+        assert compact(table, partitions="region = 'east' and day = date'2026-11-01'")["left"] == 3
         assert (names(table), waiting(table)) == (shown, [0, 0, 2])
         assert compact(table, partitions="day < date'2026-11-02' and region <> 'south'")["left"] == 2
         assert (names(table), waiting(table)) == (shown, [0, 2])
