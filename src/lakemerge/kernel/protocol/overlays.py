@@ -164,11 +164,8 @@ class Overlays:
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
         """Make the view of a settled version again, if another program has dropped it, and let it show the version."""
-        if manifest.overlay is None:
-            return
-        if self._metastore.get_table(name) is None:
-            _LOG.warning("%s: its view was missing and is made again", name)
-        self.show(name, manifest)
+        if manifest.overlay is not None:
+            self.show(name, manifest)
 
     def show(self, name: TableName, manifest: Manifest) -> None:
         """Let the view merge the deltas of a version with the base, by one call; that of a later version stays.
@@ -186,6 +183,7 @@ class Overlays:
             if row is None:
                 if not self._is_newest(TableName(name.schema, overlay.base), manifest):
                     return  # others have gone on, or dropped the table
+                _LOG.warning("%s: its view was missing and is made again", name)
                 self._make_view(name, manifest, overlay)
                 continue
             if not is_overlay_view(row) or row.parameters[MADE_BY] != overlay.made_by:
