@@ -125,7 +125,7 @@ def check_writers(
         pytest.param("disjoint", marks=pytest.mark.slow),
         "same",
         pytest.param("whole", marks=pytest.mark.slow),
-        "append",
+        pytest.param("append", marks=pytest.mark.slow),
     ],
 )
 def test_few_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
@@ -138,6 +138,7 @@ def test_many_writers(mode: str, server: MetastoreServer, kernel: Kernel, name: 
     check_writers(server, kernel, name, mode, writers=8, commits=25)
 
 
+@pytest.mark.slow
 def test_few_writers_under_locks(server: MetastoreServer, kernel: Kernel, name: TableName) -> None:
     check_writers(server, kernel, name, "same", writers=4, commits=5, processes=_FEW_PROCESSES, deaf=True)
 

@@ -26,6 +26,7 @@ class Appended(NodeTable):
             return adapter.nodes.publish(self.context, "append", self.relation, options)
 
 
+@pytest.mark.slow
 def test_a_change_of_types_keeps_a_partition_that_another_run_makes_meanwhile(
     project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

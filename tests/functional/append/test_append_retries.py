@@ -43,6 +43,7 @@ def models() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 class TestRetries:
     def counts(self, project: Any) -> list[int]:
         tables = ("dated", "committed", "counted")

@@ -86,6 +86,7 @@ class TestCommitPartitioned:
         run("events", day=1)
         assert run("events", rows=0).adapter_response["version"] == 0
 
+    @pytest.mark.slow
     def test_a_column_that_goes_is_dropped_from_every_commit(self, project: Any) -> None:
         table = f"{project.test_schema}.plain"
         run("plain", day=1)
@@ -97,6 +98,7 @@ class TestCommitPartitioned:
         rows = self.sql(project, f"select * from {table} order by day")
         assert rows == [(1, 1), (2, 2), (3, 3)]
 
+    @pytest.mark.slow
     def test_the_layout_changes_by_a_full_refresh_only(self, project: Any) -> None:
         table = f"{project.test_schema}.rewritten"
         run("rewritten", day=1)

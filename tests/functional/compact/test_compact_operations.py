@@ -104,7 +104,7 @@ class TestCompaction:
     def log(self, project: Any, table: str) -> Any:
         return CompactionLog(self.kernel(project), self.name(project, table)).records()
 
-    @pytest.mark.parametrize("file_format", ["orc", "parquet"])
+    @pytest.mark.parametrize("file_format", ["orc", pytest.param("parquet", marks=pytest.mark.slow)])
     def test_many_small_files_become_one_and_no_row_changes(self, project: Any, file_format: str) -> None:
         project.run_sql(f"drop table if exists {project.test_schema}.master")
         run("master", format=file_format)
@@ -164,6 +164,7 @@ class TestCompaction:
         self.compact(select="whole", zorder_by=["x", "several"], expect_pass=False)
         self.compact(select="no_such_model", expect_pass=False)
 
+    @pytest.mark.slow
     def test_a_commit_packs_what_it_wrote_unless_it_has_no_time(self, project: Any) -> None:
         run("scattered", lakemerge_compact=False)
         assert self.newest(project, "scattered").operation == "replace"
@@ -211,6 +212,7 @@ class TestCompaction:
         assert [one for one in actions if one != "small_files"] == ["major", "sort", "minor"]
         self.compact(select="on_read", deltas="all", expect_pass=False)
 
+    @pytest.mark.slow
     def test_a_commit_compacts_deltas_by_number_and_by_size(self, project: Any) -> None:
         run("on_read")
         project.run_sql(
@@ -228,6 +230,7 @@ class TestCompaction:
         assert not self.newest(project, "on_read").sidecars.get("deltas"), "they were large"
         assert self.log(project, "on_read")[0].reason == "threshold"
 
+    @pytest.mark.slow
     def test_a_vacuum_of_a_schema_frees_what_each_table_needs_no_more(self, project: Any) -> None:
         for number in range(3):
             run("events", first=number, last=number + 1)

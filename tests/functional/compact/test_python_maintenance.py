@@ -116,6 +116,7 @@ class TestProgram:
         assert record.requested_by["agent"] == "lakemerge.compact"
         assert lakemerge.compact(everything, spark=tables.spark) == []
 
+    @pytest.mark.slow
     def test_a_table_that_fails_stops_no_other(self, tables: Tables) -> None:
         files = tables.kernel.files
         state, manifest = tables.kernel.settled(tables.name("events"))
@@ -150,6 +151,7 @@ class TestProgram:
             lakemerge.vacuum(events, spark=spark, retain_last=0)
         assert lakemerge.compact(f"{tables.schema}.ev*", spark=spark, exclude=[events]) == []
 
+    @pytest.mark.slow
     def test_a_vacuum_tells_first(self, tables: Tables) -> None:
         lakemerge.compact(f"{tables.schema}.events", spark=tables.spark)
         before = tables.rows("events")
@@ -166,6 +168,7 @@ class TestProgram:
         assert frame.count() == 2
 
 
+@pytest.mark.slow
 class TestCrossings:
     def test_two_programs_at_once_do_the_work_once_and_lose_nothing(self, tables: Tables) -> None:
         before = tables.rows("events"), tables.rows("on_read")

@@ -39,6 +39,7 @@ def of_key(key: int, table: Any) -> list[tuple[Any, ...]]:
     return versions(table, where=f"id = {key}")
 
 
+@pytest.mark.slow
 class TestAfterTheRetention:
     @pytest.mark.parametrize("months", [1, pytest.param(2, marks=pytest.mark.slow)])
     def test_a_feed_that_is_read_again_changes_nothing(self, merger: Any, months: int) -> None:

@@ -133,6 +133,7 @@ class TestVersions:
             ("a", None, None, 5, None),
         ]
 
+    @pytest.mark.slow
     def test_several_keys_and_sequences_and_dbts_names(self, merger: Any) -> None:
         table = merger(
             {
@@ -155,6 +156,7 @@ class TestVersions:
         ]
 
 
+@pytest.mark.slow
 class TestBitemporal:
     def test_what_was_believed_is_kept(self, merger: Any) -> None:
         table = merger({**FEED, "bitemporal": True}, SCHEMA)

@@ -40,7 +40,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 #: Those whose ways through the merge differ most; all of them run in the slow ring.
 REPRESENTATIVE = ("all tracked", "key in the partition", "truncates", "bitemporal")
 #: Those of the fast ring.
-FEW = ("truncates", "bitemporal")
+FEW = ("bitemporal",)
 
 
 def tracked(config: dict[str, Any]) -> list[str]:

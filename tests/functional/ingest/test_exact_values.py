@@ -240,6 +240,7 @@ class TestJson:
         for row, (*_, text) in zip(found, bad, strict=True):
             assert text in (None, row.reason_text)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("many", [0, 100], ids=["many fields", "some fields"])
     def test_what_is_dropped_may_hold_a_name_twice(
         self, ingester: Any, monkeypatch: pytest.MonkeyPatch, many: int
@@ -285,6 +286,7 @@ class TestJson:
 
 
 class TestTypedFiles:
+    @pytest.mark.slow
     def test_dates_that_the_tables_files_cannot_hold_are_rejected(self, ingester: Any) -> None:
         columns = {"id": "int", "d": "date", "t": "timestamp", "n": "timestamp", "a": "array<struct<d:date>>"}
         table = ingester({"format": "parquet"}, columns)
@@ -314,6 +316,7 @@ class TestTypedFiles:
         ]
 
 
+@pytest.mark.slow
 class TestHeader:
     def test_a_header_is_read_as_strictly_as_records(self, ingester: Any) -> None:
         relaxed = {"extra_fields": "drop", "missing_fields": "null"}

@@ -137,6 +137,7 @@ class TestRoutes:
         assert {row["id"] for row in made.ingest.sql("select id from {table}")} == {2, 3, 6, 7, 8, 9}
         assert len(made.groups()) == 2, "the log has no part in the replay"
 
+    @pytest.mark.slow
     def test_a_contract_of_the_table_is_kept_record_by_record(
         self, project: Any, shop: Callable[..., Shop]
     ) -> None:
@@ -150,6 +151,7 @@ class TestRoutes:
         assert made.ingest.reasons() == [("constraint_violated", None)]
         assert made.ids() == {3: "c"}
 
+    @pytest.mark.slow
     def test_another_commit_that_comes_first_is_followed(
         self, shop: Callable[..., Shop], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -176,6 +178,7 @@ class TestRoutes:
         assert made.orders.kind() == "VIRTUAL_VIEW"
         assert made.ids() == {2: "b"}
 
+    @pytest.mark.slow
     def test_a_truncate_leaves_it_merged_on_read(self, shop: Callable[..., Shop]) -> None:
         made = shop({"write_mode": "merge_on_read"})
         made.ingest.model["config"]["routes"]["orders"]["truncates"] = "op = 'T'"
@@ -195,6 +198,7 @@ class TestRoutes:
         made.ingest.run()
         assert made.ids() == {1: "first", 2: "b"}
 
+    @pytest.mark.slow
     def test_what_cannot_be_right_is_refused(self, project: Any, shop: Callable[..., Shop]) -> None:
         made = shop()
         history = Merger(project, {**ORDERS, "stored_as_scd_type": 2}, ORDERS_FEED)

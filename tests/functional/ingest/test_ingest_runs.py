@@ -261,6 +261,7 @@ class TestBadRecords:
         assert table.quarantine() == []
         assert table.rows()[-1] == ("x", "b")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "config",
         [{}, {"file_format": "parquet"}, {"file_format": "parquet", "partition_by": "name"}],
@@ -299,6 +300,7 @@ class TestBadRecords:
             table.run()
         assert table.sql(f"select * from {name}") == [(1,)]
 
+    @pytest.mark.slow
     def test_drop_takes_the_quarantine_along(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)
         table.land("a.csv", "x,a\n")

@@ -12,6 +12,7 @@ COLUMNS = {"id": "int", "name": "string"}
 MARK = b"\xef\xbb\xbf"
 
 
+@pytest.mark.slow
 class TestOddFiles:
     def test_an_empty_archive_waits_until_it_is_written(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)

@@ -42,6 +42,7 @@ def make_plain(table: Any, file_format: str, codec: str, properties: str = "") -
         spark.conf.set(setting, before)
 
 
+@pytest.mark.slow
 class TestCodecs:
     @pytest.mark.parametrize(("file_format", "codec"), [("orc", "zstd"), ("parquet", "snappy")])
     def test_a_new_table_has_the_codec_of_sparks_settings(

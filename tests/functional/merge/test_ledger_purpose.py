@@ -218,6 +218,7 @@ class TestAnotherKeyOrSequence:
         assert names(table) == ["a"]
 
 
+@pytest.mark.slow
 class TestTexts:
     @pytest.mark.parametrize("config", [FEED, HISTORY], ids=["rows", "history"])
     def test_keys_and_columns_of_a_declared_length(self, merger: Any, config: dict[str, Any]) -> None:

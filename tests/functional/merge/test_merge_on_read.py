@@ -105,6 +105,7 @@ class TestAuto:
         )
         table.drop()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("exact_counts", [False, True])
     def test_deltas_change_nothing_of_what_a_row_is_taken_to_cost(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, exact_counts: bool
@@ -208,6 +209,7 @@ class TestAttempts:
         table.drop()
 
 
+@pytest.mark.slow
 class TestRetiring:
     def test_deltas_that_the_base_holds_go_however_many_merges_follow(self, merger: Any) -> None:
         compacted = {"compact_deltas": 2, "compact_deltas_percent": 1}

@@ -109,6 +109,7 @@ class TestCompactionMeanwhile:
         table.drop()
 
 
+@pytest.mark.slow
 class TestRename:
     def test_it_is_refused_as_of_any_table_with_versions(self, merger: Any) -> None:
         table = outstanding(merger)
@@ -135,6 +136,7 @@ class TestColumns:
         table.drop()
 
 
+@pytest.mark.slow
 class TestTruncation:
     def test_it_empties_the_table_and_the_next_run_merges_on_read_again(self, merger: Any) -> None:
         table = outstanding(merger)
@@ -147,6 +149,7 @@ class TestTruncation:
         table.drop()
 
 
+@pytest.mark.slow
 class TestViewOfAnother:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

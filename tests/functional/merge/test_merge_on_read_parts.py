@@ -66,6 +66,7 @@ class TestParts:
         assert compact(table, max_bytes=size) == {}
         table.drop()
 
+    @pytest.mark.slow
     def test_a_condition_chooses_partitions_and_the_others_wait(self, merger: Any) -> None:
         deleted = [change(1, 5), change(2, 5), {**change(4, 5), "op": "D"}]
         table = outstanding(merger, *deleted, change(20, 5, "west"))
@@ -87,6 +88,7 @@ class TestParts:
         assert names(table) == names(table, "__base") == shown
         table.drop()
 
+    @pytest.mark.slow
     def test_a_key_that_moves_waits_for_both_and_leaves_first(self, merger: Any) -> None:
         table = outstanding(merger, change(1, 5, "south"), change(4, 5, "south"), change(2, 5))
         shown = names(table)
@@ -99,6 +101,7 @@ class TestParts:
         assert (names(table, "__base"), waiting(table)) == (shown, [])
         table.drop()
 
+    @pytest.mark.slow
     def test_rows_without_a_value_for_their_partition_are_moved_too(self, merger: Any) -> None:
         table = merger(ON_READ, FEED)
         table.merge([change(number, 1, region) for number, region in enumerate(["", "north", "south"])])
@@ -111,6 +114,7 @@ class TestParts:
         assert names(table) == names(table, "__base") == ["0 - n5", "1 - n5", "2 north n5"]
         table.drop()
 
+    @pytest.mark.slow
     def test_a_merge_and_another_part_that_come_first(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -150,6 +154,7 @@ class TestParts:
         assert len(table_partitions(table)) == 4
         table.drop()
 
+    @pytest.mark.slow
     def test_a_table_without_partitions_is_one_part(self, merger: Any) -> None:
         table = outstanding(merger, partition_by=None)
         shown = names(table)

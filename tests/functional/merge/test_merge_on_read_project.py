@@ -106,6 +106,7 @@ class TestProject:
         assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
         assert self.rows(project) == ONE
 
+    @pytest.mark.slow
     def test_columns_that_come_and_a_view_in_its_place(self, project: Any) -> None:
         build("run", upto=2)
         more = MASTER.replace("select *", "select *, 'x' as more").replace(

@@ -46,6 +46,7 @@ class TestRedo:
         assert [tuple(row.values()) for row in table.rows()] == [(1, 10, 5), (2, 2, 9), (3, 3, 9)]
         assert [commit["operation"] for commit in table.history()].count("merge") == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("day", [5, 9])
     @pytest.mark.parametrize("other", ["merge", "insert"])
     def test_a_change_of_types_depends_on_partitions_without_changes_too(

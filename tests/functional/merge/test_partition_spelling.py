@@ -127,6 +127,7 @@ class TestOneSpelling:
         assert table.rows() == [*kept, (3, 3, "2")]
         assert table.partitions() == ["01", "02"]
 
+    @pytest.mark.slow
     def test_a_change_of_types_keeps_the_names(self, adopted: Any) -> None:
         table = adopted("int")
         table.add("01", "1", (1, 1), (2, 2))
@@ -143,6 +144,7 @@ class TestOneSpelling:
         assert table.partitions() == ["2"]
 
 
+@pytest.mark.slow
 class TestSeveralSpellings:
     @pytest.mark.parametrize(
         ("strategy", "kept"),

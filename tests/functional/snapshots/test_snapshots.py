@@ -75,6 +75,7 @@ class TestLayout:
         again = snapshot.run()
         assert again.adapter_response["version"] == 0, "a run without changes makes no version"
 
+    @pytest.mark.slow
     def test_partitions_and_parquet(self, snapshot: Any) -> None:
         snapshot.configure(
             **TIMESTAMP,
@@ -121,6 +122,7 @@ class TestLayout:
         assert rows == [(1, "a", False), (1, "b", True), (2, "c", False), (2, "d", True)]
         snapshot.assert_sound()
 
+    @pytest.mark.slow
     def test_a_table_with_another_value_for_current_rows_is_not_taken_for_closed(self, snapshot: Any) -> None:
         meta = "dbt_scd_id string, dbt_updated_at timestamp, dbt_valid_from timestamp, dbt_valid_to timestamp"
         table = f"{snapshot.schema}.history"
@@ -189,6 +191,7 @@ class TestChanges:
                 assert snapshot.run().adapter_response["version"] == expected
         snapshot.assert_sound()
 
+    @pytest.mark.slow
     def test_a_time_that_was_null_is_older_than_any(self, snapshot: Any) -> None:
         snapshot.configure(**TIMESTAMP)
         for state in ("1, 'a', null", row(1, "b", 1), "1, 'ignored', null"):
@@ -231,6 +234,7 @@ class TestChanges:
         snapshot.assert_sound()
 
 
+@pytest.mark.slow
 class TestForms:
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:

@@ -65,6 +65,7 @@ class TestSymptoms:
         assert "(1)" in result.message
         assert "(2)" not in result.message
 
+    @pytest.mark.slow
     def test_a_change_that_arrives_out_of_order_ends_no_version_before_it_begins(self, snapshot: Any) -> None:
         """dbt-core #7138: by `check` with `updated_at`, an older row closes the newer one before its beginning."""
         snapshot.configure(unique_key="id", strategy="check", check_cols=["name"], updated_at="changed_at")
@@ -100,6 +101,7 @@ class TestSymptoms:
         assert snapshot.rows("id, name, dbt_valid_to")[:3] == expected
         snapshot.assert_sound(valid_to_current=sentinel)
 
+    @pytest.mark.slow
     def test_rows_that_multiply_when_dbt_valid_to_current_is_changed(self, snapshot: Any) -> None:
         """dbt-core #11747: rows with the value of the earlier configuration are no longer taken for current."""
         snapshot.source(COLUMNS, [row(1, "a", 1), row(2, "b", 1), row(3, "c", 1)])

@@ -26,6 +26,7 @@ def model(dbt, session):
 """
 
 
+@pytest.mark.slow
 class TestQualifiedColumns:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -163,6 +163,7 @@ def ends_by(error: type[Exception], after: bool = False) -> Any:
     return commit_together
 
 
+@pytest.mark.slow
 class TestAPublicationFails:
     def test_1_what_had_nothing_to_write_is_built_and_tested_again(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch

@@ -89,6 +89,7 @@ class TestColumnsThatChange:
         assert shop.rows("orders") == shop.rows("copied") == shop.rows("shown") == rows
 
 
+@pytest.mark.slow
 class TestMergeOnRead(TestColumnsThatChange):
     @pytest.fixture(scope="class")
     def write_mode(self) -> str:

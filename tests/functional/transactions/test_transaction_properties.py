@@ -22,6 +22,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "except_column_list": ["op", "ts"],
     },
 }
+REPRESENTED = [
+    pytest.param(variant, marks=() if variant == "merge on read" else pytest.mark.slow)
+    for variant in VARIANTS
+]
 MORE_VARIANTS: dict[str, dict[str, Any]] = {
     "unpartitioned, parquet": {"file_format": "parquet"},
     "several sequence columns": {"sequence_by": ["ts div 3", "ts % 3"], "partition_by": "region"},
@@ -71,7 +75,7 @@ def run(merger: Any, program: Any, config: dict[str, Any], examples: int) -> Non
 
 
 class TestTransactionProperties:
-    @pytest.mark.parametrize("variant", VARIANTS)
+    @pytest.mark.parametrize("variant", REPRESENTED)
     def test_a_transaction_gives_the_table_of_a_dbt_run(
         self, merger: Any, program: Any, variant: str
     ) -> None:

@@ -31,6 +31,7 @@ class TestClone(BaseClonePossible):
     pass
 
 
+@pytest.mark.slow
 class TestClonedRows(BaseClone):
     def test_a_clone_has_the_rows_and_the_layout_of_its_original(
         self, project: Any, unique_schema: str, other_schema: str

@@ -58,7 +58,7 @@ class ColumnsEqual:
         ]
 
 
-@pytest.mark.fast("test__constraints_wrong_column_order", "test__constraints_wrong_column_data_types")
+@pytest.mark.fast("test__constraints_wrong_column_order")
 class TestTableConstraintsColumnsEqual(ColumnsEqual, BaseTableConstraintsColumnsEqual):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -97,6 +97,7 @@ class Rollback:
         return ["my_model", "not_null", "id"]
 
 
+@pytest.mark.slow
 class TestTableConstraintsRollback(Rollback, BaseConstraintsRollback):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
@@ -123,6 +124,7 @@ class SqlHeader:
         assert project.run_sql("select current_timezone()", fetch="one")[0] != "Asia/Kolkata"
 
 
+@pytest.mark.slow
 class TestTableContractSqlHeader(SqlHeader, BaseTableContractSqlHeader):
     @pytest.fixture(scope="class")
     def models(self, header_models: dict[str, str]) -> dict[str, str]:
@@ -196,6 +198,7 @@ class TestModelConstraintsRuntimeEnforcement(Enforcement):
     schema_yml = fixtures.constrained_model_schema_yml
 
 
+@pytest.mark.slow
 class TestConstraintQuotedColumn:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -59,6 +59,7 @@ class TestDebugInvalidProject(BaseDebugInvalidProjectPostgres):
     pass
 
 
+@pytest.mark.slow
 class TestShowLimit(BaseShowLimit):
     pass
 

@@ -19,5 +19,6 @@ class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
     pass
 
 
+@pytest.mark.slow
 class TestMetadataWithEmptyFlag(MetadataWithEmptyFlag):
     pass

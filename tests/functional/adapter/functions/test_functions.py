@@ -136,6 +136,7 @@ class TestPythonUdfEntryPointRequired(test_udfs.PythonUDFEntryPointRequired):
     pass
 
 
+@pytest.mark.slow
 class TestSqlUdfDefaultArgument(Udf):
     @pytest.fixture(scope="class")
     def functions(self) -> dict[str, str]:

@@ -144,6 +144,7 @@ class SeedHooks:
         return {"seeds": {f"{self.prefix}post-hook": hooks, "quote_columns": False}}
 
 
+@pytest.mark.slow
 class TestPrePostModelHooksOnSeeds(SeedHooks, test_model_hooks.BasePrePostModelHooksOnSeeds):
     pass
 
@@ -182,6 +183,7 @@ class SnapshotHooks:
         }
 
 
+@pytest.mark.slow
 class TestPrePostModelHooksOnSnapshots(SnapshotHooks, test_model_hooks.BasePrePostModelHooksOnSnapshots):
     pass
 
@@ -228,5 +230,6 @@ class TestPrePostRunHooks(RunHooks, test_run_hooks.BasePrePostRunHooks):
         assert [tuple(row) for row in rows] == [("None", project.test_schema)]
 
 
+@pytest.mark.slow
 class TestAfterRunHooks(test_run_hooks.BaseAfterRunHooks):
     pass

@@ -43,7 +43,7 @@ class TestIncrementalUniqueKey(UniqueKey):
     pass
 
 
-@pytest.mark.fast("test__one_unique_key", "test__bad_unique_key")
+@pytest.mark.fast("test__one_unique_key")
 class TestUniqueKeyOfMerge(UniqueKey):
     strategy = "merge"
 
@@ -53,17 +53,19 @@ class TestUniqueKeyOfDeleteInsert(UniqueKey):
     strategy = "delete+insert"
 
 
-@pytest.mark.fast("test_run_incremental_sync_all_columns")
+@pytest.mark.slow
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
     pass
 
 
+@pytest.mark.slow
 class TestMergeExcludeColumns(BaseMergeExcludeColumns):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
         return {"models": {"+incremental_strategy": "merge"}}
 
 
+@pytest.mark.slow
 class TestIncrementalPredicates(BaseIncrementalPredicates):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:

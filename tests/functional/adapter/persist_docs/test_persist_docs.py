@@ -64,6 +64,7 @@ class TestLongComments:
             assert shown == LONG_COMMENT
 
 
+@pytest.mark.slow
 class TestPersistDocsColumnMissing(BasePersistDocsColumnMissing):
     pass
 
@@ -78,5 +79,6 @@ class TestPersistDocsQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSe
     pass
 
 
+@pytest.mark.slow
 class TestPersistDocsCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
     pass

@@ -19,6 +19,7 @@ from dbt.tests.adapter.python_model.test_spark import (
 from dbt.tests.util import run_dbt
 
 
+@pytest.mark.slow
 class TestPythonModel(BasePythonModelTests):
     pass
 
@@ -42,6 +43,7 @@ class TestPythonSample(BasePythonSampleTests):
     pass
 
 
+@pytest.mark.slow
 class TestPySpark(BasePySparkTests):
     # Koalas, the fourth kind of frame, went into pyspark as pandas-on-Spark and is not released any more.
     @pytest.fixture(scope="class")

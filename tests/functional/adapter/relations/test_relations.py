@@ -28,6 +28,7 @@ select
 """
 
 
+@pytest.mark.slow
 class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     pass
 
@@ -64,6 +65,7 @@ class TestCatalogRelationTypes(CatalogRelationTypes):
         super().test_relation_types_populate_correctly(docs, node_name, relation_type)
 
 
+@pytest.mark.slow
 class TestSampleMode(BaseSampleModeTest):
     pass
 

@@ -70,6 +70,7 @@ class TestSeedWithUniqueDelimiter(Expected, test_seed.BaseSeedWithUniqueDelimite
     pass
 
 
+@pytest.mark.slow
 class TestSeedWithWrongDelimiter(Expected, test_seed.BaseSeedWithWrongDelimiter):
     def test_seed_with_wrong_delimiter(self, project: Any) -> None:
         """Such a file has one column, whose name has the other delimiters in it."""
@@ -101,6 +102,7 @@ class TestSimpleSeedWithBom(Expected, test_seed.BaseSimpleSeedWithBOM):
         shutil.copyfile(source, Path(project.project_root, "seeds", "seed_bom.csv"))
 
 
+@pytest.mark.slow
 class TestSeedSpecificFormats(test_seed.BaseSeedSpecificFormats):
     @pytest.fixture(scope="class")
     def test_data_dir(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
