@@ -261,13 +261,20 @@ class Macros:
             "source": lambda *names: relation(names[-1]),
             "sql": "select 1 as sample_key",
             "store_result": lambda *args, **kwargs: "",
-            "target": Placeholder("target"),
+            "target": _Target(),
             "this": sample,
             "tojson": json.dumps,
             "validation": _Validation(),
             "var": lambda name, default="": default,
             "zip": zip,
         }
+
+
+class _Target(Placeholder):
+    schema = "sample_schema"
+
+    def __init__(self) -> None:
+        super().__init__("target")
 
 
 class _Api:

@@ -139,7 +139,7 @@ def test_limits_count_suspects_apart_so_that_neither_waits_for_the_other(
         batch.succeed()
         taken.append(len(batch.items))
     assert taken == [4, 3, 1]
-    assert [str(left) for left in run.left] == ["2 for the next run, 2 to be tried again apart"]
+    assert [str(left) for left in run.left] == ["2 for the next run, 2 to be retried separately"]
 
 
 def test_what_is_left_is_told_by_its_reason(kernel: Kernel, source: TableName, output: TableName) -> None:

@@ -49,7 +49,7 @@ class Left:
         """A short text, such as ``31 for the next run, 1 discarded``; empty if nothing is left."""
         words = {
             "for the next run": self.waiting,
-            "to be tried again apart": self.suspects,
+            "to be retried separately": self.suspects,
             "not ready": self.not_ready,
             "in progress in other runs": self.in_progress,
             "discarded": self.discarded,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 from lakemerge.kernel import CompactionLog, Kernel, Manifest, TableName, history
 
@@ -249,6 +249,8 @@ class TestCompaction:
         assert len(history(self.kernel(project), self.name(project, "whole"))) == 1
         assert len(history(self.kernel(project), self.name(project, "events"))) == 2
         assert self.rows(project, "whole") == before
+        nothing = ["run-operation", "lakemerge_vacuum", "--args", "{select: nothing_*}"]
+        assert "nothing_*: no table is selected" in run_dbt_and_capture(nothing)[1]
         vacuum(expect_pass=False)
         vacuum(table="whole", select="*", expect_pass=False)
         vacuum(table="whole", retain_last="some", expect_pass=False)

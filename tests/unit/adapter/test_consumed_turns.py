@@ -84,7 +84,7 @@ def test_the_result_line_says_what_is_left_and_why() -> None:
         turn.end(response(0, 0))
     reported = turns.response
     assert reported._message == (
-        "APPEND (0 inserted, nothing to write; left of shop.orders: 31 for the next run, 4 to be tried again apart; "
+        "APPEND (0 inserted, nothing to write; left of shop.orders: 31 for the next run, 4 to be retried separately; "
         "left of shop.returns: 1 discarded)"
     )
     assert reported.left == 36

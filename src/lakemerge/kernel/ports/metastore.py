@@ -37,7 +37,7 @@ class Refused(MetastoreError):
         super().__init__(
             expected=f"the metastore to accept {call}",
             found=f"{kind}: {text}",
-            action="Mend what the message names and run again.",
+            action="Correct what the message names, and run again.",
         )
 
 

@@ -123,7 +123,7 @@ class Overlays:
         self._try_out(
             name,
             view_row(overlay, name.schema, columns, [overlay.made_by] * _ROOM),
-            "Leave write_mode at copy_on_write; or mend what the message names. A metastore on Derby takes 32,700 "
+            "Leave write_mode at copy_on_write, or correct what the message names. A metastore on Derby takes 32,700 "
             "characters.",
         )
 

@@ -75,8 +75,8 @@ def _not_made(found: str) -> ClassesNotArchived:
     return ClassesNotArchived(
         expected="Java to write an archive of its classes",
         found=found,
-        action="Mend what the lines name; everything works without an archive. A Java that has none of its own classes "
-        "(lib/server/classes.jsa) makes none either: try another one (JAVA_HOME).",
+        action="Correct what the lines name. Everything works without an archive, too. If the Java installation has no "
+        "archive of its own classes (lib/server/classes.jsa), it cannot make one: try another one (JAVA_HOME).",
     )
 
 

@@ -72,12 +72,12 @@ class HistoryLayout:
         split = bool(base.partition_columns) and base.partition_columns[-1].name == self.partition
         return dataclasses.replace(self, split=split, version=base.version + 1, stored=base.partitions)
 
-    def log_kept(self, asked: HistoryLayout, table: str) -> None:
-        """Log that a table keeps its layout although its model asks for another."""
+    def log_kept(self, asked: HistoryLayout, table: str, to_change_it: str) -> None:
+        """Log that a table keeps its layout although its model asks for another, and how to change it."""
         if self.split != asked.split:
             logger.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
-                f"To change it to '{LAYOUTS[not asked.split]}', run its model with --full-refresh."
+                f"To change it to '{LAYOUTS[not asked.split]}', {to_change_it}."
             )
 
     def log_made(self, table: str) -> None:

@@ -35,7 +35,10 @@ class KeepsHistory(WriteConfig):
 
     Attributes:
         history: where open and closed rows lie.
+        to_change_layout: what people do to give a table another layout; no option.
     """
+
+    to_change_layout: ClassVar[str] = "run its model with --full-refresh"
 
     history: HistoryLayout = field(default_factory=HistoryLayout)
 
@@ -57,7 +60,7 @@ class KeepsHistory(WriteConfig):
         if base is None:
             layout.log_made(table)
         else:
-            layout.log_kept(self.history, table)
+            layout.log_kept(self.history, table, self.to_change_layout)
         return layout.columns
 
 
@@ -66,6 +69,8 @@ class SnapshotConfig(KeepsHistory):
     """How a snapshot's rows reach its table."""
 
     groups: ClassVar[frozenset[str]] = frozenset({"history"})
+    # `dbt snapshot` has no --full-refresh: what a snapshot has seen cannot be selected again.
+    to_change_layout: ClassVar[str] = "copy its rows into a new table: see docs/guides/snapshots.md"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
         raise NullKey(
             expected=f"a value in every column of the unique_key ({keys})",
             found=f"{counts['null_keys']} rows of the feed without one",
-            action=f"Filter them out in the model, or mend the feed. {such_as('__is_null_key')}",
+            action=f"Filter them out in the model, or correct the feed. {such_as('__is_null_key')}",
         )
     if counts["null_sequences"]:
         raise NullSequence(
@@ -45,7 +45,7 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
     if counts["ties"] and (not plan.sequence or driver.config.on_sequence_tie == "error"):
         each_counts = plan.sequence and (plan.partial or view != "lakemerge_latest")
         change = "one change for each sequence and key" if each_counts else "one latest change for each key"
-        mend = (
+        advice = (
             "Add a column to sequence_by that tells them apart, or set on_sequence_tie: any."
             if plan.sequence
             else "Set sequence_by, or let the model select one row for each key."
@@ -53,7 +53,7 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
         raise AmbiguousChange(
             expected=f"{change} ({keys})",
             found=f"{counts['ties']} keys with several different ones",
-            action=f"{mend} {such_as('__is_tie')}",
+            action=f"{advice} {such_as('__is_tie')}",
         )
 
 

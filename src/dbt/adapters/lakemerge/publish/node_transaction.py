@@ -389,7 +389,7 @@ class NodeTransaction:
             raise ConstraintViolated(
                 expected=f"rows for {self.table} that keep its constraints",
                 found=", ".join(broken),
-                action="Nothing was published. Mend the rows in the model, or the constraint.",
+                action="Nothing was published. Correct the rows in the model, or the constraint.",
             )
         return counts
 
