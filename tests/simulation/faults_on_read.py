@@ -72,7 +72,7 @@ ON_READ = {
     "text-put-back": Mutant(
         "a writer that comes too late lets the view name its version's deltas again",
         "kernel.protocol.overlays",
-        "            if row.view_text == text or shown_version(row) >= manifest.version:\n",
+        "            if row.view_text == text or shown > manifest.version:\n",
         "            if row.view_text == text:\n",
         first=OVERLAID,
     ),

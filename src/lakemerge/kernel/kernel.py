@@ -83,9 +83,10 @@ class Kernel(Tables):
             What was done, a line each; empty where all was well.
         """
         done = []
+        self.drops.finish(name)
+        self.roll_forward.overlays.clear(name)
         if self._waiting(lambda: self._require_row(name)):
             done.append(f"made the metastore row of {name} anew")
-        self.roll_forward.overlays.clear(name)
         before = current_table(self.metastore, self.files, name)
         if before is None or before.state is None:
             return done

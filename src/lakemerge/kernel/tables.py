@@ -87,6 +87,22 @@ class Tables:
             raise no_table(name)
         return table
 
+    def change_row(self, name: TableName, change: Callable[[HiveTable], HiveTable]) -> bool:
+        """Change what no commit concerns in a table's or view's row, such as comments, beside commits.
+
+        Args:
+            change: the row as it is to be, given the one that was found. Called again if a commit comes between.
+
+        Returns:
+            Whether anything had to be changed.
+
+        Raises:
+            TableNotFound: there is no row of this name.
+            ClaimHeld: commits came between every time.
+        """
+        self.table(name)
+        return self.versions.change_beside(name, change)
+
     def current_state(self, name: TableName) -> TableState | None:
         """The state of a table without changing anything; ``None`` if it has no version. Raises TableNotFound."""
         current = current_table(self.metastore, self.files, name)

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark.configuration import Configuration, session_settings
+from dbt.adapters.lakemerge.staging.hook import is_ours
 from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
@@ -94,7 +95,7 @@ def without_publishing_hook(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _publishes(result: Any) -> bool:
-    return getattr(getattr(result, "node", None), "package_name", "") == "dbt_lakemerge"
+    return is_ours(getattr(result, "node", None))
 
 
 @pytest.fixture(scope="class", autouse=True)

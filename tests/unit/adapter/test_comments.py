@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from dbt.adapters.lakemerge.relations import comments
 
 from lakemerge.errors import TableNotFound
+from lakemerge.kernel import Kernel
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Metastore, Storage
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import with_parameters
-from lakemerge.testing import MemoryMetastore, Timeline
+from lakemerge.testing import MemoryMetastore, Timeline, memory_ports
 
 NAME = TableName("s", "t")
 LONG = "x" * 300
@@ -46,8 +49,12 @@ class CommentedMetastore(MemoryMetastore):
         return {key: value for key, value in self.table.parameters.items() if key != "transient_lastDdlTime"}
 
 
+def kernel_of(metastore: Metastore) -> Kernel:
+    return Kernel(dataclasses.replace(memory_ports(), metastore=metastore))
+
+
 def set_comments(metastore: Metastore, table: str | None, columns: dict[str, str]) -> bool:
-    return comments.set_comments(metastore, NAME, table, columns)
+    return comments.set_comments(kernel_of(metastore), NAME, table, columns)
 
 
 def test_literals_keep_every_character() -> None:
@@ -90,4 +97,4 @@ def test_a_commit_in_between_is_kept() -> None:
 
 def test_a_missing_table_is_an_error() -> None:
     with pytest.raises(TableNotFound, match=r"the table s\.other"):
-        comments.set_comments(CommentedMetastore(), TableName("s", "other"), "about", {})
+        comments.set_comments(kernel_of(CommentedMetastore()), TableName("s", "other"), "about", {})

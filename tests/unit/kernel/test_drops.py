@@ -62,6 +62,22 @@ def test_a_drop_that_is_slow_deletes_nothing_of_the_next_table(
     assert_nothing_orphaned(kernel, NAME)
 
 
+@pytest.mark.parametrize("adopted", [True, False])
+def test_a_drop_that_has_taken_long_deletes_no_more_of_what_another_program_has_made_since(
+    adopted: bool, world: World, kernel: Kernel
+) -> None:
+    make_plain(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    if adopted:
+        merge(kernel, NAME, {"p=1": ["new"]})
+
+    def make() -> None:
+        world.timeline.pass_by(5)
+        make_plain(kernel, NAME, {"p=1": ["next"], "p=2": ["next"]})
+
+    drop(beside(world, "metastore", "drop_table", make, after=True), NAME)
+    assert rows_of(kernel, NAME) == {"p=1": ["next"], "p=2": ["next"]}
+
+
 def test_a_drop_that_died_is_finished_beside_the_next_table(kernel: Kernel) -> None:
     create(kernel, NAME, SHAPES["partitioned"])
     table = kernel.table(NAME)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from kernel.meanwhile import Meanwhile
+from kernel.meanwhile import Meanwhile, Proxy
 from kernel.support import (
+    COLUMNS,
     Died,
     Rows,
     add_delta,
@@ -22,7 +23,16 @@ from kernel.support import (
     merged_deltas,
     published,
 )
-from lakemerge.kernel import Kernel, Settings, TableName, mark_folded, retire_folded
+from lakemerge.kernel import (
+    HiveColumn,
+    HiveTable,
+    Kernel,
+    Settings,
+    TableName,
+    mark_folded,
+    remove_overlay,
+    retire_folded,
+)
 from lakemerge.kernel.ports import ReplyLost
 from lakemerge.testing import World
 
@@ -121,6 +131,51 @@ def test_a_recovery_takes_it_away_if_its_process_dies(world: World, kernel: Kern
     assert published(kernel, NAME, "deltas") == ("both",)
     assert kernel.recover(NAME) == []
     assert_whole(kernel, NAME)
+
+
+def test_a_table_of_deltas_that_is_made_again_too_late_is_not_the_next_views(world: World) -> None:
+    """Its maker has slept: the view was gone by then, and the table has got a column since."""
+    kernel, more = Kernel(world.process()), HiveColumn("more", "int")
+    create(kernel, NAME, ROWS)
+
+    def others() -> None:
+        world.timeline.pass_by(10 * Settings().lease_seconds)
+        kernel.recover(NAME)
+        with kernel.begin(NAME, "write_mode") as txn:
+            remove_overlay(txn)
+            txn.commit()
+        with kernel.begin(NAME, "alter") as txn:
+            txn.read(None)
+            txn.set_schema((*COLUMNS, more))
+            txn.commit()
+
+    class Late(Proxy):
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._inner, name)
+
+        def create_table(self, table: HiveTable) -> None:
+            if not table.name.name.endswith("__deltas"):
+                self._inner.create_table(table)
+                return
+            others()
+            self._inner.create_table(table)
+            raise Died
+
+    ports = world.process()
+    slow: Any = Late(ports.metastore)
+    with pytest.raises(Died):
+        add_overlay(Kernel(dataclasses.replace(ports, metastore=slow)), NAME)
+    world.running.discard(ports.host.owner().pid)
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "delta")
+    made = kernel.metastore.get_table(TableName("s", "t__deltas"))
+    assert made is not None
+    assert more in made.columns
+    assert merged_deltas(kernel, NAME) == ("delta",)
+    assert_nothing_orphaned(kernel, NAME)
 
 
 def test_who_puts_it_right_leaves_the_delta_of_a_claim_alone() -> None:

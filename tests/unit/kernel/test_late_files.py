@@ -241,10 +241,11 @@ class Dying:
             self._count[0] -= 1
             if self._count[0] == 0 and not self._after:
                 raise Died
-            result = found(*args, **kwargs)
-            if self._count[0] == 0:
-                raise Died
-            return result
+            try:
+                return found(*args, **kwargs)
+            finally:
+                if self._count[0] == 0:
+                    raise Died
 
         return call
 

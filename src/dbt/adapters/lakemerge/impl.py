@@ -460,10 +460,10 @@ class LakemergeAdapter(SparkAdapter):
             return
         name = _own(relation).table_name
         with self.connections.exception_handler(f"comment on {name}"):
-            metastore = self.handle.application.metastore
-            base = find_row(metastore, name)
+            kernel = self.operations.kernel()
+            base = find_row(kernel.metastore, name)
             for row in dict.fromkeys([name, base.name if base else name]):
-                comments.set_comments(metastore, row, table_comment, dict(column_comments))
+                comments.set_comments(kernel, row, table_comment, dict(column_comments))
 
     # -- dbt debug -----------------------------------------------------------------------------
 

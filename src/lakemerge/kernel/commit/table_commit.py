@@ -300,9 +300,17 @@ class TableCommit:
     def _check_overlay(self, kept: Manifest | None, draft: Draft, schema: SetSchema) -> None:
         """Make sure that no change of rows or columns comes below deltas, which would hide it or not fit it.
 
+        Nor may one come with the view: where that comes or goes, no partition moves.
+
         Raises:
             InvalidTransactionState: one does.
         """
+        if draft.overlay != (kept.overlay if kept else None) and draft.written | draft.removed:
+            raise InvalidTransactionState(
+                expected=f"a commit to {self.table} that only puts its view in its place, or takes it away",
+                found="one that changes rows, too",
+                action="Make two commits.",
+            )
         if kept is None or kept.overlay is None:
             return
         shape = (schema.columns, schema.partition_columns, schema.file_format)

@@ -11,7 +11,7 @@ from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.manifests import read_manifest
-from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.state import state_of
 
 
@@ -24,8 +24,11 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     Args:
         keep_files: leave the files, as Hive does for external tables.
     """
+    found = find_row(kernel.metastore, name)
+    if found is not None:
+        name = model_name(found)  # of a base, its view's
     kernel.drops.finish(name)
-    dropped: str | None = None
+    dropped: HiveTable | None = None
     left: Leftovers | None = None
     # a row that is made anew by another process at this moment is not there to be dropped, and comes back
     while kernel.exists(name):
@@ -33,7 +36,7 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
         if table is None:
             continue
         table_id = table.parameters.get(TABLE_ID, "")
-        if dropped not in (None, table_id):
+        if dropped is not None and not _same(dropped, table):
             break  # the next table of the name
         if not keep_files and _has_own_files(table):
             left = kernel.drops.prepare(table)
@@ -44,14 +47,20 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
             kernel.creations.close_of(state.layout, table_id)
         _let_others_know(kernel, name, table_id)
         kernel.metastore.drop_table(table.name)
-        dropped = table_id
+        dropped = table
     kernel.roll_forward.overlays.clear(name)
     if left is not None:
         kernel.drops.complete(name, left)
-    elif dropped:
-        kernel.roll_forward.side_tables.drop(name, dropped)
+    elif dropped is not None and TABLE_ID in dropped.parameters:
+        kernel.roll_forward.side_tables.drop(name, dropped.parameters[TABLE_ID])
     else:
         kernel.drops.finish(name)  # of another process that was faster, and may have died
+
+
+def _same(one: HiveTable, other: HiveTable) -> bool:
+    """Whether two rows of a name are of one table; that of a program which gives none an id has its time alone."""
+    ids = [row.parameters.get(TABLE_ID) for row in (one, other)]
+    return ids[0] == ids[1] and (ids[0] is not None or one.created == other.created)
 
 
 def _let_others_know(kernel: Kernel, name: TableName, table_id: str) -> None:

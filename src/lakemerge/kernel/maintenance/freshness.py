@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterable
 
 from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel.commit.reads import changes_rows
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable
 from lakemerge.kernel.ports.names import TableName
@@ -62,7 +63,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
 def _keeps_rows(manifest: Manifest) -> bool:
     """Whether a commit brings no row, takes none away and changes none but by its columns."""
     quiet = (ALTERATION, FENCE, LEDGER_RESET, RELEASE, WRITE_MODE)
-    return manifest.only_moves_rows or manifest.operation in quiet
+    return manifest.operation != ADOPTION and (manifest.operation in quiet or not changes_rows(manifest))
 
 
 def _changed(kernel: Kernel, state: TableState, manifest: Manifest) -> list[str]:

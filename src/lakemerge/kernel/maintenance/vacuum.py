@@ -124,11 +124,20 @@ class _Versions:
         chain = tuple(lineage(kernel.files, state.layout, newest))
         named = frozenset(newest.references.values())
         missing = sorted(named - {manifest.txn for manifest in chain})
-        return cls(state, chain, tuple(kernel.manifest(state, txn) for txn in missing), named)
+        return cls(state, chain, tuple(_still_there(kernel, state, missing)), named)
 
     def __iter__(self) -> Iterator[Manifest]:
         yield from self.chain
         yield from self.aside
+
+
+def _still_there(kernel: Kernel, state: TableState, txns: Iterable[str]) -> Iterator[Manifest]:
+    """The versions of these transactions; one that is gone is logged: it got its name while a vacuum was at work."""
+    for txn in txns:
+        try:
+            yield kernel.manifest(state, txn)
+        except CorruptTable:
+            _LOG.warning("%s: a named version (transaction %s) is gone", state.name, txn)
 
 
 def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
@@ -292,7 +301,10 @@ def _garbage(
     }
     written = written_at(kernel.files, layout)
     if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
-        yield from _superseded_originals(kernel, layout, live, expired)
+        forgotten = _forgotten(
+            kernel, state, idle, committed | {manifest.txn for manifest in expired}, oldest
+        )
+        yield from _superseded_originals(kernel, layout, live, [*expired, *forgotten])
     in_chain = committed | {manifest.txn for manifest in expired}
     for entry in (entry for folder in _content(layout) for entry in idle[folder]):
         # not in the chain and young: a transaction that died lately, or one whose claim is on its way
@@ -309,6 +321,19 @@ def _garbage(
             late += [place] if kernel.late.look(place, written) != [] else []
     committed |= {manifest.txn for manifest in _ways_to(late, expired)}
     yield from _small_files(kernel, state, idle, committed, oldest)
+
+
+def _forgotten(
+    kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], known: set[str], oldest: int
+) -> Iterator[Manifest]:
+    """Versions whose manifests are about to go although they are not in the chain: they had a name once."""
+    for entry in idle[state.layout.commits]:
+        txn = _txn_of(entry)
+        if txn not in known and entry.modified <= oldest and not entry.name.startswith("."):
+            with contextlib.suppress(CorruptTable):  # no manifest, or one of which a part has gone
+                manifest = kernel.manifest(state, txn)
+                if manifest.table_id == state.table_id:
+                    yield manifest
 
 
 def _ways_to(late: list[Superseded], expired: list[Manifest]) -> list[Manifest]:

@@ -24,6 +24,9 @@ from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import state_of
 
+# The longest that files are deleted without a look at who has the table's name.
+_LOOK_SECONDS = 1.0
+
 
 @dataclass(frozen=True)
 class Leftovers:
@@ -68,6 +71,7 @@ class Drops:
     ) -> None:
         self._metastore = ports.metastore
         self._files = ports.files
+        self._clock = ports.clock
         self._rebuilds = rebuilds
         self._overlays = overlays
         self._side_tables = side_tables
@@ -159,23 +163,31 @@ class Drops:
             if entry.name.removeprefix(".").partition(".")[0] not in kept:
                 yield entry.path
 
-    def complete(self, name: TableName, left: Leftovers, beside: HiveTable | None = None) -> None:
+    def complete(self, name: TableName, left: Leftovers) -> None:
         """Delete what a table has left whose row is gone.
 
-        Args:
-            beside: the next table of the name, whose files stay: another program may have put them in the same places.
+        The files of the next table of the name stay: another program may have put them in the same places.
         """
         self._overlays.clear(name)
         if left.aside:
             self._metastore.drop_table(TableName(name.schema, left.aside))
         self._side_tables.drop(name, left.table_id)
-        live = self._places(beside) if beside else ()
-        for path in dict.fromkeys((*left.paths, *self._made_since(name, left))):
-            if not any(_overlap(path, place) for place in live):
-                self._files.delete(path)
+        self._delete(name, dict.fromkeys((*left.paths, *self._made_since(name, left))))
         self._files.delete(self._path(name))
         layout = Layout(left.root)
         self._prune(layout.root if left.whole else layout.control)
+
+    def _delete(self, name: TableName, paths: Iterable[str]) -> None:
+        """Delete these, but what overlaps the files that a table of the name has by then, looked up again and again."""
+        looked: float | None = None
+        live: list[str] = []
+        for path in paths:
+            if looked is None or self._clock.monotonic() - looked >= _LOOK_SECONDS:
+                table = find_row(self._metastore, name)
+                live = self._places(table) if table and table.location else []
+                looked = self._clock.monotonic()
+            if not any(_overlap(path, place) for place in live):
+                self._files.delete(path)
 
     def _places(self, table: HiveTable) -> list[str]:
         """Where a table's files are."""
@@ -212,7 +224,7 @@ class Drops:
         if table is not None and left.are_of(table):
             return  # it is about to be dropped, or a drop has died: the next one lists anew
         if table is not None or self._is_gone(name):
-            self.complete(name, left, beside=table)
+            self.complete(name, left)
         # else its row, or the next table's, is on its way
 
     def _listed(self, name: TableName) -> Leftovers | None:

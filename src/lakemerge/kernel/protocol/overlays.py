@@ -24,6 +24,7 @@ from lakemerge.kernel.table.overlay import (
     BASE,
     DELTAS,
     MADE_BY,
+    NO_VERSION,
     SHOWS,
     Overlay,
     as_base,
@@ -105,10 +106,11 @@ class Overlays:
             self._drop_made_by(name, name, overlay.made_by)
             self.drop_deltas(name, overlay.made_by)
             self._step("view removed")
-            self._versions.compare_and_swap(
-                base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
-            )
             if self._free_name(name, base, manifest):
+                # elsewhere than it was: a row that is renamed with its location would take the files along
+                self._versions.compare_and_swap(
+                    base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
+                )
                 with contextlib.suppress(Refused):  # the name was taken just then: look again
                     self._settle(base, layout, manifest, as_table)
         else:
@@ -160,6 +162,12 @@ class Overlays:
                     action=action,
                 ) from error
             break
+        else:
+            raise UnsupportedTable(
+                expected=f"the name {aside} to be free for a moment",
+                found="a table or view of this name",
+                action="Rename or drop it: lakemerge uses this name when it makes and removes views.",
+            )
         self._versions.drop_aside(aside)
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
@@ -171,6 +179,8 @@ class Overlays:
         """Let the view merge the deltas of a version with the base, by one call; that of a later version stays.
 
         A query has read the view's text either before or after it. The call compares, so it may come however late.
+        What others have made of the view is put back: a missing one, another text, one of an earlier version's writer
+        that came too late.
 
         Raises:
             ReplyLost: no answer came.
@@ -178,20 +188,30 @@ class Overlays:
         overlay = manifest.overlay
         assert overlay is not None, "there is a view"
         text = overlay.naming(manifest.sidecars.get(DELTAS, ()))
+        base = TableName(name.schema, overlay.base)
         for _ in range(_TRIES):
             row = self._metastore.get_table(name)
             if row is None:
-                if not self._is_newest(TableName(name.schema, overlay.base), manifest):
+                if not self._is_newest(base, manifest):
                     return  # others have gone on, or dropped the table
                 _LOG.warning("%s: its view was missing and is made again", name)
                 self._make_view(name, manifest, overlay)
                 continue
-            if not is_overlay_view(row) or row.parameters[MADE_BY] != overlay.made_by:
-                return  # another program's, of which the next run tells; or that of a later version
-            if row.view_text == text or shown_version(row) >= manifest.version:
+            if not is_overlay_view(row):
+                return  # another program's, of which the next run tells
+            if row.parameters[MADE_BY] != overlay.made_by:
+                # read before the look at the version, so a later one's would not be here by then
+                if row.parameters[BASE] != base.name or not self._is_newest(base, manifest):
+                    return
+                self._drop_made_by(name, name, row.parameters[MADE_BY])
+                continue
+            shown = shown_version(row)
+            if row.view_text == text or shown > manifest.version:
                 return
-            shown = replace(with_parameters(row, {SHOWS: _claim_of(manifest)}), view_text=text)
-            if self._versions.change_if(name, SHOWS, row, shown):
+            if shown in (manifest.version, NO_VERSION):
+                _LOG.warning("%s: another program has changed the text of its view; it is put back", name)
+            changed = replace(with_parameters(row, {SHOWS: _claim_of(manifest)}), view_text=text)
+            if self._versions.change_if(name, SHOWS if SHOWS in row.parameters else MADE_BY, row, changed):
                 return
         raise ReplyLost(
             expected=f"the metastore to say whether {name} shows version {manifest.version}",

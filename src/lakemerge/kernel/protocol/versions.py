@@ -15,10 +15,12 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, UNDECIDED, VERSION, with_parameters
+from lakemerge.kernel.table.overlay import SHOWS
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
 _LOCK_SECONDS = 60.0
+_CHANGES = 20
 #: On a row that is on its way to be dropped: the name that it had.
 ASIDE = "lakemerge.aside"
 
@@ -101,6 +103,33 @@ class Versions:
                 raise
             return False  # the row has just gone
         return True
+
+    def change_beside(self, name: TableName, change: Callable[[HiveTable], HiveTable]) -> bool:
+        """Change what no commit concerns in a row, such as comments, again on top of each commit that comes between.
+
+        Args:
+            change: the row as it is to be, given the one that was found.
+
+        Returns:
+            Whether anything had to be changed; also where there is no row.
+
+        Raises:
+            LostRace: commits came between every time.
+        """
+        for tried in range(_CHANGES):
+            row = self._metastore.get_table(name)
+            changed = change(row) if row else None
+            if row is None or changed is None or changed == row:
+                return tried > 0
+            # a view has no version of its own, and names the deltas of one
+            key = next((key for key in (SHOWS, VERSION) if key in row.parameters), None)
+            if key is None:
+                self._metastore.alter_table(name, changed)
+                return True
+            if self.change_if(name, key, row, changed):
+                return True
+            self._clock.sleep(0.05 * tried)
+        raise lost_race(name)
 
     def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
         """Drop a table or view if a parameter has a value that no other of the name ever has.

@@ -23,6 +23,8 @@ BASE = "lakemerge.base"
 MADE_BY = "lakemerge.made_by"
 #: On a view: the version whose deltas it names, and its transaction, as in ``12:<txn>``.
 SHOWS = "lakemerge.shows"
+#: What a view shows that does not say it: one that was made before views said so, or that another program has changed.
+NO_VERSION = -1
 #: On a base table: the name of its view.
 BASE_OF = "lakemerge.base_of"
 #: The kind of side data that holds the changes.
@@ -96,8 +98,8 @@ def view_row(
 
 
 def shown_version(view: HiveTable) -> int:
-    """The version whose deltas a view names."""
-    return int(view.parameters[SHOWS].partition(":")[0])
+    """The version whose deltas a view names; :data:`NO_VERSION` where it does not say."""
+    return int(view.parameters.get(SHOWS, str(NO_VERSION)).partition(":")[0])
 
 
 def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:

@@ -137,8 +137,7 @@ class SideTables:
         table = self._metastore.get_table(name)
         if table is not None:
             check_own(table)
-            if table.parameters[PUBLISHED_OF] != manifest.table_id and still_newest():
-                # that of a table of this name which another program has dropped
+            if _is_outdated(published, table, manifest) and still_newest():
                 self._metastore.drop_table(name)
                 table = None
         made = table is None
@@ -229,6 +228,18 @@ def check_own(table: HiveTable) -> None:
             found="a table of that name that is not its own",
             action="Rename it or drop it; or give the model another alias.",
         )
+
+
+def _is_outdated(published: SideTable, table: HiveTable, manifest: Manifest) -> bool:
+    """Whether a published table shows the side data of another table, or the deltas of an earlier view.
+
+    Another program has dropped its table by itself, or its maker came so late that the view was gone by then.
+    """
+    if table.parameters[PUBLISHED_OF] != manifest.table_id:
+        return True
+    if published is not SIDE_TABLES[DELTAS] or manifest.overlay is None:
+        return False
+    return table.parameters.get(MADE_BY) not in (None, manifest.overlay.made_by)
 
 
 def _is_astray(row: HivePartition, location: str) -> bool:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import tenacity
-
-from lakemerge.errors import TableNotFound
 from lakemerge.kernel import (
-    VERSION,
     HiveColumn,
-    Metastore,
+    HiveTable,
+    Kernel,
     TableName,
-    ValueChanged,
     with_parameters,
     without_spark_schema,
 )
@@ -53,9 +49,9 @@ def comment_properties(comments: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_comments(
-    metastore: Metastore, name: TableName, table_comment: str | None, column_comments: Mapping[str, str]
+    kernel: Kernel, name: TableName, table_comment: str | None, column_comments: Mapping[str, str]
 ) -> bool:
-    """Change the comments of a table and of some of its columns, in one call; returns whether any changed.
+    """Change the comments of a table or view and of some of its columns, in one call; returns whether any changed.
 
     A concurrent commit is not undone: the change is repeated on top of it.
 
@@ -65,25 +61,13 @@ def set_comments(
 
     Raises:
         TableNotFound: there is no such table.
+        ClaimHeld: commits came between every time.
     """
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(ValueChanged),
-        stop=tenacity.stop_after_attempt(20),
-        wait=tenacity.wait_random_exponential(multiplier=0.05, max=2),
-        reraise=True,
-    )
     wanted = {column.lower(): comment for column, comment in column_comments.items()}
-    return retrying(_set_comments, metastore, name, table_comment, wanted)
+    return kernel.change_row(name, lambda row: _with_comments(row, table_comment, wanted))
 
 
-def _set_comments(
-    metastore: Metastore, name: TableName, table_comment: str | None, wanted: Mapping[str, str]
-) -> bool:
-    table = metastore.get_table(name)
-    if table is None:
-        raise TableNotFound(
-            expected=f"the table {name}", found="none of that name", action="Build the model first."
-        )
+def _with_comments(table: HiveTable, table_comment: str | None, wanted: Mapping[str, str]) -> HiveTable:
     columns = _commented(table.columns, wanted)
     keys = _commented(table.partition_columns, wanted)
     parameters = comment_properties(wanted)
@@ -95,14 +79,10 @@ def _set_comments(
     )
     kept = {key: value for key, value in changed.parameters.items() if key not in outdated}
     changed = replace(changed, parameters=kept)
-    if changed == table:
-        return False
-    if table.parameters.get(_PROVIDER, "hive").lower() == "hive":
+    if changed != table and table.parameters.get(_PROVIDER, "hive").lower() == "hive":
         # otherwise Spark keeps showing the comments of the schema that it stores among the parameters
         changed = without_spark_schema(changed)
-    version = table.parameters.get(VERSION)
-    metastore.alter_table(name, changed, expected=(VERSION, version) if version else None)
-    return True
+    return changed
 
 
 def _commented(columns: Sequence[HiveColumn], wanted: Mapping[str, str]) -> tuple[HiveColumn, ...]:

@@ -24,7 +24,7 @@ def arrange_hook(manifest: Any, project: str) -> None:
     """
     nodes = getattr(manifest, "nodes", None) or {}
     is_needed = any(waits_for_tests(node) for node in nodes.values())
-    for node in filter(_is_ours, nodes.values()):
+    for node in filter(is_ours, nodes.values()):
         node.tags = ["on-run-end"] if is_needed else []
         node.package_name, node.index = project, _FIRST
 
@@ -35,5 +35,6 @@ def waits_for_tests(node: Any) -> bool:
     return config is not None and str(config.get("publish") or "").lower() == "after_tests"
 
 
-def _is_ours(node: Any) -> bool:
-    return str(node.resource_type) == "operation" and node.unique_id.startswith(f"operation.{_PACKAGE}.")
+def is_ours(node: Any) -> bool:
+    """Whether a node of dbt's, if there is one, is the package's hook."""
+    return node is not None and str(getattr(node, "unique_id", "")).startswith(f"operation.{_PACKAGE}.")

@@ -1,0 +1,58 @@
+"""When rows changed last: what changes none does not count."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+import pytest
+
+from kernel.support import add_delta, add_overlay, create, move_into_base
+from lakemerge.kernel import Kernel, TableName, last_change, mark_folded, retire_folded
+from lakemerge.testing import World
+
+NAME = TableName("s", "t")
+ROWS = {"p=1": ["old"], "p=2": ["old"]}
+
+
+def make_one(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        assert txn.base is not None
+        directory = txn.sidecar_directory("deltas")
+        kernel.files.write_text(f"{directory}/part-0.orc", "one")
+        mark_folded(txn, txn.base.sidecars["deltas"], [directory])
+        txn.commit()
+
+
+def move(kernel: Kernel) -> None:
+    move_into_base(kernel, NAME, ROWS)
+
+
+def retire(kernel: Kernel) -> None:
+    make_one(kernel)
+    with kernel.begin(NAME, "compact", data_change=False) as txn:
+        assert txn.base is not None
+        retire_folded(txn, txn.base.sidecars["folded_deltas"])
+        txn.commit()
+
+
+def name_it(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "tag") as txn:
+        assert txn.base is not None
+        txn.set_reference("audited", txn.base.txn)
+        txn.commit()
+
+
+@pytest.mark.parametrize("work", [make_one, move, retire, name_it])
+def test_compactions_and_names_are_no_changes(work: Callable[[Kernel], None], world: World) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, ROWS)
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "1")
+    add_delta(kernel, NAME, "2")
+    before = last_change(kernel, NAME)
+    world.timeline.pass_by(86_400)
+    work(kernel)
+    assert last_change(kernel, NAME) == before
+    add_delta(kernel, NAME, "3")
+    assert last_change(kernel, NAME) >= before + datetime.timedelta(days=1)
