@@ -105,7 +105,7 @@ def read_while(
     return figures
 
 
-@pytest.mark.parametrize("reads", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
     read_while_swapping(derby_site, name, reads, most_torn=reads // 100)
 

@@ -35,7 +35,7 @@ def read_while_merging(site: Site, name: TableName, reads: int) -> None:
     read_while(site, name, reads, "engines.delta_writer", [str(contents), deltas])
 
 
-@pytest.mark.parametrize("reads", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
     read_while_merging(derby_site, name, reads)
 
