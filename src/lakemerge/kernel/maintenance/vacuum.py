@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lakemerge.errors import CommitConflict, CorruptTable
+from lakemerge.errors import CommitConflict, CorruptTable, TableTooNew
 from lakemerge.kernel.commit.retiring import retire_unread
 from lakemerge.kernel.external.late import Superseded, superseded, written_at
 from lakemerge.kernel.kernel import Kernel
@@ -330,7 +330,8 @@ def _forgotten(
     for entry in idle[state.layout.commits]:
         txn = _txn_of(entry)
         if txn not in known and entry.modified <= oldest and not entry.name.startswith("."):
-            with contextlib.suppress(CorruptTable):  # no manifest, or one of which a part has gone
+            # no manifest, or one of which a part has gone
+            with contextlib.suppress(CorruptTable, TableTooNew):
                 manifest = kernel.manifest(state, txn)
                 if manifest.table_id == state.table_id:
                     yield manifest
