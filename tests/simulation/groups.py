@@ -246,14 +246,15 @@ class GroupRun(Run):
     def _read_once(self, process: Process) -> None:
         """As an engine reads one table: ask where the files are, plan, and open them later."""
         name = self.dice.choice(self.names)
-        since = len(self.checker.of(name))
+        since, began = len(self.checker.of(name)), self.world.timeline.seconds
         places = look(self.metastore, process, self.dice, name)
         if places is None:
             self.result.unread += 1
             return
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
         rows = self._without_strangers(places.rows(self.world.files))
-        if self.checker.dropped or not since:
+        too_long = self.world.timeline.seconds - began >= self.plan.retention.total_seconds()
+        if self.checker.dropped or not since or too_long:
             self.result.unread += 1
             return
         self.result.reads += 1

@@ -148,7 +148,7 @@ class Run:
 
     def _read_once(self, process: Process) -> None:
         """As an engine reads: ask where the files are, plan, and open them later."""
-        since = len(self.checker.of(TABLE))
+        since, began = len(self.checker.of(TABLE)), self.world.timeline.seconds
         places = look(self.metastore, process, self.dice, TABLE)
         if places is None:
             self.result.unread += 1
@@ -156,9 +156,10 @@ class Run:
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
         empty = [one for one in places.base if not self.world.files.list(one)]
         rows = self._without_strangers(places.rows(self.world.files))
-        if self.done.partitions or self.checker.dropped or not since:
+        too_long = self.world.timeline.seconds - began >= self.plan.retention.total_seconds()
+        if self.done.partitions or self.checker.dropped or not since or too_long:
             self.result.unread += 1
-            return  # what others dropped or moved is theirs
+            return  # what others dropped or moved is theirs, and files stay for so long and no longer
         self.result.reads += 1
         commits = self.checker.of(TABLE)[max(0, since - 2) :]
         known = [self._without_strangers(commit.rows) for commit in commits]
