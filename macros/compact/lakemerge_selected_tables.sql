@@ -24,7 +24,7 @@
                 {%- do selected.append({'relation': relation, 'node': lakemerge_node_of(relation)}) -%}
             {%- endfor -%}
         {%- endif -%}
-        {%- if not selected and ('.' in name or '*' in name) -%}
+        {%- if not selected and '*' in name -%}
             {%- do log(name ~ ': no table is selected', info=true) -%}
         {%- elif not selected -%}
             {%- do adapter.raise_typed('InvalidConfig', 'models, snapshots or seeds in `select`', name ~ ', which is none of this project', 'Correct the name, or write schema.table for a table that no model writes.') -%}

@@ -28,10 +28,22 @@ class Proxy:
 
 
 class Meanwhile:
-    """A port beside which something happens once, before or after one of its calls."""
+    """A port beside which something happens once, before or after the first of one of its calls that is meant."""
 
-    def __init__(self, inner: Any, call: str, action: Callable[[], None], *, after: bool = False) -> None:
-        self._inner, self._call, self._action, self._after = inner, call, action, after
+    def __init__(
+        self,
+        inner: Any,
+        call: str,
+        action: Callable[[], object],
+        *,
+        after: bool = False,
+        when: Callable[..., bool] = lambda *_args, **_kwargs: True,
+    ) -> None:
+        """
+        Args:
+            when: given the call's arguments, whether it is meant.
+        """
+        self._inner, self._call, self._action, self._after, self._when = inner, call, action, after, when
         self._done = False
 
     def __getattr__(self, name: str) -> Any:
@@ -40,6 +52,8 @@ class Meanwhile:
             return method
 
         def run(*args: Any, **kwargs: Any) -> Any:
+            if self._done or not self._when(*args, **kwargs):
+                return method(*args, **kwargs)
             self._done = True
             if not self._after:
                 self._action()

@@ -16,6 +16,7 @@ from lakemerge.kernel import (
     TableName,
     Transaction,
     mark_folded,
+    retire_folded,
 )
 from lakemerge.kernel import add_overlay as define_overlay
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -269,6 +270,24 @@ def move_into_base(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[
     assert txn.base is not None
     mark_folded(txn, txn.base.sidecars.get("deltas", ()))
     return txn.commit()
+
+
+def make_one_delta(kernel: Kernel, name: TableName) -> int:
+    """A minor compaction: one delta, whose text tells of how many it is made."""
+    with kernel.begin(name, "compact", data_change=False) as txn:
+        assert txn.base is not None
+        folders, directory = txn.base.sidecars["deltas"], txn.sidecar_directory("deltas")
+        kernel.files.write_text(f"{directory}/part-0.orc", f"one of {len(folders)}")
+        mark_folded(txn, folders, [directory])
+        return txn.commit()
+
+
+def retire_deltas(kernel: Kernel, name: TableName) -> int:
+    """Take away the deltas that the view names no more."""
+    with kernel.begin(name, "compact", data_change=False) as txn:
+        assert txn.base is not None
+        retire_folded(txn, txn.base.sidecars["folded_deltas"])
+        return txn.commit()
 
 
 def replay(kernel: Kernel, name: TableName, rows: Mapping[str, Iterable[str]], text: str) -> int:

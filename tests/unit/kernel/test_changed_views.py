@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernel.meanwhile import Meanwhile, Proxy
+from kernel.meanwhile import Meanwhile
 from kernel.support import (
     Rows,
     add_delta,
@@ -115,21 +115,11 @@ def test_a_view_of_an_earlier_overlay_that_comes_too_late_is_taken_away(world: W
         add_delta(kernel, NAME, "delta")
         kernel.metastore.drop_table(NAME)  # another program's doing
 
-    class Late(Proxy):
-        def __init__(self, inner: Any) -> None:
-            self._inner, self._met = inner, False
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._inner, name)
-
-        def create_table(self, table: HiveTable) -> None:
-            if table.name == NAME and table.kind == "VIRTUAL_VIEW" and not self._met:
-                self._met = True
-                others()
-            self._inner.create_table(table)
+    def is_view(table: HiveTable) -> bool:
+        return table.name == NAME and table.kind == "VIRTUAL_VIEW"
 
     ports = world.process()
-    late: Any = Late(ports.metastore)
+    late: Any = Meanwhile(ports.metastore, "create_table", others, when=is_view)
     add_overlay(Kernel(dataclasses.replace(ports, metastore=late)), NAME)
     kernel.open(NAME)
     assert merged_deltas(kernel, NAME) == ("delta",)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kernel.support import add_delta, add_overlay, create, move_into_base
-from lakemerge.kernel import Kernel, TableName, last_change, mark_folded, retire_folded
+from kernel.support import add_delta, add_overlay, create, make_one_delta, move_into_base, retire_deltas
+from lakemerge.kernel import Kernel, TableName, last_change
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -16,12 +16,7 @@ ROWS = {"p=1": ["old"], "p=2": ["old"]}
 
 
 def make_one(kernel: Kernel) -> None:
-    with kernel.begin(NAME, "compact", data_change=False) as txn:
-        assert txn.base is not None
-        directory = txn.sidecar_directory("deltas")
-        kernel.files.write_text(f"{directory}/part-0.orc", "one")
-        mark_folded(txn, txn.base.sidecars["deltas"], [directory])
-        txn.commit()
+    make_one_delta(kernel, NAME)
 
 
 def move(kernel: Kernel) -> None:
@@ -29,11 +24,8 @@ def move(kernel: Kernel) -> None:
 
 
 def retire(kernel: Kernel) -> None:
-    make_one(kernel)
-    with kernel.begin(NAME, "compact", data_change=False) as txn:
-        assert txn.base is not None
-        retire_folded(txn, txn.base.sidecars["folded_deltas"])
-        txn.commit()
+    make_one_delta(kernel, NAME)
+    retire_deltas(kernel, NAME)
 
 
 def name_it(kernel: Kernel) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kernel.meanwhile import Meanwhile, Proxy
+from kernel.meanwhile import Meanwhile
 from kernel.support import (
     COLUMNS,
     Died,
@@ -149,23 +149,15 @@ def test_a_table_of_deltas_that_is_made_again_too_late_is_not_the_next_views(wor
             txn.set_schema((*COLUMNS, more))
             txn.commit()
 
-    class Late(Proxy):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+    def is_of_deltas(table: HiveTable) -> bool:
+        return table.name.name.endswith("__deltas")
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._inner, name)
-
-        def create_table(self, table: HiveTable) -> None:
-            if not table.name.name.endswith("__deltas"):
-                self._inner.create_table(table)
-                return
-            others()
-            self._inner.create_table(table)
-            raise Died
+    def die() -> None:
+        raise Died
 
     ports = world.process()
-    slow: Any = Late(ports.metastore)
+    dying = Meanwhile(ports.metastore, "create_table", die, after=True, when=is_of_deltas)
+    slow: Any = Meanwhile(dying, "create_table", others, when=is_of_deltas)
     with pytest.raises(Died):
         add_overlay(Kernel(dataclasses.replace(ports, metastore=slow)), NAME)
     world.running.discard(ports.host.owner().pid)

@@ -16,9 +16,11 @@ from kernel.support import (
     begin_delta,
     create,
     locations,
+    make_one_delta,
     merged_deltas,
     move_into_base,
     published,
+    retire_deltas,
 )
 from kernel.support import add_overlay as lay
 from lakemerge.errors import UnsupportedTable
@@ -29,8 +31,6 @@ from lakemerge.kernel import (
     TableName,
     add_overlay,
     history,
-    mark_folded,
-    retire_folded,
 )
 from lakemerge.kernel.ports import ReplyLost
 from lakemerge.kernel.ports.metastore import HiveTable, Refused
@@ -54,33 +54,15 @@ def made(world: World, shape: str) -> None:
     add_delta(kernel, NAME, "delta 1")
 
 
-def make_one(kernel: Kernel) -> None:
-    """A minor compaction."""
-    with kernel.begin(NAME, "compact", data_change=False) as txn:
-        directory = txn.sidecar_directory("deltas")
-        assert txn.base is not None
-        folders = txn.base.sidecars["deltas"]
-        kernel.files.write_text(f"{directory}/part-0.orc", f"one of {len(folders)}")
-        mark_folded(txn, folders, [directory])
-        txn.commit()
-
-
-def retire(kernel: Kernel) -> None:
-    with kernel.begin(NAME, "compact", data_change=False) as txn:
-        assert txn.base is not None
-        retire_folded(txn, txn.base.sidecars["folded_deltas"])
-        txn.commit()
-
-
 def test_a_compaction_leaves_what_the_text_before_it_names(part: str, kernel: Kernel) -> None:
     add_delta(kernel, NAME, "delta 2")
-    make_one(kernel)
+    make_one_delta(kernel, NAME)
     assert merged_deltas(kernel, NAME) == ("one of 2",)
     assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2", "one of 2")
     move_into_base(kernel, NAME, {part: ["merged"]})
     assert merged_deltas(kernel, NAME) == ()
     assert published(kernel, NAME, "deltas") == ("delta 1", "delta 2", "one of 2")
-    retire(kernel)
+    retire_deltas(kernel, NAME)
     assert published(kernel, NAME, "deltas") == ()
     assert_nothing_orphaned(kernel, NAME)
 
@@ -118,10 +100,10 @@ def test_a_writer_that_sleeps_at_any_call_puts_no_older_text_back(shape: str) ->
             kernel = Kernel(world.process())
             kernel.recover(NAME)
             add_delta(kernel, NAME, "delta 3")
-            make_one(kernel)
+            make_one_delta(kernel, NAME)
             move_into_base(kernel, NAME, {part: ["merged"]})
             add_delta(kernel, NAME, "delta 4")
-            retire(kernel)
+            retire_deltas(kernel, NAME)
 
         met = meeting(world, number, others, lambda kernel: add_delta(kernel, NAME, "delta 2"))
         kernel = Kernel(world.process())
@@ -215,7 +197,7 @@ def test_a_delta_too_many_for_the_views_length_is_refused_before_its_commit(worl
     assert len(added) >= 20
     assert history(kernel, NAME)[0].version == 2 + len(added)
     assert_whole(kernel, NAME)
-    make_one(kernel)
+    make_one_delta(kernel, NAME)
     add_delta(kernel, NAME, "another")
     assert merged_deltas(kernel, NAME) == ("another", f"one of {len(added)}")
     assert_nothing_orphaned(kernel, NAME)

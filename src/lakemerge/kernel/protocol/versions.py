@@ -111,15 +111,14 @@ class Versions:
             change: the row as it is to be, given the one that was found.
 
         Returns:
-            Whether anything had to be changed; also where there is no row.
+            Whether anything had to be changed; nothing where there is no row.
 
         Raises:
             LostRace: commits came between every time.
         """
         for tried in range(_CHANGES):
             row = self._metastore.get_table(name)
-            changed = change(row) if row else None
-            if row is None or changed is None or changed == row:
+            if row is None or (changed := change(row)) == row:
                 return tried > 0
             # a view has no version of its own, and names the deltas of one
             key = next((key for key in (SHOWS, VERSION) if key in row.parameters), None)
