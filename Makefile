@@ -148,10 +148,10 @@ bench-merge: env  ## CPU seconds of a merge against the least that any engine mu
 	@$(PY) benchmarks/merge.py
 
 .PHONY: bench-peers
-bench-peers: env  ## Merges beside Iceberg, Delta and INSERT OVERWRITE (needs Maven); WORKLOADS="small,20 partitions" for some
+bench-peers: env  ## Merges beside Iceberg, Delta and INSERT OVERWRITE (needs Maven); WORKLOADS="small;20 partitions" for some
 	@PYTHON=$(PY) scripts/install_peers.sh build/peers
-	@PYTHONPATH=benchmarks build/peers/venv/bin/python -m peers --jars build/peers/jars --workloads "$(WORKLOADS)" \
-		--engines "$(ENGINES)" $(if $(REPORT),--report $(REPORT)) $(BENCH_ARGS)
+	@PYTHONPATH=benchmarks build/peers/venv/bin/python -m peers --jars build/peers/jars --keep build/peers/results \
+		--workloads "$(WORKLOADS)" --engines "$(ENGINES)" $(if $(REPORT),--report $(REPORT)) $(BENCH_ARGS)
 
 .PHONY: bench-start
 bench-start: env  ## CPU seconds of a whole dbt run of one small merge, beside dbt-spark's of a select 1

@@ -1,26 +1,29 @@
 """Merges by lakemerge, Iceberg, Delta and INSERT OVERWRITE beside the least that copy-on-write must do, in one run.
 
     make bench-peers
-    make bench-peers WORKLOADS="small,20 partitions" ENGINES="lakemerge;iceberg"
+    make bench-peers WORKLOADS="small;20 partitions" ENGINES="lakemerge;iceberg"
 
 Each program has a process of its own on the same Spark with the same settings, and all get the same feeds, one after
 another, round by round. So each is as cold as in a command of its own: after one merge, or ten small ones, that are not
-counted. Figures are medians of the counted rounds; CPU seconds are those of Python and Java together. At the end DuckDB
-compares each table with what it makes of the feeds itself.
+counted. Figures are medians of the counted rounds; CPU seconds are those of Python and Java together. At the end of a
+workload DuckDB compares each table with what it makes of the feeds itself. The figures are kept then, so that a page
+can have workloads that were measured one after another.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from peers.engines import ENGINES
-from peers.report import Result, page, plot
+from peers.report import Result, keep, kept, page, plot
 from peers.worker import ANSWER
 from peers.workloads import Workload, workloads
 
@@ -83,7 +86,8 @@ def measure(workload: Workload, engines: list[str], root: Path, jars: Path) -> l
         writer.ask(do="write", sql=sql, target=str(feed))
     writer.stop()
     processes = [Process(engine, root / f"engine_{place}", jars) for place, engine in enumerate(engines)]
-    results = [Result(workload, engine) for engine in engines]
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    results = [Result(workload, engine, today) for engine in engines]
     for process in processes:
         process.ask(do="create", base=str(feeds[0]), rows=workload.rows)
     for number in range(1, workload.rounds + 1):
@@ -133,26 +137,38 @@ def main() -> None:
     parser.add_argument("--jars", type=Path, required=True, help="the folder of the programs' jars")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the large table (2,000,000)")
     parser.add_argument("--repeats", type=int, default=3, help="merges into it that are counted (3)")
-    parser.add_argument("--workloads", default="", help="names, separated by commas (all)")
+    parser.add_argument("--workloads", default="", help="names, separated by semicolons (all)")
     parser.add_argument("--engines", default="", help="names, separated by semicolons (all)")
-    parser.add_argument("--report", type=Path, help="a page to write, with a plot beside it")
+    parser.add_argument("--keep", type=Path, required=True, help="the folder that figures are kept in")
+    parser.add_argument(
+        "--report", type=Path, help="a page to write of all kept figures, with a plot beside it"
+    )
     arguments = parser.parse_args()
     known = workloads(arguments.rows, arguments.repeats)
-    chosen = [name.strip() for name in arguments.workloads.split(",") if name.strip()] or list(known)
-    engines = [name.strip() for name in arguments.engines.split(";") if name.strip()] or list(ENGINES)
-    results: list[Result] = []
-    for name in chosen:
-        # no other program's floor is known for so many partitions, which take minutes to make
+    for name in _names(arguments.workloads, known):
+        # nobody knows how long the other programs take to make so many partitions
+        engines = _names(arguments.engines, ENGINES)
         some = [engine for engine in engines if known[name].partitions <= 2_000 or engine == "lakemerge"]
         with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
-            results += measure(known[name], some, Path(folder), arguments.jars.resolve())
-    print(page(results))
+            results = measure(known[name], some, Path(folder), arguments.jars.resolve())
+        print(page(results), flush=True)
+        wrong = [result for result in results if result.differences]
+        if wrong:
+            raise SystemExit("; ".join(f"{name}, {r.engine}: {r.differences} rows differ" for r in wrong))
+        keep(results, arguments.keep)
     if arguments.report:
+        results = kept(arguments.keep, list(known.values()))
         arguments.report.write_text(page(results, plot=f"{arguments.report.stem}.svg"))
         plot(results, arguments.report.with_suffix(".svg"))
-    wrong = [result for result in results if result.differences]
-    if wrong:
-        raise SystemExit("; ".join(f"{r.workload.name}, {r.engine}: {r.differences} rows" for r in wrong))
+
+
+def _names(text: str, known: Collection[str]) -> list[str]:
+    """The names in a text, separated by semicolons; all where there are none."""
+    names = [name.strip() for name in text.split(";") if name.strip()] or list(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"There is no {', '.join(unknown)}. There are: {'; '.join(known)}")
+    return names
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def workloads(rows: int, repeats: int) -> dict[str, Workload]:
         Workload("one partition", rows, 20, share, rows // 50, 2, last, one_partition=True),
         Workload("small", 100, 20, 10, 0, 11, 30),
         Workload("20 partitions", 10_000, 20, 1, 0, 11, 30),
-        Workload("2,000 partitions", 10_000, 2_000, 1, 0, 11, 30),
-        Workload("10,000 partitions", 10_000, 10_000, 1, 0, 3, 6),
+        Workload("2,000 partitions", 10_000, 2_000, 1, 0, 11, 20),
+        Workload("10,000 partitions", 10_000, 10_000, 1, 0, 11, 20),
     )
     return {workload.name: workload for workload in made}

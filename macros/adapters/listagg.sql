@@ -10,7 +10,7 @@
 {% macro lakemerge__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
     {%- set order = ' within group (' ~ order_by_clause ~ ')' if order_by_clause else '' -%}
     {%- if limit_num -%}
-        {#- a control character as the delimiter first, so that the values can be told apart again -#}
+        {#- a control character as the delimiter first, so that the values can be split again -#}
         array_join(
             slice(split(listagg({{ measure }}, '\u0001'){{ order }}, '\u0001'), 1, {{ limit_num }}),
             {{ delimiter_text }}

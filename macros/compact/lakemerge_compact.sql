@@ -1,5 +1,5 @@
 {#
-    Write the small files of tables anew, as few large ones, or order the rows in them; move the deltas of tables that are
+    Rewrite the small files of tables into a few large ones, or sort their rows; move the deltas of tables that are
     merged on read into the base. No row changes.
 
         dbt run-operation lakemerge_compact --args '{select: product_master, dry_run: true}'

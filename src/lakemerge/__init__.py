@@ -67,7 +67,7 @@ def compact(
     target_file_size: int | str | None = None,
     dry_run: bool = False,
 ) -> list[dict[str, Any]]:
-    """Write the small files of tables anew, as few large ones, or order the rows in them; no row changes.
+    """Rewrite the small files of tables into a few large ones, or sort their rows; no row changes.
 
     ::
 

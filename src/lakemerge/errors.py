@@ -212,7 +212,7 @@ class ConstraintViolated(LakemergeError):
 
 
 class RowsDiffer(LakemergeError):
-    """Files that were written anew do not hold as many rows as were read for them; nothing was published."""
+    """Files that were rewritten do not hold as many rows as were read for them; nothing was published."""
 
     retriable = True
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lakemerge.errors import JavaNotFound, JavaUnsupported
 
-# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 and later refuse unless told not
+# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 and later refuse unless a property allows it
 # to, and 24 refuses in any case.
 SUPPORTED_VERSIONS = range(17, 23)
 

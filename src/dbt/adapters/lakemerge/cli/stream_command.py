@@ -1,4 +1,4 @@
-"""``lakemerge stream``: ingest models that run until they are told to stop."""
+"""``lakemerge stream``: ingest models that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _stream(project: Project, selectors: Sequence[str], form: Callable[[BatchRep
 
 
 def _run(project: Project, selectors: Sequence[str], threads: int, continuous: Continuous) -> None:
-    """Run until told to stop; retry failures that may be temporary.
+    """Run until stopped; retry failures that may be temporary.
 
     Raises:
         DbtFailed: the failure is not temporary, or came too often without a batch in between.

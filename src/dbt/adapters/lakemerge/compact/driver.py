@@ -1,4 +1,4 @@
-"""The driver of compactions: plans from the manifest, writes rows anew in lots, commits each lot, and logs it."""
+"""The driver of compactions: plans from the manifest, rewrites rows in lots, commits each lot, and logs it."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _PROGRESS_SECONDS = 20.0
 
 
 class Compaction:
-    """Writes rows of one table anew, in fewer or better ordered files. No row changes.
+    """Rewrites rows of one table into fewer or better sorted files. No row changes.
 
     Each lot of groups is a commit of its own. A group that others change first is left out of its commit, and tried
     once more at the end.
 
     Attributes:
-        numbered_by: the last partition column, if it tells partitions of commits apart by number; else empty.
+        numbered_by: the last partition column, if it numbers partitions by commit; else empty.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Compaction:
     # -- the plan ------------------------------------------------------------------------------
 
     def plan(self, manifest: Manifest) -> list[Group]:
-        """What of a version is to be written anew, the most useful first, within the limits."""
+        """What to rewrite of a version, the most useful first, within the limits."""
         request, config = self.request, self.publisher.config
         if request.order.columns:
             request.order.check(self.publisher.name, manifest)
@@ -186,7 +186,7 @@ class Compaction:
         return self._latest, left
 
     def _commit(self, txn: NodeTransaction, groups: Sequence[Group]) -> int:
-        """Write the rows of groups' partitions anew, in the partitions' place, and publish.
+        """Rewrite the rows of groups' partitions in place, and publish.
 
         Groups that others change first are left out.
 
@@ -307,7 +307,7 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     """Compact what the last commit has left, where thresholds say so.
 
     Looks at the committed version alone, without a call. Packs only partitions that the commit wrote, so it costs no
-    more than a part of the commit itself. The model's rows are published by then: a failure is told and fails nothing,
+    more than a part of the commit itself. The model's rows are published by then: a failure is logged and fails nothing,
     and a later commit tries again.
     """
     config, made = publisher.config, publisher.committed

@@ -89,7 +89,7 @@ class Request:
         reason: ``threshold`` or ``operation``, for the log.
         bounds: of what is written again.
         order: of the rows in the new files.
-        merge_after: of partitions that are told apart by number, so many small ones become one; 0 for never.
+        merge_after: of partitions that are numbered by commit, so many small ones become one; 0 for never.
         merge_below: bytes from which on such a partition is not small.
         files, surplus: as of :class:`SmallFiles`.
         only: names of the partitions that are packed; all if ``None``.

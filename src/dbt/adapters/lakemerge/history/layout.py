@@ -1,4 +1,4 @@
-"""How a history table lies on disk: open rows apart from closed ones, so that closing does not rewrite the past.
+"""How a history table lies on disk: open rows separate from closed ones, so that closing does not rewrite the past.
 
 A history table (a snapshot, or a merge with ``stored_as_scd_type: 2``) has by default one more partition column, the
 last of its path: 0 for the rows that are still open, N for those that the commit which made version N closed. A commit

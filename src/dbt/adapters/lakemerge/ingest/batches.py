@@ -1,4 +1,4 @@
-"""The batches of one ingest run: a single one, all that had landed, or one after another until told to stop."""
+"""The batches of one ingest run: a single one, all that had landed, or one after another until stopped."""
 
 from __future__ import annotations
 

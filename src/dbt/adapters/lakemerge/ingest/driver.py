@@ -63,7 +63,7 @@ class RecordDriver(Driver[AppendConfig]):
         return lambda: observed.get
 
     def _kept(self, txn: NodeTransaction) -> str | None:
-        """SQL of the stored rows, where their files no longer fit the columns and are written anew."""
+        """SQL of the stored rows, where their files no longer fit the columns and are rewritten."""
         if not txn.rewrites_all:
             return None
         txn.read()
@@ -138,7 +138,7 @@ class Ingest(RecordDriver):
         """Write the rows of the chosen records, and the rejected ones to quarantine; returns the counts of each.
 
         Checks are made while rows are written; only files that hold rejected records are read again, for the reasons,
-        and of these only records with the marks of rejected ones are taken apart.
+        and of these only records with the marks of rejected ones are parsed in full.
         """
         plan, macros, kept = self._plan, self.macros, self._kept(txn)
         if not plan.groups:

@@ -263,7 +263,7 @@ class IngestPlan:
     @property
     def mark_sql(self) -> str:
         """SQL of a record's mark, one of 65,536: of the files that hold rejected records, those with other marks than
-        theirs need not be taken apart again."""
+        theirs need not be parsed again."""
         return "xxhash64(__raw) & 65535"
 
     @property

@@ -121,5 +121,5 @@ def require_repeatable(repeats: str, once_only: list[str]) -> None:
         raise InvalidConfig(
             expected=f"tables with a sequence_by behind all routes, for {repeats} sends records there again",
             found=f"{', '.join(once_only)} without one, which would take them for new",
-            action="Leave it out. To begin anew, empty those tables and drop this model's own, and run again.",
+            action="Leave it out. To start over, empty those tables and drop this model's own, and run again.",
         )

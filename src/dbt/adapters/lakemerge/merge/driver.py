@@ -287,7 +287,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         return bool(feed["truncates"]) and bool(self.queries.rows(sql))
 
     def _stage_ledger(self, txn: NodeTransaction, plan: MergePlan) -> None:
-        """Write what the ledger has to remember, and the ledger anew once it has many folders."""
+        """Write what the ledger has to remember, and rewrite the ledger once it has many folders."""
         anew = txn.side_data.has_many_folders(LEDGER) and self._open_ledger(txn, plan) is not None
         macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
         write_ledger(txn, macro(plan), anew=anew)

@@ -224,7 +224,7 @@ def _other_history(known: Sequence[str], wanted: LedgerPurpose, table: str) -> I
         expected=f"a model that keeps {_told(known)}, as {table} does",
         found=f"one that keeps {_told(wanted.history)}",
         action="Set stored_as_scd_type, bitemporal, history_column_names and history_partition back, or run with "
-        "--full-refresh to make the table anew.",
+        "--full-refresh to rebuild the table.",
     )
 
 
@@ -237,7 +237,7 @@ def _mismatch(wanted: LedgerPurpose, known: LedgerPurpose, spark: SparkSession, 
     return LedgerMismatch(
         expected=f"the ledger of {table}, which remembers deletes, to be for {wanted}",
         found=f"one for {known}",
-        action="Set the options back, or run with --full-refresh to make the table anew."
+        action="Set the options back, or run with --full-refresh to rebuild the table."
         f"{keep} To go on with the table's rows and forget the ledger: {_command(table)}.",
     )
 

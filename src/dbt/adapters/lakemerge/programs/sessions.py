@@ -1,4 +1,4 @@
-"""Sessions of a program's Spark application in which lakemerge works, apart from the program's own."""
+"""Sessions of a program's Spark application in which lakemerge works, isolated from the program's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter's methods that change the columns of a table, or empty it, apart from its model's run."""
+"""The adapter's methods that change the columns of a table, or empty it, outside its model's run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Alteration:
 
 
 class Alter(Driver[WriteConfig]):
-    """Changes the columns of a table by one commit. Where the stored files no longer fit, all rows are written anew."""
+    """Changes the columns of a table by one commit. Where the stored files no longer fit, all rows are rewritten."""
 
     operation = ALTERATION
 

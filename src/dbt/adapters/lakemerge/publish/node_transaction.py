@@ -243,7 +243,7 @@ class NodeTransaction:
         """Add what lies in the stage directory, and drop what it replaces by other partitions or none.
 
         Raises:
-            UnsupportedTable: a written partition cannot be told from a stored one that has another name.
+            UnsupportedTable: a written partition cannot be distinguished from a stored one with another name.
         """
         spelling = self._spelling
         written = set(self._transaction.add_staged(spelling.name))

@@ -249,7 +249,7 @@ class Publisher(Generic[C]):
     def added_before(self, txn: NodeTransaction) -> int | None:
         """The version by which a run that this one repeats has added the node's rows; ``None`` if none has.
 
-        What a model consumes is told by its consumer: its feed has only what is left.
+        What a model consumes is chosen by its consumer: its feed has only what is left.
         """
         if not self._retries or txn.base is None or self._handle.processing is not None:
             return None

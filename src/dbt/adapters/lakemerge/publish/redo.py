@@ -10,7 +10,7 @@ import tenacity
 
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
-# So often an attempt may be begun anew by itself; only a run of another write_mode beside it takes more than once.
+# So often an attempt may restart by itself; only a run of another write_mode beside it takes more than once.
 _MOST_PREPARED = 20
 # Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
@@ -26,9 +26,9 @@ def redoing(
     """What calls an attempt again while it raises CommitConflict. Its result is for one piece of work.
 
     Args:
-        max_attempts: that other commits may overtake; one that is begun anew by itself is not counted.
+        max_attempts: that other commits may overtake; one that restarts by itself is not counted.
         what: the tables that are committed to, for the error.
-        say: told of each conflict after which there is another attempt.
+        say: called with each conflict after which there is another attempt.
         advice: what a user does when no attempt is left.
 
     Raises:

@@ -38,7 +38,7 @@ class SideData:
         return [self._transaction.layout.absolute(folder) for folder in folders]
 
     def has_many_folders(self, kind: str) -> bool:
-        """Whether a kind has so many folders that this commit should write it anew."""
+        """Whether a kind has so many folders that this commit should rewrite it."""
         return self._keeps and self._transaction.has_many_sidecars(kind)
 
     def read(self, kind: str, names: Iterable[str] | None) -> None:

@@ -59,7 +59,7 @@ class Append(Driver[AppendConfig]):
     def _add_commit(self, txn: NodeTransaction) -> int:
         """Add the rows as new partitions, those of this commit; returns how many.
 
-        Nothing is read and no partition is written anew, so appends never conflict. Only where stored files no longer
+        Nothing is read and no partition is rewritten, so appends never conflict. Only where stored files no longer
         fit the columns are they written again, each row to its commit's partition.
         """
         kept = None
@@ -78,7 +78,7 @@ class Append(Driver[AppendConfig]):
     def _rewrite(self, txn: NodeTransaction) -> int:
         """Add the rows to the partitions that they belong to; returns how many.
 
-        A partition has one directory, so those that rows are added to are written anew with them: partition by a
+        A partition has one directory, so those that rows are added to are rewritten with them: partition by a
         column that new rows share (a date) to keep that small.
         """
         feed = materialize_feed(self, txn)
@@ -110,7 +110,7 @@ class InsertOverwrite(Driver[WriteConfig]):
     def _sql(self, txn: NodeTransaction) -> str:
         if not txn.rewrites_all:
             return str(self.macros.lakemerge_new_rows_sql(txn))
-        # stored files do not fit the new columns: those of the other partitions are written anew
+        # stored files do not fit the new columns: those of the other partitions are rewritten
         feed = materialize_feed(self, txn)
         txn.read()
         others = [name for name in txn.partitions.stored if name not in feed.partitions]
@@ -121,7 +121,7 @@ class InsertOverwrite(Driver[WriteConfig]):
 class Microbatch(Driver[WriteConfig]):
     """dbt's microbatch: the rows of the batch's time range are replaced by the feed's. A batch without rows clears it.
 
-    The partitions need not have the batch's grain: those that hold rows of the range are written anew.
+    The partitions need not have the batch's grain: those that hold rows of the range are rewritten.
     """
 
     operation = "microbatch"

@@ -24,7 +24,7 @@ REQUIRED_OF_SESSIONS: Mapping[str, str] = {
     # otherwise a partitioned CREATE TABLE … STORED AS ORC AS SELECT fails, and so does each dynamic insert
     "hive.exec.dynamic.partition": "true",
     "hive.exec.dynamic.partition.mode": "nonstrict",
-    # Spark's own readers and writers: Hive's have other types, and list files anew per partition
+    # Spark's own readers and writers: Hive's have other types, and list files again per partition
     "spark.sql.orc.impl": "native",
     "spark.sql.hive.convertMetastoreOrc": "true",
     "spark.sql.hive.convertMetastoreParquet": "true",

@@ -50,7 +50,7 @@ class SessionHandle:
         processing: what the node's commits record besides rows.
         last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
-        compute_feed: makes the node's feed, or makes it anew; ``None`` where it is a query, which Spark runs anew
+        compute_feed: makes the node's feed, again if called again; ``None`` where it is a query, which Spark runs again
             whenever it is read.
     """
 

@@ -210,7 +210,7 @@ class StagingMethods(Capability):
         """Publish what the run has staged, in one commit; or nothing of it, if not all of its results are good.
 
         Args:
-            results: dbt's, of the nodes of the run. They are told what became of what was staged.
+            results: dbt's, of the nodes of the run. They are updated with what became of what was staged.
 
         Returns:
             The statement of the hook: empty, or one that fails with what went wrong.
@@ -412,7 +412,7 @@ def _text_of(error: Exception) -> str:
 
 
 def _unfinished(error: Exception, failure: DbtRuntimeError | None) -> DbtRuntimeError:
-    """What is told of a publication that stands and is not finished, with what went wrong after it."""
+    """What is reported of a publication that stands and is not finished, with what went wrong after it."""
     if not isinstance(error, CommitUnfinished):
         error = CommitUnfinished(
             expected="to finish the commit of what was staged, which is decided and stands",

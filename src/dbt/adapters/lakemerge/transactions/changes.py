@@ -66,7 +66,7 @@ class TableChanges:
         """Open the kernel transaction that guards the batches; it is never committed.
 
         Args:
-            on_lost: told if its lease is lost; see :meth:`Transaction.watch_lease`.
+            on_lost: called if its lease is lost; see :meth:`Transaction.watch_lease`.
         """
         self._spool = self._kernel.begin(self.name, "transaction")
         self._spool.watch_lease(on_lost)

@@ -263,7 +263,7 @@ class Transaction:
         self._close()
 
     def _give_up(self) -> None:
-        """As :meth:`abort`, but what fails after a commit is told, and not raised: the commit stands."""
+        """As :meth:`abort`, but what fails after a commit is logged, not raised: the commit stands."""
         try:
             self.abort()
         except Exception as error:
