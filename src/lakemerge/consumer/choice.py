@@ -1,4 +1,4 @@
-"""Which of the available partitions a run takes: oldest first, within limits, suspects separately and in smaller groups."""
+"""Which of the available partitions a run takes: oldest first, within limits, suspects apart, in smaller groups."""
 
 from __future__ import annotations
 

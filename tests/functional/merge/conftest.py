@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -12,6 +12,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from functional.node_table import NodeTable
+from lakemerge.kernel import PartitionState
 from lakemerge.kernel.ports.names import TableName
 
 
@@ -47,6 +48,12 @@ class Merger(NodeTable):
             options = adapter.nodes.config(self.model, "merge")
             strategy = "scd2" if options.keeps_history else "merge"
             return adapter.nodes.publish(self.context, strategy, self.relation, options, rebuild)
+
+    def partitions(self) -> Mapping[str, PartitionState]:
+        """The partitions of the newest version, by name."""
+        with self.adapter.connection_named(self.name):
+            kernel = self.adapter.operations.kernel()
+            return kernel.settled(TableName(self.relation.schema, self.relation.identifier))[1].partitions
 
     def ledger_folders(self) -> list[str]:
         """The directories of the ledger."""

@@ -106,6 +106,66 @@ class TestAuto:
         table.drop()
 
     @pytest.mark.slow
+    def test_a_rewrite_takes_the_partitions_of_its_feed_and_leaves_the_deltas_of_others(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        options = {"write_mode": "auto", "partition_by": "region", "compact_deltas": 0, "exact_counts": True}
+        table = merger({**CONFIG, **options}, FEED)
+
+        def south(ts: int, op: str = "U") -> dict[str, Any]:
+            return change(2, ts, region="south", op=op)
+
+        def base() -> list[str]:
+            rows = table.sql(f"select name from {table.relation.schema}.{table.name}__base order by id")
+            return [row["name"] for row in rows]
+
+        table.merge([change(1, 1), south(1)])
+        with monkeypatch.context() as dear:
+            dear.setattr(on_read, "_LEAST_BYTES", 0)
+            dear.setattr(on_read, "_TIMES_DEARER", 0)
+            table.merge([change(1, 2), south(2)])
+        # no changes, or none that counts: nothing is written, and nothing is moved
+        assert "copy_on_write" not in table.merge([])._message
+        assert table.merge([change(1, 1)]).ignored == 1
+        assert base() == ["n1", "n1"]
+        assert "copy_on_write" in table.merge([change(1, 3)])._message
+        assert base() == ["n3", "n1"]
+        assert [row["name"] for row in table.rows()] == ["n3", "n2"]
+        with table.adapter.connection_named(table.name):
+            record = table.adapter.compaction.log(table.relation, 1)[0]
+        assert (record["reason"], record["state"], record["left"]) == ("auto", "done", 1)
+        # a feed of deletes does not tell where their rows are: all partitions count
+        largest = max(state.bytes for state in table.partitions().values())
+        monkeypatch.setattr(on_read, "_LEAST_BYTES", largest + 1)
+        monkeypatch.setattr(on_read, "_TIMES_DEARER", 0)
+        assert "copy_on_write" in table.merge([change(1, 4)])._message
+        assert "merge_on_read" in table.merge([south(5, "D")])._message
+        assert (base(), [row["name"] for row in table.rows()]) == (["n4", "n1"], ["n4"])
+        table.drop()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("columns", [FEED, f"{FEED}, more string"])
+    def test_what_cannot_be_a_delta_is_rewritten_and_said_so(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch, columns: str
+    ) -> None:
+        options = {
+            "write_mode": "auto",
+            "on_schema_change": "append_new_columns",
+            "apply_as_truncates": "op = 'T'",
+        }
+        table = merger({**CONFIG, **options}, FEED)
+        table.merge([change(1, 1)])
+        monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
+        monkeypatch.setattr(on_read, "_TIMES_DEARER", 0)
+        table.merge([change(2, 2)])
+        assert table.kind() == "VIRTUAL_VIEW"
+        table.feed = columns
+        last = change(3, 3, op="T") if columns == FEED else change(3, 3, more="m")
+        assert "copy_on_write" in table.merge([last])._message
+        assert (table.kind(), len(table.rows())) == ("MANAGED_TABLE", 0 if columns == FEED else 3)
+        table.drop()
+
+    @pytest.mark.slow
     @pytest.mark.parametrize("exact_counts", [False, True])
     def test_deltas_change_nothing_of_what_a_row_is_taken_to_cost(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, exact_counts: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tenacity
-from dbt.adapters.lakemerge.publish.redo import BegunAnew, redoing
+from dbt.adapters.lakemerge.publish.redo import Restarted, redoing
 
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
@@ -28,17 +28,17 @@ def run(kinds: list[type[CommitConflict]], max_attempts: int) -> int:
 
 
 def test_attempts_that_begin_anew_by_themselves_are_not_counted() -> None:
-    assert run([BegunAnew], 1) == 2
-    assert run([BegunAnew, CommitConflict, BegunAnew], 2) == 4
+    assert run([Restarted], 1) == 2
+    assert run([Restarted, CommitConflict, Restarted], 2) == 4
 
 
 def test_those_that_others_overtake_are() -> None:
     assert run([CommitConflict, CommitConflict], 3) == 3
-    for kinds in ([CommitConflict], [BegunAnew, CommitConflict]):
+    for kinds in ([CommitConflict], [Restarted, CommitConflict]):
         with pytest.raises(CommitsExhausted, match="within 1 attempts"):
             run(kinds, 1)
 
 
 def test_no_work_begins_anew_for_ever() -> None:
     with pytest.raises(CommitsExhausted):
-        run([BegunAnew] * 100, 1)
+        run([Restarted] * 100, 1)

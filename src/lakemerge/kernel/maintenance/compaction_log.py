@@ -35,7 +35,8 @@ class CompactionRecord:
         id: sorts roughly by time.
         action: what is done, such as ``small_files`` or ``sort``.
         state: ``requested``, ``running``, ``done`` or ``failed``.
-        reason: what it was started by: ``threshold`` after a commit, or ``operation``.
+        reason: what it was started by: ``threshold`` or ``auto`` (a merge that chose to rewrite) after a commit, or
+            ``operation``.
         requested_by: the node and the invocation of dbt.
         requested_at, started_at, ended_at: ISO 8601 in UTC; empty for what has not happened yet.
         order: the columns that rows are sorted by; empty where they stay as they lie.

@@ -307,7 +307,7 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     """Compact what the last commit has left, where thresholds say so.
 
     Looks at the committed version alone, without a call. Packs only partitions that the commit wrote, so it costs no
-    more than a part of the commit itself. The model's rows are published by then: a failure is logged and fails nothing,
+    more than a part of the commit itself. The model's rows are published by then: a failure is a warning,
     and a later commit tries again.
     """
     config, made = publisher.config, publisher.committed

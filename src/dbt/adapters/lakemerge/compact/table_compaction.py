@@ -108,7 +108,7 @@ class TableCompaction:
         # moved into the base, deltas leave files that are packed next
         deltas = self._deltas.compact(action, "operation", self._bounds) if action else None
         if deltas:
-            spent = self._bounds.without(deltas["bytes_before"])
+            spent = self._bounds.without(deltas["bytes_before"] if deltas["done"] else 0)
             self._files.request = dataclasses.replace(self._files.request, bounds=spent)
         record = self._files.run()
         with self._publisher.guarded(f"take away the old deltas of {self._publisher.name}"):

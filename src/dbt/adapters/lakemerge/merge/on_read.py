@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.after_commit import told_only
+from dbt.adapters.lakemerge.publish.bounds import Bounds
 from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now
 from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -28,14 +29,16 @@ _WIDTH = "bytes_of_row"
 class MergeOnRead(Merge):
     """A merge whose commit adds one delta. On a table that has no view yet, or no more, it rewrites partitions."""
 
-    # of the newest attempt, where the config leaves the choice
-    _is_costly = False
+    # what the newest attempt does with its changes, where the config leaves the choice; empty if there are none
+    _choice = ""
+    # which partitions that would rewrite
+    _touched: Sequence[str] = ()
+    # where its delta goes at once, if that is not worth staying beside the base
+    _moved: Bounds | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        if self.config.write_mode != "auto":
-            return ()
-        return ("merge_on_read" if self._is_costly else "copy_on_write",)
+        return (self._choice,) if self._choice else ()
 
     def properties(
         self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], staged: Staged
@@ -51,27 +54,22 @@ class MergeOnRead(Merge):
             "its deltas stay beside the base",
             "The next run or lakemerge_compact moves them.",
         ):
-            if self.config.write_mode == "auto" and not self._is_costly:
-                deltas.move_into_base()
-            elif compacts_now(self.config, self.macros):
+            if self._moved is not None:
+                deltas.compact("major", "auto", self._moved)
+            if compacts_now(self.config, self.macros):
                 deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
+        fits = not (feed["truncates"] or txn.changes_schema)
         if self.config.write_mode == "auto":
-            self._is_costly = is_costly(txn, plan, feed)
-            if self._is_costly and txn.overlay is None and txn.exists and self._fits_delta(txn, feed):
-                txn.abort()
-                WriteModes(self.publisher, self.macros).add_overlay(self.config.unique_key)
-                raise txn.begun_anew(
-                    "that the changes cost less beside the table, which is merged on read now"
-                )
+            self._choose(txn, plan, feed, fits)
         if txn.overlay is None:
             return super().stage(txn, plan, feed)
-        if not self._fits_delta(txn, feed):
+        if not fits:
             txn.abort()
             WriteModes(self.publisher, self.macros).remove_overlay()
             reason = "the feed has a truncate" if feed["truncates"] else "the columns change"
-            raise txn.begun_anew(f"that {reason}, so the deltas were moved into the base")
+            raise txn.restarted(f"that {reason}, so the deltas were moved into the base")
         scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.kernel_transaction.let_rows_move()
         txn.read(scanned)
@@ -85,10 +83,28 @@ class MergeOnRead(Merge):
         resolved = self._resolve(txn, plan, feed, scanned, ledger)
         return self._stage_resolved(txn, plan, feed, resolved, ledger)
 
-    @staticmethod
-    def _fits_delta(txn: NodeTransaction, feed: Mapping[str, Any]) -> bool:
-        """Whether the changes can be a delta, which holds rows by their keys, in the columns of the base."""
-        return not (feed["truncates"] or txn.changes_schema)
+    def _choose(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], fits: bool) -> None:
+        """Decide what `write_mode: auto` does with the changes.
+
+        Args:
+            fits: whether they can be a delta.
+
+        Raises:
+            CommitConflict: they are to be one, and the table has a view from now on: another attempt adds it.
+        """
+        self._moved = None
+        if not (feed["keys"] or feed["truncates"] or txn.changes_schema):
+            self._choice = ""
+            return
+        self._touched = _touched_by(txn, plan, feed)
+        # a delta that this run may not move stays
+        stays = txn.overlay is not None and not compacts_now(self.config, self.macros)
+        beside = fits and (stays or is_costly(txn.base, self._touched, int(feed["keys"])))
+        self._choice = "merge_on_read" if beside else "copy_on_write"
+        if beside and txn.overlay is None and txn.exists:
+            txn.abort()
+            WriteModes(self.publisher, self.macros).add_overlay(self.config.unique_key)
+            raise txn.restarted("that the changes cost less beside the table, which is merged on read now")
 
     def _needs_no_match(self, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
         """Whether each change counts, whatever is stored: whole rows that are newer than all that the table has met."""
@@ -124,25 +140,27 @@ class MergeOnRead(Merge):
         """Write the changed rows beside the base."""
         txn.stage_delta(self.macros.lakemerge_delta_rows_sql(plan, txn.next_version))
         retire_unread(txn.kernel_transaction)
+        if self._choice == "copy_on_write":
+            every = txn.partitions.are_all(self._touched)
+            self._moved = Bounds() if every else Bounds(names=frozenset(self._touched))
 
 
-def is_costly(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
-    """Whether to rewrite the partitions of a feed's keys costs much more than to write the changes beside them.
+def _touched_by(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> list[str]:
+    """The partitions that a rewrite for a feed takes, as far as the feed tells: all where it names none."""
+    if scans_known_partitions(plan, feed):
+        return txn.partitions.names_of(feed["partitions"])
+    if plan.partitions and feed.get("live_partitions"):
+        return txn.partitions.names_of(feed["live_partitions"])
+    return txn.partitions.stored
 
-    The bytes of the partitions that the feed names are compared with those of as many rows as it has keys.
-    """
-    base = txn.base
+
+def is_costly(base: Manifest | None, touched: Iterable[str], keys: int) -> bool:
+    """Whether to rewrite partitions costs much more than to write so many rows beside them."""
     if base is None or not base.total_bytes:
         return False
-    stored = base.partitions
-    names = list(stored)
-    if scans_known_partitions(plan, feed):
-        names = txn.partitions.names_of(feed["partitions"])
-    elif plan.partitions and "live_partitions" in feed:
-        names = txn.partitions.names_of(feed["live_partitions"])
-    touched = sum(stored[name].bytes for name in names if name in stored)
+    size = sum(base.partitions[name].bytes for name in set(touched) if name in base.partitions)
     width = bytes_of_row(base) or _BYTES_OF_ROW
-    return touched >= _LEAST_BYTES and touched > _TIMES_DEARER * width * int(feed["keys"])
+    return size >= _LEAST_BYTES and size > _TIMES_DEARER * width * keys
 
 
 def bytes_of_row(base: Manifest | None) -> float | None:

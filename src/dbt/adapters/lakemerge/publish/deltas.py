@@ -157,8 +157,7 @@ class Deltas:
                 txn.skip()
                 return
             txn.kernel_transaction.read_side_data(FOLDED)
-            if bounds:
-                self._define_outstanding(txn)
+            self._define_outstanding(txn)
             share = share_of(txn, bounds or Bounds(), self._macros, self._publisher.queries)
             self._left = len(share.left)
             if share.left and not share.taken:

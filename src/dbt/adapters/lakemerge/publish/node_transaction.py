@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
 from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.publish.partitions import Partitions
-from dbt.adapters.lakemerge.publish.redo import BegunAnew
+from dbt.adapters.lakemerge.publish.redo import Restarted
 from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
@@ -201,10 +201,10 @@ class NodeTransaction:
             action="The work has to be redone on the newer version.",
         )
 
-    def begun_anew(self, found: str) -> BegunAnew:
+    def restarted(self, found: str) -> Restarted:
         """As :meth:`overtaken`, where nobody else has changed the table, but this attempt."""
         conflict = self.overtaken(found)
-        return BegunAnew(expected=conflict.expected, found=conflict.found, action=conflict.action)
+        return Restarted(expected=conflict.expected, found=conflict.found, action=conflict.action)
 
     def stage(
         self,

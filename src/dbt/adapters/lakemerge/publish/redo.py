@@ -16,7 +16,7 @@ _MOST_PREPARED = 20
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
-class BegunAnew(CommitConflict):
+class Restarted(CommitConflict):
     """The attempt has itself changed how the table is read, and the next begins on that. No other commit came first."""
 
 
@@ -46,7 +46,7 @@ def redoing(
     overtaken, prepared = itertools.count(1), itertools.count(1)
 
     def is_last(state: tenacity.RetryCallState) -> bool:
-        if isinstance(_conflict_of(state), BegunAnew):
+        if isinstance(_conflict_of(state), Restarted):
             return next(prepared) > _MOST_PREPARED
         return next(overtaken) >= max_attempts
 
