@@ -2,6 +2,7 @@
 {% materialization function, adapter='lakemerge', supported_languages=['sql', 'python', 'javascript'] -%}
     {#- raises dbt's own errors for what a function in Python needs -#}
     {%- set _ = this.get_function_config(model) -%}
+    {%- do adapter.staging.check(model) -%}
     {%- do check_function(model) -%}
     {%- do refuse_grants(this, config.get('grants')) -%}
     {%- do materialization_function_default() -%}

@@ -89,6 +89,11 @@ BATCHES = """
 select timestamp '2026-01-02 00:00:00' as at
 """
 VIEW_AT_ONCE = "{{ config(materialized='view', publish='at_once') }} select * from {{ ref('staged') }}"
+EMPTIED = """
+{{ config(materialized='table', publish=var('publish', 'at_once'),
+          post_hook="{{ adapter.truncate_relation(this) if var('empties', false) }}") }}
+select 1 as id
+"""
 REFUSED = """
 models:
   - name: staged
@@ -114,6 +119,7 @@ class TestWhatCannotWait:
             "by_ephemeral.sql": BY_EPHEMERAL,
             "batches.sql": BATCHES,
             "view_at_once.sql": VIEW_AT_ONCE,
+            "emptied.sql": EMPTIED,
             "of_mistake.sql": "{{ config(materialized='table', publish='afterwards') }} select 1 as id",
             "refused.yml": REFUSED,
         }
@@ -146,6 +152,16 @@ class TestWhatCannotWait:
     def test_published_inputs_are_read_by_models_of_any_kind(self, shop: Shop) -> None:
         shop.dbt("run", "--select", "at_once by_ephemeral")
         assert shop.rows("by_ephemeral") == [(1,)]
+
+    def test_a_post_hook_does_not_change_what_readers_see_before_the_tests(self, shop: Shop) -> None:
+        shop.dbt("run", "--select", "emptied")
+        results = shop.dbt(
+            "build", "--select", "emptied", "--vars", "{publish: after_tests, empties: true}", passes=False
+        )
+        assert "not to be staged by this run, to empty it" in " ".join(results["emptied"].message.split())
+        assert shop.rows("emptied") == [(1,)]
+        shop.dbt("run", "--select", "emptied", "--vars", "empties: true")
+        assert shop.rows("emptied") == []
 
     def test_a_table_does_not_become_a_view_after_tests(self, shop: Shop) -> None:
         shop.project.run_sql(f"drop view {shop.schema}.view_at_once")

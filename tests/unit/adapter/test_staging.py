@@ -82,7 +82,7 @@ def waiting(kernel: Kernel) -> StagedTable:
     txn = kernel.create(TableDefinition(ORDERS, COLUMNS, KEYS))
     stage(kernel, txn, {"p=1": ["a"]})
     suspend(txn)
-    return StagedTable(ORDERS, "model.shop.orders", view("1"), txn)
+    return StagedTable(ORDERS, "model.shop.orders", view("1"), txn, refresh=lambda: None)
 
 
 def test_a_run_knows_what_it_has_staged_until_its_end() -> None:
@@ -252,8 +252,22 @@ def test_tests_of_what_is_published_hold() -> None:
 
 def test_results_name_the_versions_that_were_made() -> None:
     done = result("orders", RunStatus.Success, message="MERGE (3 inserted, staged)")
-    mark_published([done, result("b", RunStatus.Success)], {"model.shop.orders": 7})
+    shown = result("shown", RunStatus.Success, message="VIEW (staged)")
+    mark_published(
+        [done, shown, result("b", RunStatus.Success)], {"model.shop.orders": 7}, {"model.shop.shown"}
+    )
     assert (done.message, done.adapter_response) == ("MERGE (3 inserted, version 7)", {"version": 7})
+    assert shown.message == "VIEW"
+
+
+def test_nothing_changes_the_published_table_while_its_next_version_waits() -> None:
+    run = staged_run()
+    staged_names.require_published(ORDERS, "drop")
+    run.add(waiting(Kernel(memory_ports())))
+    with pytest.raises(InvalidTransactionState, match="not to be staged by this run, to drop it"):
+        staged_names.require_published(ORDERS, "drop")
+    run.close()
+    staged_names.require_published(ORDERS, "drop")
 
 
 # -- options and the hook ----------------------------------------------------------------------

@@ -51,7 +51,7 @@ from dbt_common.exceptions import DbtConfigError
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
-from lakemerge.errors import JavaDied, LakemergeError, UnsupportedTable
+from lakemerge.errors import JavaDied, LakemergeError, NotPublished, UnsupportedTable
 from lakemerge.kernel import (
     VERSION,
     HiveColumn,
@@ -134,7 +134,10 @@ class LakemergeAdapter(SparkAdapter):
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
         # dbt makes the adapter in the thread that knows the command
-        self.retries = retried_runs(config, str(get_invocation_id()))
+        try:
+            self.retries = retried_runs(config, str(get_invocation_id()))
+        except NotPublished as error:
+            raise as_dbt_error(error) from error
 
     @property
     def handle(self) -> SessionHandle:

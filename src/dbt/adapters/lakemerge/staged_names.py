@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from dbt_common.invocation import get_invocation_id
 
+from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel import TableName
 
 #: How the names of such views begin that are not called like their table, without Spark's database of global views.
@@ -49,6 +50,25 @@ def staged_view(name: TableName) -> str | None:
     """The view that stands for a table in this thread; ``None`` where none does."""
     found = _views.get(name) if getattr(_frame, "depth", 0) else None
     return found[0] if found is not None and found[1] == str(get_invocation_id()) else None
+
+
+def require_published(name: TableName, doing: str) -> None:
+    """Refuse to change what readers see of a table while its next version waits.
+
+    Args:
+        doing: what is to be done.
+
+    Raises:
+        InvalidTransactionState: it is staged. The version would not be published: it is not what the tests saw.
+    """
+    with _lock:
+        found = _views.get(name)
+    if found is not None and found[1] == str(get_invocation_id()):
+        raise InvalidTransactionState(
+            expected=f"{name} not to be staged by this run, to {doing} it",
+            found="a version that waits to be published after tests",
+            action="Do it in the model's query or in an on-run-end hook, or set publish: at_once on the model.",
+        )
 
 
 def names_staged(text: str) -> bool:

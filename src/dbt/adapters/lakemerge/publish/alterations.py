@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge import staged_names
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
@@ -110,6 +111,7 @@ class AlterationMethods(Capability):
             [column.name for column in remove],
             retype or {},
         )
+        self._require_published(relation, "change the columns of")
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
         WriteModes(publisher, macros).publish(Alter(publisher, macros, alteration))
 
@@ -119,6 +121,7 @@ class AlterationMethods(Capability):
 
         A view over a base is taken off first, and the model's next run makes it again: no delta says that all rows go.
         """
+        self._require_published(relation, "empty")
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
         if publisher.has_view:
             WriteModes(publisher, macros).remove_overlay()
@@ -129,6 +132,10 @@ class AlterationMethods(Capability):
             transaction.add_staged()
             transaction.commit()
             publisher.refresh()
+
+    def _require_published(self, relation: LakemergeRelation, doing: str) -> None:
+        with self.guarded():
+            staged_names.require_published(relation.table_name, doing)
 
 
 def plan_altered(

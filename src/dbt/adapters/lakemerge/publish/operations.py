@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge import staged_names
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.commit_times import version_at
@@ -63,6 +64,7 @@ class OperationMethods(Capability):
     def drop(self, relation: LakemergeRelation) -> None:
         """Drop a table with all its versions; nothing where there is none."""
         with self.guarded():
+            staged_names.require_published(relation.table_name, "drop")
             drop(self.kernel(), relation.table_name)
 
     @available.parse_list

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from dbt.adapters.contracts.connection import AdapterResponse
 
 _NO_VERSION = "nothing to write"
+#: Ends the message of a node whose version waits to be published.
+STAGED = "staged"
 
 
 @dataclass
@@ -62,4 +64,4 @@ class CommitResponse(AdapterResponse):
 
     def staged(self) -> CommitResponse:
         """The response of the same work, whose version waits to be published."""
-        return replace(self, _message=self._message.replace(_NO_VERSION, "staged"))
+        return replace(self, _message=self._message.replace(_NO_VERSION, STAGED))

@@ -7,12 +7,14 @@ lost. A merge may be repeated, an append may not.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from dbt.adapters.lakemerge.publish.responses import STAGED
 
+from lakemerge.errors import NotPublished
 from lakemerge.kernel import Kernel, Manifest, TableName, newest_commit
 
 # Beside dbt's results, which name only the last run: each retry knows those that it repeats.
@@ -29,6 +31,9 @@ def retried_runs(config: Any, invocation: str) -> tuple[str, ...]:
     Args:
         config: dbt's RuntimeConfig.
         invocation: the running command's id.
+
+    Raises:
+        NotPublished: the last run was cut off before it could publish what it had staged.
     """
     context = click.get_current_context(silent=True)
     if context is None or context.command.name != "retry":
@@ -41,12 +46,33 @@ def retried_runs(config: Any, invocation: str) -> tuple[str, ...]:
     results = Path(config.project_root, context.params.get("state") or config.target_path, "run_results.json")
     if not results.exists():
         return ()  # dbt says so
-    last = str(json.loads(results.read_text(encoding="utf-8"))["metadata"]["invocation_id"])
+    run = json.loads(results.read_text(encoding="utf-8"))
+    _require_end(run)
+    last = str(run["metadata"]["invocation_id"])
     earlier: Sequence[str] = known["retries"] if known.get("invocation_id") == last else ()
     retries = (last, *earlier)
     target.mkdir(parents=True, exist_ok=True)
     chain.write_text(json.dumps({"invocation_id": invocation, "retries": retries}), encoding="utf-8")
     return retries
+
+
+def _require_end(run: Mapping[str, Any]) -> None:
+    """Refuse to repeat a run whose results say that nodes are built, and which was cut off before it published them.
+
+    dbt would not build them again, and tell of success.
+    """
+    staged = [
+        str(result["unique_id"])
+        for result in run["results"]
+        if result["status"] == "success" and str(result.get("message") or "").endswith(f"{STAGED})")
+    ]
+    if staged:
+        command = (run.get("args") or {}).get("invocation_command") or "the command"
+        raise NotPublished(
+            expected="the results of a run that came to its end, to retry it",
+            found=f"one that was interrupted before it could publish {', '.join(sorted(staged))}",
+            action=f"Run `{command}` again.",
+        )
 
 
 def added_by(kernel: Kernel, name: TableName, invocations: Collection[str]) -> Manifest | None:

@@ -16,7 +16,7 @@ from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
@@ -51,6 +51,9 @@ logger = AdapterLogger("Lakemerge")
 
 _STRATEGIES = (None, "append", "merge", "delete+insert", "insert_overwrite")
 _AT_ONCE = "Set publish: at_once on it"
+_LATER = (
+    "publish: at_once on what it reads, or on the tables that its routes name; or build it by a later run."
+)
 
 
 class StagingMethods(Capability):
@@ -67,29 +70,30 @@ class StagingMethods(Capability):
         """
         config, name = model["config"], model.get("name")
         with config_errors():
-            if not publishes_after_tests(model):
-                self._require_published_inputs(model)
-                return
             reason = ""
-            if config.get("materialized") == "ingest":
+            if model.get("resource_type") == "function":
+                reason = "a function, which has no rows"
+            elif config.get("materialized") == "ingest":
                 reason = "an ingest, whose commits say which files and records are done"
             elif "microbatch" in (strategy, config.get("incremental_strategy")):
                 reason = "a microbatch model, which makes a commit of each batch"
             elif strategy not in _STRATEGIES:
                 reason = f"a model with the project's own strategy {strategy}, whose statement writes at once"
-            if reason:
+            if not publishes_after_tests(model):
+                self._require_published_inputs(model, cannot_wait=bool(reason))
+            elif reason:
                 raise InvalidConfig(
                     expected=f"a node whose rows are one commit of lakemerge, to publish {name} after tests",
                     found=reason,
                     action=f"{_AT_ONCE}, and on what it reads; models that read it may publish after tests.",
                 )
 
-    def _require_published_inputs(self, model: Mapping[str, Any]) -> None:
+    def _require_published_inputs(self, model: Mapping[str, Any], cannot_wait: bool) -> None:
         if self.reads_staged(model):
             raise InvalidConfig(
                 expected=f"{model.get('name')} to be published after tests, as rows are that it reads",
                 found="publish: at_once, while this run has staged rows of its inputs and not published them",
-                action="Set publish: after_tests on it too, or at_once on what it reads; or build it by a later run.",
+                action=f"Set {_LATER}" if cannot_wait else f"Set publish: after_tests on it too, or {_LATER}",
             )
 
     @available.parse(lambda *args, **kwargs: False)
@@ -139,9 +143,11 @@ class StagingMethods(Capability):
         response = driver.run()
         for transaction, manifest in waiting:
 
-            def finish(transaction: Transaction = transaction) -> None:
+            def refresh(transaction: Transaction = transaction) -> None:
                 publisher.committed = transaction.made
                 publisher.refresh()
+
+            def finish() -> None:
                 try:
                     modes.settle(driver)
                     driver.tidy()
@@ -149,18 +155,23 @@ class StagingMethods(Capability):
                 finally:
                     handle.release()
 
-            self._let_wait(transaction, manifest, str(model["unique_id"]), finish)
+            self._let_wait(transaction, manifest, str(model["unique_id"]), refresh, finish)
         return response
 
     def _let_wait(
-        self, transaction: Transaction, manifest: Manifest, unique_id: str, finish: Callable[[], None]
+        self,
+        transaction: Transaction,
+        manifest: Manifest,
+        unique_id: str,
+        refresh: Callable[[], None],
+        finish: Callable[[], None],
     ) -> None:
         name, layout, kernel = transaction.name, transaction.layout, self.kernel()
         try:
             with self.guarded(f"read what is staged of {name}"):
                 discard_left(kernel, layout)
                 rows = define_rows(self.handle.spark, name, layout, manifest, like=name)
-                staged_run().add(StagedTable(name, unique_id, rows, transaction, [finish]))
+                staged_run().add(StagedTable(name, unique_id, rows, transaction, refresh, [finish]))
         except BaseException:
             resume(transaction)
             transaction.abort()
@@ -193,7 +204,7 @@ class StagingMethods(Capability):
         with self.guarded(sql):
             rows = define_query(self.handle.spark, sql, name)
             staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
-        return AdapterResponse(_message="VIEW (staged)", code="VIEW")
+        return AdapterResponse(_message=f"VIEW ({STAGED})", code="VIEW")
 
     def when_published(self, relation: LakemergeRelation, action: Callable[[], object]) -> bool:
         """Put something off until a table that is staged is published; false where it is not staged."""
@@ -215,11 +226,12 @@ class StagingMethods(Capability):
         Returns:
             The statement of the hook: empty, or one that fails with what went wrong.
         """
-        run = staged_run()
-        if not run.unique_ids:  # nor are there results where the hook is only compiled
+        run, results = staged_run(), list(results)
+        if not results:  # the hook is only compiled
             return ""
-        run.end()
-        results = list(results)
+        run.end()  # after a failure with --fail-fast, a thread may still be at work: it stages nothing any more
+        if not run.unique_ids:
+            return ""
         try:
             stopped = what_stops(results)
             if stopped:
@@ -255,15 +267,22 @@ class StagingMethods(Capability):
             unfinished = error
             if "committed" not in {transaction.state for transaction in transactions}:
                 return self._not_published(run, results, error)
+        except BaseException:  # Ctrl-C: what is claimed is released once the signs of life end
+            run.leave("its run was interrupted while it published")
+            raise
         versions = {one.name: one.made.version for one in transactions if one.made is not None}
         told = ", ".join(f"{name} version {version}" for name, version in versions.items())
         if told:
             logger.info(f"Published together: {told}")
-        mark_published(results, {table.unique_id: versions[table.name] for table in run.tables})
+        tables = {table.unique_id: versions[table.name] for table in run.tables}
+        mark_published(results, tables, {view.unique_id for view in run.views})
         statements = [(view, staged_names.published_text(view.statement)) for view in run.views]
         staged_names.clear()
-        self._finish(run)
+        self._follow(run, lambda table: [table.refresh])
         failure = self._make_views(statements, results, run)
+        self._follow(
+            run, lambda table: table.finish
+        )  # compactions may take minutes, and views wait for no one
         return failure if unfinished is None else _unfinished(unfinished, failure)
 
     def _not_published(self, run: StagedRun, results: list[Any], error: Exception) -> DbtRuntimeError:
@@ -291,10 +310,12 @@ class StagingMethods(Capability):
             )
         )
 
-    def _finish(self, run: StagedRun) -> None:
-        """What follows on a publication; a later run does what fails here."""
+    def _follow(
+        self, run: StagedRun, actions: Callable[[StagedTable], Iterable[Callable[[], object]]]
+    ) -> None:
+        """Do what follows on a publication; a later run does what fails here."""
         for table in run.tables:
-            for action in table.finish:
+            for action in actions(table):
                 try:
                     with self.guarded(f"finish {table.name}"):
                         action()

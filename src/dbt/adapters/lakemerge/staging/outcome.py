@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
+from dbt.adapters.lakemerge.publish.responses import STAGED
+
 # dbt's words for results that stop a publication: whatever did not come to a good end. Warnings do not.
 _FAILED = ("fail", "error", "runtime error", "partial success")
 _SKIPPED = "skipped"
@@ -80,17 +82,20 @@ def _reached(nodes: Iterable[Any], begin: Set[str], without: Set[str]) -> Set[st
     return found
 
 
-def mark_published(results: Iterable[Any], versions: Mapping[str, int]) -> None:
-    """Let dbt's results name the versions that were made.
+def mark_published(results: Iterable[Any], versions: Mapping[str, int], views: Set[str]) -> None:
+    """Let dbt's results say what was made: no node's message says any more that it is staged.
 
     Args:
-        versions: by the node's unique id.
+        versions: of tables, by the node's unique id.
+        views: the unique ids of the views.
     """
     for result in results:
         version = versions.get(result.node.unique_id)
         if version is not None and isinstance(result.adapter_response, dict):
             result.adapter_response["version"] = version
-            result.message = (result.message or "").replace("staged", f"version {version}")
+            result.message = (result.message or "").replace(STAGED, f"version {version}")
+        elif result.node.unique_id in views:
+            result.message = (result.message or "").replace(f" ({STAGED})", "")
 
 
 def _is_test(result: Any) -> bool:

@@ -185,5 +185,9 @@ def _kept(spark: SparkSession, name: TableName, manifest: Manifest) -> tuple[str
         return None, {}, "false"
     table = f"{quote(name.schema)}.{quote(name.name)}"
     published = {field.name.lower(): field.dataType.simpleString() for field in spark.table(table).schema}
-    goes = partition_filter(manifest.partition_columns, touched) if manifest.partition_columns else "false"
-    return table, published, f"not coalesce({goes}, false)"
+    if not manifest.partition_columns:
+        return table, published, "true"
+    kept = set(manifest.partitions) - touched
+    if len(kept) < len(touched):  # the shorter condition
+        return table, published, f"coalesce({partition_filter(manifest.partition_columns, kept)}, false)"
+    return table, published, f"not coalesce({partition_filter(manifest.partition_columns, touched)}, false)"

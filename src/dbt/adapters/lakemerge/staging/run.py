@@ -40,10 +40,12 @@ class StagedTable(StagedNode):
 
     Attributes:
         transaction: waits, complete.
-        finish: what is to be done when it is published, in order.
+        refresh: lets Spark know that it is published.
+        finish: what is to be done then, in order, when the views are made as well.
     """
 
     transaction: Transaction
+    refresh: Callable[[], object]
     finish: list[Callable[[], object]] = field(default_factory=list)
 
 
