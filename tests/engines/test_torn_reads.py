@@ -1,6 +1,8 @@
-"""A plain Spark reads a table whose partitions are all swapped again and again: each read is of one version.
+"""A plain Spark reads a table while another process commits to it again and again: each read is of one version.
 
-Derby gives its statements no snapshot while rows change, so a few reads over it are of two. PostgreSQL does.
+Of a table whose partitions are all swapped, a few reads over Derby are of two, for it gives its statements no snapshot
+while rows change. PostgreSQL does. Of a table that is merged on read, none is: the view's text, which is read once, names
+the deltas.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
+from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 
 from bounded import next_line
 from engines.conftest import Site
 from kernel.support import stage
-from lakemerge.kernel import HiveColumn, TableDefinition, TableName
+from lakemerge.kernel import HiveColumn, TableDefinition, TableName, add_overlay
 
 _TESTS = Path(__file__).parents[1]
 PARTITIONS = 20
@@ -105,11 +108,43 @@ def read_while(
     return figures
 
 
+def make_deltas(site: Site, name: TableName, count: int) -> str:
+    """Write deltas of all rows, the first of content 1; returns their directory."""
+    folder = f"{site.directory}/deltas_{name.name}"
+    site.spark.sql(
+        f"create table {name.name}_deltas using orc partitioned by (i) location '{folder}' as "
+        f"select /*+ coalesce(1) */ cast(i % {CONTENTS} + 1 as int) as v, cast(id % {ROWS} as int) as n, "
+        f"cast(id div {ROWS} as int) as p, false as _lakemerge_deleted, i as _lakemerge_order, cast(i as int) as i "
+        f"from range({PARTITIONS * ROWS}), (select id + 1 as i from range({count}))"
+    )
+    site.spark.sql(f"drop table {name.name}_deltas")
+    return folder
+
+
+def read_while_merging(site: Site, name: TableName, reads: int) -> None:
+    contents = make_table(site, name)
+    deltas = make_deltas(site, name, 8 * reads)
+    with site.kernel.begin(name, "write_mode") as txn:
+        add_overlay(txn, overlay_text("default", name.name, ["v", "n", "p"], ["n", "p"]), ["n", "p"])
+        txn.commit()
+    read_while(site, name, reads, "engines.delta_writer", [str(contents), deltas])
+
+
 @pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
-def test_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
+def test_swapped_partitions_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
     read_while_swapping(derby_site, name, reads, most_torn=reads // 100)
 
 
 @pytest.mark.slow
-def test_over_postgres(postgres_site: Site, name: TableName) -> None:
+def test_swapped_partitions_over_postgres(postgres_site: Site, name: TableName) -> None:
     read_while_swapping(postgres_site, name, 600)
+
+
+@pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_views_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
+    read_while_merging(derby_site, name, reads)
+
+
+@pytest.mark.slow
+def test_views_over_postgres(postgres_site: Site, name: TableName) -> None:
+    read_while_merging(postgres_site, name, 600)
