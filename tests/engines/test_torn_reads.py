@@ -1,8 +1,8 @@
 """A plain Spark reads a table while another process commits to it again and again: each read is of one version.
 
 Of a table whose partitions are all swapped, a few reads over Derby are of two, for it gives its statements no snapshot
-while rows change. PostgreSQL does. Of a table that is merged on read, none is: the view's text, which is read once, names
-the deltas.
+while rows change. PostgreSQL does. Of a table that is merged on read, none is: the view's text, which is read once,
+names the deltas.
 """
 
 from __future__ import annotations

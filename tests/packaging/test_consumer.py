@@ -34,6 +34,7 @@ def test_dbt_finds_every_macro(consumer: Consumer) -> None:
     assert found == set(Macros(REPOSITORY / "macros").own)
 
 
+@pytest.mark.slow
 def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(consumer: Consumer) -> None:
     consumer.dbt("debug")
     assert not {"metastore_db", "spark-warehouse"} & {path.name for path in consumer.folder.iterdir()}
@@ -48,6 +49,7 @@ def test_an_incremental_model_is_merged_with_the_least_profile_from_any_folder(c
     assert not (consumer.folder.parent / "metastore_db").exists()
 
 
+@pytest.mark.slow
 def test_the_project_to_begin_with_is_built_and_takes_changes_in(
     wheel_environment: Environment, tmp_path: Path
 ) -> None:

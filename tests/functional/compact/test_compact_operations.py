@@ -135,6 +135,7 @@ class TestCompaction:
         shown = history(self.kernel(project), self.name(project, "master"))[0]
         assert shown.metrics["compacted"] == 1
 
+    @pytest.mark.slow
     def test_partitions_of_commits_become_one(self, project: Any) -> None:
         for number in range(3):
             run("events", first=number, last=number + 1)
@@ -186,6 +187,7 @@ class TestCompaction:
         assert {tuple(row) for row in found} >= {(f"{project.test_schema}.scattered", "done")}
         run_dbt(["run-operation", "lakemerge_compactions"])
 
+    @pytest.mark.slow
     def test_deltas_become_one_or_go_into_the_base(self, project: Any) -> None:
         run("on_read")
         for number, (first, last) in enumerate([(0, 5), (3, 8), (38, 45)], 1):

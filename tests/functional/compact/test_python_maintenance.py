@@ -205,6 +205,7 @@ class TestCrossings:
         assert tables.rows("on_read") == before
 
 
+@pytest.mark.slow
 class TestModel:
     def test_each_run_adds_what_it_has_done(self, project: Any, tables: Tables) -> None:
         run_dbt(["run", "--select", "maintenance"])

@@ -264,6 +264,7 @@ models:
 """
 
 
+@pytest.mark.slow
 class TestDebezium:
     @pytest.fixture(scope="class")
     def landing(self, tmp_path_factory: pytest.TempPathFactory) -> Path:

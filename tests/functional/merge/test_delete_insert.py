@@ -50,7 +50,7 @@ def models() -> dict[str, str]:
 
 
 class TestDeleteInsert:
-    @pytest.mark.parametrize("partition_by", [[], ["day"]])
+    @pytest.mark.parametrize("partition_by", [pytest.param([], marks=pytest.mark.slow), ["day"]])
     def test_rows_of_the_feeds_keys_are_replaced_wherever_they_are(
         self, project: Any, partition_by: list[str]
     ) -> None:
@@ -80,7 +80,9 @@ class TestDeleteInsert:
         table.run((1, "a", "tue"))
         assert [row[0] for row in table.sql("show partitions {table}")] == ["day=tue"]
 
-    @pytest.mark.parametrize("predicate", ["day = 'mon'", "dbt_internal_dest.day = 'mon'"])
+    @pytest.mark.parametrize(
+        "predicate", [pytest.param("day = 'mon'", marks=pytest.mark.slow), "dbt_internal_dest.day = 'mon'"]
+    )
     def test_stored_rows_that_fail_the_predicates_stay(self, project: Any, predicate: str) -> None:
         table = Replaced(project, {"unique_key": "id", "incremental_predicates": [predicate, "name <> 'x'"]})
         table.run((1, "a", "mon"), (1, "b", "tue"), (1, "x", "mon"), (1, None, "mon"), (1, "c", None))
@@ -107,7 +109,7 @@ class TestDeleteInsert:
 
 
 class TestWithoutKey:
-    @pytest.mark.parametrize("strategy", ["merge", "delete+insert"])
+    @pytest.mark.parametrize("strategy", ["merge", pytest.param("delete+insert", marks=pytest.mark.slow)])
     def test_all_rows_are_added_and_a_warning_says_so(self, project: Any, strategy: str) -> None:
         def run(number: int) -> str:
             variables = f"{{strategy: {strategy}, id: {number}}}"

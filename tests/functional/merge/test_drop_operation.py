@@ -41,7 +41,7 @@ class TestDrop:
             metastore = project.adapter.handle.application.metastore
             return {row.name for row in metastore.table_summaries(project.test_schema)}
 
-    @pytest.mark.parametrize("mode", ["copy_on_write", "merge_on_read"])
+    @pytest.mark.parametrize("mode", [pytest.param("copy_on_write", marks=pytest.mark.slow), "merge_on_read"])
     def test_a_table_goes_with_all_that_it_keeps(self, project: Any, warehouse: Path, mode: str) -> None:
         build = ["run", "--vars", f"mode: {mode}"]
         run_dbt(build)

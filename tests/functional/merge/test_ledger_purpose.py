@@ -54,7 +54,11 @@ def names(table: Any) -> list[str]:
 class TestAnotherKeyOrSequence:
     @pytest.mark.parametrize(
         "options",
-        [{}, {"ignore_null_updates": True, "partition_by": "name"}, {"stored_as_scd_type": 2}],
+        [
+            {},
+            pytest.param({"ignore_null_updates": True, "partition_by": "name"}, marks=pytest.mark.slow),
+            {"stored_as_scd_type": 2},
+        ],
         ids=["rows", "partial updates in partitions", "history"],
     )
     def test_tombstones_are_not_taken_for_those_of_another_key(

@@ -29,7 +29,9 @@ BREAKING = [row(1, -1, 2), row(2, 100, 2), row(3, None, 2), row(-4, 1, 2)]
 
 
 class TestContracts:
-    @pytest.mark.parametrize("write_mode", ["merge_on_read", "copy_on_write"])
+    @pytest.mark.parametrize(
+        "write_mode", ["merge_on_read", pytest.param("copy_on_write", marks=pytest.mark.slow)]
+    )
     def test_a_row_that_breaks_a_constraint_is_not_published(self, merger: Any, write_mode: str) -> None:
         table = constrained(merger, write_mode=write_mode)
         table.merge([row(1, 1, 1), row(2, 2, 1)])

@@ -12,7 +12,9 @@ BY_DAY = {"unique_key": ["id", "day"], "partition_by": "day", "on_schema_change"
 
 
 class TestRedo:
-    @pytest.mark.parametrize("history", [False, True], ids=["master", "history"])
+    @pytest.mark.parametrize(
+        "history", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["master", "history"]
+    )
     def test_the_feed_is_computed_again_on_what_the_other_commit_left(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, history: bool
     ) -> None:

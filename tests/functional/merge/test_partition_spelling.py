@@ -13,7 +13,7 @@ from lakemerge.kernel import TableName, partition_name, partition_values
 #: Type of the partition column, how another program spells a value, how Spark does, and another value.
 SPELLINGS = [
     pytest.param("int", "01", "1", "2", id="int"),
-    pytest.param("date", "2024-1-1", "2024-01-01", "2024-01-02", id="date"),
+    pytest.param("date", "2024-1-1", "2024-01-01", "2024-01-02", id="date", marks=pytest.mark.slow),
     pytest.param("decimal(4,2)", "1.5", "1.50", "2.50", id="decimal", marks=pytest.mark.slow),
     pytest.param("double", "1", "1.0", "2.0", id="double", marks=pytest.mark.slow),
     pytest.param("boolean", "TRUE", "true", "false", id="boolean", marks=pytest.mark.slow),
@@ -114,7 +114,7 @@ class TestOneSpelling:
         [
             ("append", [(1, 1, "1"), (1, 10, "1"), (2, 2, "1")]),
             pytest.param("delete+insert", [(1, 10, "1"), (2, 2, "1")], marks=pytest.mark.slow),
-            ("insert_overwrite", [(1, 10, "1")]),
+            pytest.param("insert_overwrite", [(1, 10, "1")], marks=pytest.mark.slow),
         ],
     )
     def test_so_do_the_other_strategies(

@@ -45,7 +45,9 @@ class TestPythonRedo:
         return {"add.sql": ADD}
 
     @pytest.mark.parametrize(
-        "moment", [overtaking.overtake, overtaking.come_in_next], ids=["commit", "computing"]
+        "moment",
+        [overtaking.overtake, pytest.param(overtaking.come_in_next, marks=pytest.mark.slow)],
+        ids=["commit", "computing"],
     )
     def test_the_model_is_computed_again_on_what_the_other_commit_left(
         self, project: Any, merger: Any, monkeypatch: pytest.MonkeyPatch, moment: Callable[..., None]

@@ -59,6 +59,7 @@ class TestHooksOfTheProject:
         assert str(results["test-on-run-end-2"].status) == "error"
 
 
+@pytest.mark.slow
 class TestWithoutStaging:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

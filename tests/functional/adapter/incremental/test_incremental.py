@@ -43,6 +43,7 @@ class TestIncrementalUniqueKey(UniqueKey):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.fast("test__one_unique_key")
 class TestUniqueKeyOfMerge(UniqueKey):
     strategy = "merge"
@@ -91,6 +92,7 @@ class TestPredicates(BaseIncrementalPredicates):
         return {"models": {"+predicates": ["dbt_internal_dest.id != 2"], "+incremental_strategy": "merge"}}
 
 
+@pytest.mark.slow
 class TestMicrobatch(BaseMicrobatch):
     pass
 

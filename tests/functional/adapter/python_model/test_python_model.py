@@ -24,6 +24,7 @@ class TestPythonModel(BasePythonModelTests):
     pass
 
 
+@pytest.mark.slow
 class TestPythonIncremental(BasePythonIncrementalTests):
     pass
 

@@ -76,6 +76,7 @@ class TestSimpleSnapshot(OnHive, test_snapshot.BaseSimpleSnapshot):
         assert sorted(row[0] for row in current) == list(range(1, 19))
 
 
+@pytest.mark.slow
 class TestCheck(OnHive, test_snapshot.BaseSnapshotCheck):
     pass
 
