@@ -8,10 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bounded import next_line
 from kernel.commits import COMMITS, EVERY, OPERATIONS
 from kernel.recovery import Pictures, check_recovery
 from kernel.servers import MetastoreServer
@@ -56,6 +60,26 @@ class Killer:
         self._conf = server.client_conf
         parameters = jvm.gateway.gateway_parameters
         self._gateway = [parameters.port, parameters.auth_token]
+        self._errors = tempfile.TemporaryFile("a+")  # noqa: SIM115 - until `close`
+        self._worker = subprocess.Popen(
+            self._COMMAND,
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+
+    _COMMAND = (sys.executable, "-m", "kernel.worker")
+
+    @staticmethod
+    def _environment() -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(_TESTS)}
+
+    def close(self) -> None:
+        """End the process that starts the others."""
+        self._worker.communicate()
+        self._errors.close()
 
     def run(
         self,
@@ -82,21 +106,34 @@ class Killer:
             "step": step,
             "write": write,
         }
+        code, errors = self._run_alone(job) if own_jvm else self._run(job)
+        assert code in (0, -signal.SIGKILL), errors
+        return code != 0
+
+    def _run(self, job: dict[str, Any]) -> tuple[int | None, str]:
+        assert self._worker.stdin is not None
+        print(json.dumps(job), file=self._worker.stdin, flush=True)
+        answer = next_line(self._worker, _WORKER_SECONDS)
+        self._errors.seek(0)
+        return int(answer) if answer else None, self._errors.read()
+
+    def _run_alone(self, job: dict[str, Any]) -> tuple[int, str]:
         done = subprocess.run(
-            [sys.executable, "-m", "kernel.worker", json.dumps(job)],
-            env={**os.environ, "PYTHONPATH": str(_TESTS)},
+            [*self._COMMAND, json.dumps(job)],
+            env=self._environment(),
             capture_output=True,
             text=True,
             timeout=_WORKER_SECONDS,
             check=False,
         )
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        return done.returncode != 0
+        return done.returncode, done.stderr
 
 
 @pytest.fixture(scope="session")
-def killer(server: MetastoreServer, jvm: Jvm) -> Killer:
-    return Killer(server, jvm)
+def killer(server: MetastoreServer, jvm: Jvm) -> Iterator[Killer]:
+    killer = Killer(server, jvm)
+    yield killer
+    killer.close()
 
 
 class Expectations:
@@ -151,13 +188,13 @@ def test_killed_with_its_java(
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=() if kind == "vacuum" else pytest.mark.slow) for kind in OPERATIONS],
+    ("kind", "most"),
+    [("vacuum", 3), *[pytest.param(kind, None, marks=pytest.mark.slow) for kind in OPERATIONS]],
 )
 def test_operation_killed_after_each_write(
-    kind: str, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations
+    kind: str, most: int | None, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations
 ) -> None:
-    kills = kill_after_each_write(kind, killer, kernel, jvm, expected)
+    kills = kill_after_each_write(kind, killer, kernel, jvm, expected, most=most)
     print(f"{kind}: {kills} kills")
     assert kills > 0
 
@@ -184,10 +221,17 @@ def kill_after_each_write(
     expected: Expectations,
     *,
     own_jvm: bool = False,
+    most: int | None = None,
 ) -> int:
-    """Kill after the first write to metastore or file system, the second and so on; returns how many."""
+    """Kill after the first write to metastore or file system, the second and so on; returns how many.
+
+    Args:
+        most: so many, if there are more.
+    """
     for write in itertools.count(1):
-        name = TableName("default", f"killed_{kind.replace('-', '_')}_{write}")
+        if most is not None and write > most:
+            return most
+        name = TableName("default", f"killed_{kind.replace('-', '_')}_{most or 'at_any'}_{write}")
         EVERY[kind].prepare(kernel, name)
         if not killer.run(kind, name, write=write, own_jvm=own_jvm):
             return write - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,8 +30,10 @@ Pictures = list["Picture | None"]
 
 
 @pytest.fixture(scope="module")
-def killer(server: MetastoreServer, jvm: Jvm) -> Killer:
-    return Killer(server, jvm)
+def killer(server: MetastoreServer, jvm: Jvm) -> Iterator[Killer]:
+    killer = Killer(server, jvm)
+    yield killer
+    killer.close()
 
 
 class Expectations:

@@ -2,13 +2,17 @@
 
 Usage: python -m kernel.worker '{"conf": {…}, "gateway": [port, token] or null, "table": "t", "kind": "swap",
 "step": "claimed" or null, "write": 3 or null, "stops": 1.0}'. Without a gateway it starts a JVM of its own. With
-`stops`, the seconds of its lease, it does not die at the step, but stops.
+`stops`, the seconds of its lease, it does not die at the step, but stops. Without an argument it does a job for each
+line of its standard input, each in a process of its own, and answers with how that ended: its exit code, or below 0 the
+number of the signal.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
 from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway
@@ -49,5 +53,21 @@ def main(job: dict[str, Any]) -> None:
     kind.run(kernel, TableName("default", job["table"]))
 
 
+def serve() -> None:
+    for line in sys.stdin:
+        # forked, for a start of Python takes longer than a commit; nothing is open and no thread runs here
+        child = os.fork()
+        if not child:
+            try:
+                main(json.loads(line))
+            except BaseException:  # noqa: BLE001 - the exit code tells
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(json.loads(sys.argv[1])) if len(sys.argv) > 1 else serve()

@@ -42,33 +42,36 @@ def neighbours(text: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", NOTATIONS)
-def test_only_the_notation_is_exact(project: Any, kind: str) -> None:
-    notation, examples = NOTATIONS[kind]
-    near = set().union(*map(neighbours, examples))
-    texts = sorted(near | set().union(*(neighbours(text) for text in sorted(near)[::97])))
-    adapter = project.adapter
+class TestExactTexts:
+    @pytest.mark.parametrize("kind", NOTATIONS)
+    def test_only_the_notation_is_exact(self, project: Any, kind: str) -> None:
+        notation, examples = NOTATIONS[kind]
+        near = set().union(*map(neighbours, examples))
+        texts = sorted(near | set().union(*(neighbours(text) for text in sorted(near)[::97])))
+        adapter = project.adapter
 
-    def sql(macro: str, **arguments: Any) -> str:
-        given = {"type": ValueType.of(kind), "text": "text", "options": OPTIONS, **arguments}
-        return str(adapter.execute_macro(macro, kwargs=given))
+        def sql(macro: str, **arguments: Any) -> str:
+            given = {"type": ValueType.of(kind), "text": "text", "options": OPTIONS, **arguments}
+            return str(adapter.execute_macro(macro, kwargs=given))
 
-    with adapter.connection_named("exact_texts"):
-        spark = adapter.handle.spark
-        value = sql("lakemerge_text_value_sql")
-        exact = sql("lakemerge_text_exact_sql", value="value")
-        spark.createDataFrame([(text,) for text in texts], "text string").createOrReplaceTempView("texts")
-        rows = spark.sql(
-            f"select text, value is not null as has_value, coalesce({exact}, false) as exact "
-            f"from (select text, {value} as value from texts)"
-        ).collect()
-    assert len(rows) == len(texts)
-    taken = {row.text for row in rows if row.exact}
-    readable = {row.text for row in rows if row.has_value}
-    extreme = {text for text in readable if kind in ("float", "double") and is_extreme(text)}
-    assert taken - extreme == {text for text in readable - extreme if re.fullmatch(notation, text, re.ASCII)}
-    # else this test would not see what a cast takes besides; of booleans the value itself is as strict
-    assert readable - taken or kind == "boolean"
+        with adapter.connection_named("exact_texts"):
+            spark = adapter.handle.spark
+            value = sql("lakemerge_text_value_sql")
+            exact = sql("lakemerge_text_exact_sql", value="value")
+            spark.createDataFrame([(text,) for text in texts], "text string").createOrReplaceTempView("texts")
+            rows = spark.sql(
+                f"select text, value is not null as has_value, coalesce({exact}, false) as exact "
+                f"from (select text, {value} as value from texts)"
+            ).collect()
+        assert len(rows) == len(texts)
+        taken = {row.text for row in rows if row.exact}
+        readable = {row.text for row in rows if row.has_value}
+        extreme = {text for text in readable if kind in ("float", "double") and is_extreme(text)}
+        assert taken - extreme == {
+            text for text in readable - extreme if re.fullmatch(notation, text, re.ASCII)
+        }
+        # else this test would not see what a cast takes besides; of booleans the value itself is as strict
+        assert readable - taken or kind == "boolean"
 
 
 def is_extreme(text: str) -> bool:

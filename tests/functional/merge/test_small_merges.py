@@ -41,7 +41,11 @@ def jobs_of(table: Any, rows: list[tuple[Any, ...]]) -> int:
     return int(scheduler.numTotalJobs()) - before
 
 
-@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["one task", "many tasks"])
+@pytest.fixture(
+    scope="class",
+    params=[True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["one task", "many tasks"],
+)
 def merged(request: pytest.FixtureRequest, merger: Any) -> Any:
     """A table of ten partitions with a ledger, changed by `LATER`; and the jobs that took."""
     table = merger(CONFIG, FEED)
