@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.transactions.transaction import Transaction
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from lakemerge.errors import LeaseLost
 
@@ -53,6 +53,37 @@ def transaction(
         on_lease_lost=on_lease_lost,
         max_attempts=max_attempts,
     )
+
+
+def read_together(*tables: str, spark: SparkSession | None = None) -> dict[str, DataFrame]:
+    """Read several tables as they were at one moment: each commit over several tables is in all of them, or in none.
+
+    ::
+
+        tables = lakemerge.read_together("shop.orders", "shop.stock")
+        sold = tables["shop.orders"].join(tables["shop.stock"], "product")
+
+    A commit counts from the moment when it stands, so this may be a version that other readers of a table find only a
+    moment later. Nobody is waited for, and nothing is written.
+
+    Args:
+        tables: that lakemerge has committed to, as ``schema.table``.
+        spark: a session with Hive support; the active one by default.
+
+    Returns:
+        By the names that were given, frames of the tables' rows. Each time that one is computed, it reads the files of
+        the same version, which stay for as long as vacuum keeps it.
+
+    Raises:
+        SparkApplicationMismatch: there is no active session, or it has no Hive support.
+        InvalidConfig: no table is named.
+        TableNotFound, UnsupportedTable: a table is not there, or has no versions.
+        ClaimHeld: other commits came between for ten minutes; try again when fewer writers are at work.
+    """
+    from dbt.adapters.lakemerge.pinned import frames
+    from dbt.adapters.lakemerge.programs.sessions import active_session
+
+    return frames.read_together(spark or active_session(), tables)
 
 
 def compact(

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.relations.conditions import any_of
-from dbt.adapters.lakemerge.relations.table_schema import literal, quote, spark_type, unsized
-from pyspark.sql import types
+from dbt.adapters.lakemerge.relations.file_frames import (
+    as_uri,
+    frame_of_files,
+    normal,
+    normal_text,
+    values_of,
+)
+from dbt.adapters.lakemerge.relations.table_schema import literal, quote
 
 from lakemerge.consumer import Batch, Item, SourceSnapshot
-from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, TableName, partition_values
+from lakemerge.kernel import HiveColumn, TableName
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-_PATH = "__lakemerge_path"
-# Characters that Java's URI does not escape in a path; it does not escape non-ASCII characters either.
-_PLAIN = re.compile(r"[A-Za-z0-9_\-!.~'()*,;:$&+=/@]|[^\x00-\x7f]")
 _FACTS = (HiveColumn("_version", "bigint"), HiveColumn("_bytes", "bigint"))
 
 
@@ -44,35 +46,8 @@ def frame_of(spark: SparkSession, source: TableName, batch: Batch) -> DataFrame:
     files = batch.files()
     if not batch.snapshot.file_format:
         return _by_table(spark, source, batch, [path for path, _ in files])
-    return _by_files(spark, batch.snapshot, files)
-
-
-def _by_files(spark: SparkSession, snapshot: SourceSnapshot, files: list[tuple[str, str]]) -> DataFrame:
-    from pyspark.sql import functions
-
-    schema = types.StructType([types.StructField(c.name, _read_type(c)) for c in snapshot.columns])
-    names = [quote(column.name) for column in snapshot.columns]
-    if not files:
-        keys = [types.StructField(c.name, _read_type(c)) for c in snapshot.partition_columns]
-        return spark.createDataFrame([], types.StructType([*schema.fields, *keys]))
-    frame = spark.read.schema(schema).format(snapshot.file_format).load([path for path, _ in files])
-    if not snapshot.partition_columns:
-        return frame.selectExpr(*names)
-    keys_schema = ", ".join(f"{quote(column.name)} string" for column in snapshot.partition_columns)
-    rows = [(as_uri(path), *_values_of(name)) for path, name in files]
-    places = spark.createDataFrame(rows, f"{_PATH} string, {keys_schema}")
-    path = _normal(functions.col("_metadata.file_path"))
-    joined = frame.withColumn("__lakemerge_file", path).join(
-        functions.broadcast(places), functions.col("__lakemerge_file") == functions.col(_PATH), "left"
-    )
-    found = (
-        f"if({_PATH} is null, raise_error(concat('lakemerge does not know the file ', __lakemerge_file)), "
-    )
-    values = [
-        f"cast({found}{quote(key.name)}) as {key.type}) as {quote(key.name)}"
-        for key in snapshot.partition_columns
-    ]
-    return joined.selectExpr(*names, *values)
+    snapshot = batch.snapshot
+    return frame_of_files(spark, files, snapshot.file_format, snapshot.columns, snapshot.partition_columns)
 
 
 def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[str]) -> DataFrame:
@@ -85,8 +60,8 @@ def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[
     if batch.snapshot.partition_columns:
         table = table.where(any_of(_is(batch.snapshot, item) for item in batch.items))
     # Spark gives encoded paths for files that it reads itself, and plain ones for those that Hive reads
-    known = {spelling for path in paths for spelling in (as_uri(path), _normal_text(path))}
-    return table.where(_normal(functions.input_file_name()).isin(sorted(known)))
+    known = {spelling for path in paths for spelling in (as_uri(path), normal_text(path))}
+    return table.where(normal(functions.input_file_name()).isin(sorted(known)))
 
 
 def _is(snapshot: SourceSnapshot, item: Item) -> str:
@@ -100,36 +75,8 @@ def _is(snapshot: SourceSnapshot, item: Item) -> str:
 
 
 def _values(item: Item) -> list[str | None]:
-    return _values_of(item.partition)
-
-
-def _values_of(partition: str) -> list[str | None]:
-    values = partition_values(partition) if partition else []
-    return [None if value == DEFAULT_PARTITION else value for value in values]
+    return values_of(item.partition)
 
 
 def _typed(column: HiveColumn) -> str:
     return f"cast({quote(column.name)} as {column.type}) as {quote(column.name)}"
-
-
-def _read_type(column: HiveColumn) -> types.DataType:
-    return spark_type(unsized(column.type))
-
-
-def as_uri(path: str) -> str:
-    """A path as Spark's ``_metadata.file_path`` shows it: encoded as Java encodes the path of a URI."""
-    return "".join(
-        char if _PLAIN.match(char) else "".join(f"%{byte:02X}" for byte in char.encode())
-        for char in _normal_text(path)
-    )
-
-
-def _normal_text(path: str) -> str:
-    """One spelling for ``file:/a`` and ``file:///a``."""
-    return re.sub(r"^file:/+", "file:/", path)
-
-
-def _normal(path: Column) -> Column:
-    from pyspark.sql import functions
-
-    return functions.regexp_replace(path, "^file:/+", "file:/")

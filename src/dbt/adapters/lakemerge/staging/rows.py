@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.publish.data_files import directory_name
 from dbt.adapters.lakemerge.publish.partitions import partition_filter
-from dbt.adapters.lakemerge.relations.table_schema import quote, spark_type, unsized
+from dbt.adapters.lakemerge.relations.file_frames import schema_of
+from dbt.adapters.lakemerge.relations.table_schema import quote, unsized
 from dbt.adapters.lakemerge.staged_names import PREFIX
 
 from lakemerge.kernel import DEFAULT_PARTITION, DELTAS, HiveColumn, Layout, Manifest, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 
 _NAME_TAKEN = "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
@@ -142,13 +142,13 @@ def _files_written(spark: SparkSession, layout: Layout, manifest: Manifest) -> D
     keys = manifest.partition_columns
     if deltas := _deltas(manifest):
         marks = (HiveColumn("_lakemerge_deleted", "boolean"),)
-        schema = _schema((*manifest.columns, *keys, *marks))
+        schema = schema_of((*manifest.columns, *keys, *marks))
         files = spark.read.schema(schema).format(manifest.file_format)
         return files.load([layout.absolute(folder) for folder in deltas])
     if not any(name in manifest.partitions for name in manifest.written):
         return None
     renamed = [HiveColumn(directory_name(key), key.type) for key in keys]
-    files = spark.read.schema(_schema((*manifest.columns, *renamed))).format(manifest.file_format)
+    files = spark.read.schema(schema_of((*manifest.columns, *renamed))).format(manifest.file_format)
     found = files.load(layout.data_of(manifest.txn))
     for key in keys:
         found = found.withColumnRenamed(directory_name(key), key.name)
@@ -169,12 +169,6 @@ def _in_version(frame: DataFrame, manifest: Manifest) -> DataFrame:
     number = f"coalesce({quote(column.name)}, cast({manifest.version} as {column.type}))"
     others = [quote(name) for name in frame.columns if name != column.name]
     return frame.selectExpr(*others, f"{number} as {quote(column.name)}")
-
-
-def _schema(columns: Sequence[HiveColumn]) -> StructType:
-    from pyspark.sql.types import StructField, StructType
-
-    return StructType([StructField(column.name, spark_type(unsized(column.type))) for column in columns])
 
 
 def _kept(spark: SparkSession, name: TableName, manifest: Manifest) -> tuple[str | None, dict[str, str], str]:

@@ -1,0 +1,1 @@
+"""Tables as they were at one moment, for Python programs."""

@@ -1,0 +1,84 @@
+"""The rows of versions as frames of a program's session: read from the files that the manifests list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of
+from dbt.adapters.lakemerge.spark.session import application_of
+
+from lakemerge.errors import InvalidConfig, TableNotFound
+from lakemerge.kernel import DELTAS, HiveColumn, Kernel, Layout, Manifest, Settings, TableName, as_of_group
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DELETED, _ORDER, _PLACE = "_lakemerge_deleted", "_lakemerge_order", "_lakemerge_place"
+
+
+def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFrame]:
+    """The work of :func:`lakemerge.read_together`."""
+    tables = {name: _table_name(name) for name in names}
+    if not tables:
+        raise InvalidConfig(
+            expected="the names of the tables to read",
+            found="none",
+            action='Name them: lakemerge.read_together("shop.orders", "shop.stock").',
+        )
+    kernel = Kernel(application_of(spark).ports, Settings(writer={"agent": "lakemerge.read_together"}))
+    versions = as_of_group(kernel, tables.values())
+    return {name: _frame_of(spark, kernel, table, versions[table]) for name, table in tables.items()}
+
+
+def _frame_of(spark: SparkSession, kernel: Kernel, name: TableName, version: Manifest) -> DataFrame:
+    layout = _layout_of(kernel, name)
+    places = {layout.absolute(state.location): part for part, state in version.partitions.items()}
+    found = kernel.files.snapshots(list(places))
+    files = [
+        (entry.path, part)
+        for part, (_, entries) in zip(places.values(), found, strict=True)
+        for entry in entries
+    ]
+    base = frame_of_files(spark, files, version.file_format, version.columns, version.partition_columns)
+    folders = version.sidecars.get(DELTAS, ()) if version.overlay else ()
+    if version.overlay is None or not folders:
+        return base
+    return _merged(spark, layout, version, base, folders, version.overlay.keys)
+
+
+def _layout_of(kernel: Kernel, name: TableName) -> Layout:
+    try:
+        state = kernel.current_state(name)
+    except TableNotFound:  # only for a moment, while its row is recreated
+        state = None
+    return (state or kernel.open(name)).layout
+
+
+def _merged(
+    spark: SparkSession,
+    layout: Layout,
+    version: Manifest,
+    base: DataFrame,
+    folders: Sequence[str],
+    keys: Sequence[str],
+) -> DataFrame:
+    """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted."""
+    from pyspark.sql import Window, functions
+
+    marks = (HiveColumn(_DELETED, "boolean"), HiveColumn(_ORDER, "bigint"))
+    schema = schema_of((*version.columns, *version.partition_columns, *marks))
+    deltas = spark.read.schema(schema).format(version.file_format)
+    newest_first = Window.partitionBy(*keys).orderBy(functions.col(_ORDER).desc())
+    newest = (
+        deltas.load([layout.absolute(folder) for folder in folders])
+        .withColumn(_PLACE, functions.row_number().over(newest_first))
+        .where(f"{_PLACE} = 1")
+    )
+    kept = base.join(newest.select(*keys), list(keys), "left_anti").select(*base.columns)
+    return kept.unionByName(newest.where(f"not {_DELETED}").select(*base.columns))
+
+
+def _table_name(text: str) -> TableName:
+    schema, _, name = text.replace("`", "").lower().rpartition(".")
+    return TableName(schema or "default", name)
