@@ -1,6 +1,7 @@
 """Worlds of several tables, which some commits change together: who does what in them, and what must hold.
 
-They have seeds of their own, from :data:`simulation.seeds.GROUPS` on.
+They have seeds of their own, from :data:`simulation.seeds.GROUPS` on; those of commits that wait to be published from
+:data:`simulation.seeds.STAGED` on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from simulation.plan import Actor, Cut, Plan
 from simulation.readers import look
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
+from simulation.seeds import STAGED
+from simulation.staged import PAUSES, STAGED_THEMES, Build
 from simulation.strangers import Stranger
 from simulation.themes import Theme
 from simulation.transfers import LIST_KEYS, DropOne, History, Lists, Look, Transfer, lists_in
@@ -83,7 +86,7 @@ class GroupPlan(Plan):
 
     @property
     def rules(self) -> Theme:
-        return GROUP_THEMES[self.theme]
+        return {**GROUP_THEMES, **STAGED_THEMES}[self.theme]
 
 
 class GroupPlanner:
@@ -91,9 +94,10 @@ class GroupPlanner:
 
     def __init__(self, seed: int, history: History) -> None:
         self._dice = random.Random(f"{seed} plan")
-        names = list(GROUP_THEMES)
-        self._name = self._dice.choices(names, [GROUP_THEMES[name].weight for name in names])[0]
-        self._theme = GROUP_THEMES[self._name]
+        themes = STAGED_THEMES if seed >= STAGED else GROUP_THEMES
+        names = list(themes)
+        self._name = self._dice.choices(names, [themes[name].weight for name in names])[0]
+        self._theme = themes[self._name]
         self._history = history
 
     def plan(self) -> GroupPlan:
@@ -173,9 +177,13 @@ class GroupPlanner:
             for name in names
             if not (overlaid or definitions[name].commit_column) and dice.random() < 0.15
         )
-        return Transfer(
+        transfer = Transfer(
             names[0], label, appends=appends, whole=whole, definitions=definitions, history=self._history
         )
+        if self._name in STAGED_THEMES and dice.random() < 0.6:
+            pause, fails = dice.choice(PAUSES), dice.random() < 0.2
+            return Build(**vars(transfer), pause=pause, fails=fails)
+        return transfer
 
     def _upkeep(self, label: str, tables: tuple[TableDefinition, ...]) -> Operation:
         retention = datetime.timedelta(seconds=self._theme.retention)
@@ -291,7 +299,7 @@ class GroupRun(Run):
                 kernel.drops.finish(name)
                 continue
             assert_whole(kernel, name)
-            if self.done.rows:
+            if self.done.rows or self.plan.theme in STAGED_THEMES:  # what was left is there to be looked at
                 for _ in range(2):
                     vacuum(kernel, name, retention=self.plan.retention, dry_run=False)
             else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
-from simulation.seeds import GROUPS, NARROW, RARE, SLEPT
+from simulation.seeds import GROUPS, NARROW, RARE, SLEPT, STAGED
 
 MUTANTS = {
     # faults that there were once
@@ -261,6 +261,21 @@ MUTANTS = {
         "        row = find_row(self._metastore, member.table)\n",
         "        row = self._metastore.get_table(member.table)\n",
         first=GROUPS,
+    ),
+    # of commits that wait to be published
+    "staged-on-other-rows": Mutant(
+        "what waits to be published follows on commits that have changed other rows of its tables",
+        "kernel.commit.suspension",
+        "    transaction._commit.reads.rows = True\n",
+        "    pass\n",
+        first=STAGED,
+    ),
+    "staged-forgotten": Mutant(
+        "who leaves what waits deletes what others need to find out about its claims",
+        "kernel.commit.suspension",
+        "        if not transaction._commit.claim_sent:\n",
+        "        if True:\n",
+        first=STAGED,
     ),
     # of ingests
     "ledger-of-files-unread": Mutant(

@@ -12,3 +12,5 @@ SLEPT = 35_000_000
 RARE = 37_000_000
 #: Several tables.
 GROUPS = 40_000_000
+#: Several tables, some of whose commits wait to be looked at before they are published.
+STAGED = 45_000_000

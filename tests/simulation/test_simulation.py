@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT
+from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT, STAGED
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -35,6 +35,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (SLEPT, 150),
         (RARE, 150),
         (GROUPS, 150),
+        (STAGED, 100),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 150, 5_000, marks=pytest.mark.slow),
@@ -42,6 +43,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(SLEPT + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(RARE + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(GROUPS + 150, 10_000, marks=pytest.mark.slow),
+        pytest.param(STAGED + 100, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:

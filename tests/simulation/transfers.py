@@ -79,22 +79,29 @@ class Transfer(Operation):
         try:
             for name in self.appends:
                 self._work(kernel, name, seen, opened)
-            self.versions = {}
-            made = kernel.commit_together(opened)
-            self.versions = {one.txn: made[one.name] for one in opened}
-            seen.outcome = "committed"
-        except CommitUnfinished:
-            seen.outcome = "committed"
-            raise
+            self._commit(kernel, opened, seen)
         except (LakemergeError, FilesGone) as error:
-            self.waited = type(error) is ClaimHeld
-            doubtful = any(one.state == "in doubt" for one in opened)
-            seen.outcome = "unknown" if doubtful else "aborted"
+            self._failed(seen, opened, error)
             raise
         finally:
             for one in opened:
                 one.abort()
         return None
+
+    def _failed(self, seen: Observed, opened: list[Transaction], error: Exception) -> None:
+        self.waited = type(error) is ClaimHeld
+        if seen.outcome == "unknown" and not any(one.state == "in doubt" for one in opened):
+            seen.outcome = "aborted"
+
+    def _commit(self, kernel: Kernel, opened: list[Transaction], seen: Observed) -> None:
+        self.versions = {}
+        try:
+            made = kernel.commit_together(opened)
+        except CommitUnfinished:
+            seen.outcome = "committed"
+            raise
+        self.versions = {one.txn: made[one.name] for one in opened}
+        seen.outcome = "committed"
 
     def _work(self, kernel: Kernel, name: TableName, seen: Observed, opened: list[Transaction]) -> None:
         values = {
