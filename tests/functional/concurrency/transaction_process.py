@@ -24,7 +24,8 @@ RULES = {
 }
 
 
-def main(address: str, warehouse: str, schema: str, step: str) -> None:
+def session(address: str, warehouse: str) -> SparkSession:
+    """The program's session."""
     builder = SparkSession.builder.master("local[2]").enableHiveSupport()
     settings = {
         **SMALL_SPARK,
@@ -33,14 +34,22 @@ def main(address: str, warehouse: str, schema: str, step: str) -> None:
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    return builder.getOrCreate()
+
+
+def make_tables(spark: SparkSession, schema: str) -> tuple[str, str]:
+    """Make both tables; returns their names."""
     spark.sql(f"create database {schema}")
     for table, rules in RULES.items():
         spark.sql(
             f"create table {schema}.{table} (id bigint, ts bigint) partitioned by (part string) stored as orc "
             f"tblproperties ('lakemerge.rules' = '{json.dumps(rules)}')"
         )
-    orders, stock = (f"{schema}.{table}" for table in RULES)
+    return f"{schema}.orders", f"{schema}.stock"
+
+
+def main(address: str, warehouse: str, schema: str, step: str) -> None:
+    orders, stock = make_tables(session(address, warehouse), schema)
 
     def transfer(ts: int) -> None:
         with lakemerge.transaction(orders, stock) as t:
