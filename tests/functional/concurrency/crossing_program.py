@@ -1,7 +1,7 @@
 """A program whose transactions meet those of another one: in the same tables, named in the other order.
 
 `crossing_program.py <metastore's address> <warehouse> <schema> <0 or 1> <rounds>`: the first one makes the tables. It
-prints a line when it is ready, begins at a line of its input, and prints the number of pinned reads that it has checked.
+prints a line when it is ready, begins at a line of its input, and prints the number of pinned reads that it has made.
 """
 
 from __future__ import annotations
