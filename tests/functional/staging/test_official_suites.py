@@ -16,7 +16,6 @@ _MOST_SECONDS = 1500
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(_MOST_SECONDS)
 def test_suites_pass_with_all_nodes_published_after_their_tests() -> None:
     suites = [str(_TESTS / "functional" / "adapter" / suite) for suite in _SUITES]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--publish", "after_tests"]
