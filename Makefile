@@ -144,8 +144,8 @@ structure: env  ## How the source is built, in figures; REF=<commit> shows those
 	@$(PY) scripts/structure.py $(REF)
 
 .PHONY: bench-merge
-bench-merge: env  ## CPU seconds of a merge against the least that any engine must do
-	@$(PY) benchmarks/merge.py
+bench-merge: env  ## CPU seconds of a merge against the least that any engine must do; ARGS=--cold after one round
+	@$(PY) benchmarks/merge.py $(ARGS)
 
 .PHONY: bench-peers
 bench-peers: env  ## Merges beside Iceberg, Delta and INSERT OVERWRITE (needs Maven); WORKLOADS="small;20 partitions" for some

@@ -6,9 +6,11 @@ inserts, 20 % deletes, three in ten of them with 2 or 3 changes; once scattered 
     floor = read the touched partitions and write them as they are
           + read the feed, keep the latest change of each key, and write that
 
-with the merge's own writer settings. Figures are medians; CPU seconds are those of Python and Java together, which
-a busy machine disturbs less than wall time. Java compiles what has run often: of a merge, Spark's planner and the
-metastore too, for many rounds on. So ratios are told with and without the seconds that it took, of both sides.
+with the merge's own writer settings. Each feed is merged twice, into a table whose keys may move to another partition,
+and into one whose model says that they do not (`partition_moves: false`). Figures are medians; CPU seconds are those of
+Python and Java together, which a busy machine disturbs less than wall time. Java compiles what has run often: of a
+merge, Spark's planner and the metastore too, for many rounds on. So ratios are told with and without the seconds that it
+took, of both sides; and `--cold` measures after one round, as in a `dbt run` of its own that merges several tables.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import shutil
 import statistics
 import sys
 import tempfile
-import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from measure import Measured, Ratio
+from measure import CountedCalls, Measured, Ratio, jobs_of
 from project import BenchProject
 
 ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
@@ -30,13 +33,12 @@ ROWS, PARTITIONS, SHARE = 2_000_000, 20, 0.03
 WARM_UP = {"scattered": 6, "one partition": 20}
 MODEL = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='updated_at',
-          apply_as_deletes="op = 'D'", except_column_list=['op'], partition_by='region',
-          partition_moves=var('partition_moves')) }}
+          apply_as_deletes="op = 'D'", except_column_list=['op'], partition_by='region'%s) }}
 select * from {{ var('feed') }}
 """
-PROJECT = (
-    "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base, partition_moves: true}\n"
-)
+#: Tables by their setting.
+MODELS = {"master": "", "fixed": ", partition_moves=false"}
+PROJECT = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: bench.base}\n"
 
 
 def row_sql(identity: str, version: str) -> str:
@@ -77,23 +79,60 @@ def feed_sql(round_number: int, *, scattered: bool) -> str:
     """
 
 
+@dataclass
+class Merges:
+    """Merges into one table.
+
+    Attributes:
+        jobs: of Spark, of each.
+        calls: from Python to Java, of each, those of dbt's own work included.
+        files: new data files of each.
+    """
+
+    seconds: Measured = field(default_factory=Measured)
+    jobs: list[int] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        jobs, calls = statistics.median(self.jobs), statistics.median(self.calls)
+        files = ", ".join(map(str, self.files))
+        return f"{self.seconds}, {jobs:.0f} Spark jobs, {calls:.0f} calls to Java, new files {files}"
+
+
 class Bench(BenchProject):
-    """A merge in a dbt project, and the pieces of work to compare with it."""
+    """Merges in a dbt project, and the pieces of work to compare with them."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, PROJECT, {"models/master.sql": textwrap.dedent(MODEL)})
-
-    def merge(self, feed: str, *, partition_moves: bool = True) -> Any:
-        """Run the model on a feed; returns dbt's response."""
-        variables = f"{{feed: {feed}, partition_moves: {str(partition_moves).lower()}}}"
-        return self.dbt("run", "--vars", variables)[0].adapter_response
+    def __init__(self, root: Path, models: Mapping[str, str] = MODELS) -> None:
+        """
+        Args:
+            models: their options by their names.
+        """
+        self._models = list(models)
+        files = {f"models/{name}.sql": MODEL % option for name, option in models.items()}
+        super().__init__(root, PROJECT, files)
 
     def prepare(self) -> None:
-        """Make the table, by its first merge, and forget what that took."""
+        """Make the tables, by their first merges, and forget what that took."""
         self.start()
+        self._calls = CountedCalls()
         base = f"select {row_sql('id', '0')}, 'U' as op from range({ROWS})"
         self.write_table("base", base, files=4)
-        self.merge("bench.base")
+        for model in self._models:
+            self.merge(model, "bench.base", Merges())
+
+    def merge(self, model: str, feed: str, merges: Merges) -> None:
+        """Run a model on a feed, and note what that took."""
+        files, jobs = self._data_files(model), jobs_of(self.spark)
+        self.seconds, self._calls.calls = merges.seconds, 0
+        response = self.dbt("run", "--select", model, "--vars", f"{{feed: {feed}}}")[0].adapter_response
+        merges.calls.append(self._calls.calls)
+        merges.jobs.append(jobs_of(self.spark) - jobs)
+        merges.files.append(len(self._data_files(model) - files))
+        print(f"{model}: {response['_message']}", file=sys.stderr)
+
+    def _data_files(self, model: str) -> set[Path]:
+        return set((self.root / "warehouse").glob(f"*/{model}/**/*.orc"))
 
     def copy(self, measured: Measured, where: str) -> None:
         """The first part of the floor."""
@@ -119,49 +158,41 @@ class Bench(BenchProject):
         shutil.rmtree(target, ignore_errors=True)
 
 
-def compare(bench: Bench, label: str, rounds: int, first: int) -> Ratio:
-    """Measure merges and their floor in turn."""
-    copy, append, merge = Measured(), Measured(), Measured()
-    scattered = label == "scattered"
-    where = "true" if scattered else "region = 'region-07'"
-    counted = first + WARM_UP[label]
+def compare(bench: Bench, label: str, rounds: int, first: int, warm_up: int) -> str:
+    """Measure merges and their floor in turn; returns the ratios."""
+    copy, append, merges = Measured(), Measured(), {model: Merges() for model in MODELS}
+    where = "true" if label == "scattered" else "region = 'region-07'"
+    counted = first + warm_up
     for number in range(first, counted + rounds):
         if number == counted:
-            copy, append, merge = Measured(), Measured(), Measured()
-        bench.write_table("feed", feed_sql(number, scattered=scattered), files=2)
+            copy, append, merges = Measured(), Measured(), {model: Merges() for model in MODELS}
+        bench.write_table("feed", feed_sql(number, scattered=label == "scattered"), files=2)
         bench.copy(copy, where)
         bench.append(append, "feed")
-        bench.seconds = merge
-        response = bench.merge("bench.feed", partition_moves=scattered)
-        print(f"{label}: {response['_message']}", file=sys.stderr)
-    ratio = Ratio.of(merge, [copy, append])
-    print(f"{label}: copy   {copy}\n{label}: append {append}\n{label}: merge  {merge}")
-    print(f"{label}: {ratio} x the floor's CPU seconds", flush=True)
-    return ratio
+        for model in MODELS:
+            bench.merge(model, "bench.feed", merges[model])
+    print(f"{label}: copy   {copy}\n{label}: append {append}")
+    found = []
+    for model, option in MODELS.items():
+        ratio = Ratio.of(merges[model].seconds, [copy, append])
+        print(
+            f"{label}: merge  {merges[model]}{option}\n{label}: {ratio} x the floor's CPU seconds", flush=True
+        )
+        found.append(f"{ratio}{option}")
+    return "; ".join(found)
 
 
 def fixed_cost(bench: Bench, rounds: int) -> None:
-    """What a merge of a few rows into a small table takes, and how many Spark jobs."""
-    context = bench.spark.sparkContext
-    tracker = context._jsc.sc().statusStore()
-    bench.spark.sql("drop table if exists bench.base")
+    """What a merge of a few rows into a small table takes."""
     small = f"select {row_sql('id', '0')}, 'U' as op from range(100)"
     bench.write_table("small", small, files=1)
     (bench.root / "models" / "master.sql").rename(bench.root / "models" / "small_master.sql")
-    bench.merge("bench.small")
-    taken, jobs = Measured(), []
+    bench.merge("small_master", "bench.small", Merges())
+    merges = Merges()
     for number in range(1, rounds + 1):
         bench.write_table("feed", f"select {row_sql('id', str(number))}, 'U' as op from range(10)", files=1)
-        before = tracker.jobsList(None).size()
-        bench.seconds = Measured()
-        bench.merge("bench.feed")
-        jobs.append(tracker.jobsList(None).size() - before)
-        taken.cpu += bench.seconds.cpu
-        taken.compiling += bench.seconds.compiling
-        taken.wall += bench.seconds.wall
-    print(
-        f"small: merge  {taken}, {statistics.median(jobs):.0f} Spark jobs (10 rows into 100, 20 partitions)"
-    )
+        bench.merge("small_master", "bench.feed", merges)
+    print(f"small: merge  {merges} (10 rows into 100, 20 partitions)")
 
 
 def main() -> None:
@@ -169,15 +200,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3, help="merges to measure of each kind (3)")
+    parser.add_argument("--cold", action="store_true", help="measure after one round")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lakemerge-bench-") as folder:
         bench = Bench(Path(folder))
-        print(f"Making the table of {ROWS:,} rows", file=sys.stderr)
+        print(f"Making two tables of {ROWS:,} rows", file=sys.stderr)
         bench.prepare()
-        scattered = compare(bench, "scattered", arguments.rounds, 1)
-        single = compare(bench, "one partition", arguments.rounds, 101)
+        found = [
+            f"{label} {compare(bench, label, arguments.rounds, first, 1 if arguments.cold else warm_up)}"
+            for first, (label, warm_up) in zip((1, 101), WARM_UP.items(), strict=True)
+        ]
         fixed_cost(bench, arguments.rounds)
-        print(f"merge / floor: scattered {scattered}, one partition {single}")
+        print("merge / floor: " + ", ".join(found))
 
 
 if __name__ == "__main__":

@@ -14,13 +14,11 @@ import argparse
 import datetime
 import sys
 import tempfile
-import textwrap
 from pathlib import Path
 from unittest import mock
 
 from measure import Measured, Ratio
-from merge import MODEL, PROJECT, ROWS, Bench, feed_sql
-from project import BenchProject
+from merge import ROWS, Bench, Merges, feed_sql
 
 # Rounds that are not counted: Java compiles meanwhile what both sides run.
 _WARM_UP = 10
@@ -32,13 +30,9 @@ class OnRead(Bench):
     """The same project, merged on read; compaction is left to the benchmark."""
 
     def __init__(self, root: Path) -> None:
-        options = (
-            "write_mode='merge_on_read', compact_deltas=var('most'), compact_deltas_percent=var('percent')"
-        )
-        model = textwrap.dedent(MODEL).replace("partition_moves=", f"{options}, partition_moves=")
         # neither many deltas nor large ones are compacted while merges are measured
-        project = PROJECT.replace("vars: {", "vars: {most: 0, percent: 0, ")
-        BenchProject.__init__(self, root, project, {"models/master.sql": model})
+        compaction = "compact_deltas=var('most', 0), compact_deltas_percent=var('percent', 0)"
+        super().__init__(root, {"master": f", write_mode='merge_on_read', {compaction}"})
         # the next merge takes away what was moved into the base: nobody else reads
         mock.patch("lakemerge.kernel.commit.retiring.PLANNING_TIME", datetime.timedelta(0)).start()
 
@@ -59,17 +53,15 @@ class OnRead(Bench):
 
 def compare_merges(bench: OnRead, rounds: int) -> Ratio:
     """Measure merges and their floor in turn."""
-    append, merge = Measured(), Measured()
+    append, merge = Measured(), Merges()
     for number in range(1, _WARM_UP + rounds + 1):
         if number == _WARM_UP + 1:
-            append, merge = Measured(), Measured()
+            append, merge = Measured(), Merges()
         bench.write_table("feed", feed_sql(number, scattered=True), files=2)
         bench.append(append, "feed")
-        bench.seconds = merge
-        response = bench.merge("bench.feed")
-        print(response["_message"], file=sys.stderr)
+        bench.merge("master", "bench.feed", merge)
     print(f"floor  {append}\nmerge  {merge}", flush=True)
-    return Ratio.of(merge, [append])
+    return Ratio.of(merge.seconds, [append])
 
 
 def compare_reads(bench: OnRead, rounds: int, first: int) -> dict[int, Ratio]:
@@ -80,7 +72,7 @@ def compare_reads(bench: OnRead, rounds: int, first: int) -> dict[int, Ratio]:
         bench.compact()
         for _ in range(deltas):
             bench.write_table("feed", feed_sql(number, scattered=True), files=2)
-            bench.merge("bench.feed")
+            bench.merge("master", "bench.feed", Merges())
             number += 1
         assert bench.deltas() == deltas, f"{deltas} deltas, not {bench.deltas()}"
         bench.spark.sql("drop table if exists bench.plain")
@@ -103,7 +95,7 @@ def compare_compaction(bench: OnRead, rounds: int, first: int) -> Ratio:
     for turn in range(rounds):
         for number in range(first + 10 * turn, first + 10 * (turn + 1)):
             bench.write_table("feed", feed_sql(number, scattered=True), files=2)
-            bench.merge("bench.feed")
+            bench.merge("master", "bench.feed", Merges())
         assert bench.deltas() == 10, f"ten deltas, not {bench.deltas()}"
         bench.copy(copy, "true")
         bench.seconds = compaction

@@ -12,35 +12,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from measure import Measured
+from measure import CountedCalls, Measured, jobs_of
 from peers.engines import ENGINES, Engine
 
 ANSWER = "answer: "
-
-
-class CountedCalls:
-    """Counts calls from Python to Java from now on."""
-
-    def __init__(self) -> None:
-        from py4j.clientserver import JavaClient
-        from py4j.java_gateway import GatewayClient
-
-        self.calls = 0
-        for kind in (GatewayClient, JavaClient):
-            if "send_command" in vars(kind):
-                kind.send_command = self._counted(kind.send_command)
-
-    def _counted(self, send: Any) -> Any:
-        def send_command(*arguments: Any, **named: Any) -> Any:
-            self.calls += 1
-            return send(*arguments, **named)
-
-        return send_command
-
-
-def jobs_of(spark: Any) -> int:
-    """How many jobs a session's Spark has run, or at least begun."""
-    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def measured_merge(engine: Engine, feed: str, calls: CountedCalls) -> dict[str, float]:
