@@ -9,8 +9,8 @@ inserts, 20 % deletes, three in ten of them with 2 or 3 changes; once scattered 
 with the merge's own writer settings. Each feed is merged twice, into a table whose keys may move to another partition,
 and into one whose model says that they do not (`partition_moves: false`). Figures are medians; CPU seconds are those of
 Python and Java together, which a busy machine disturbs less than wall time. Java compiles what has run often: of a
-merge, Spark's planner and the metastore too, for many rounds on. So ratios are told with and without the seconds that it
-took, of both sides; and `--cold` measures after one round, as in a `dbt run` of its own that merges several tables.
+merge, Spark's planner and the metastore too, for many rounds on. So ratios are told with and without the seconds that
+it took, of both sides; and `--cold` measures after one round, as in a `dbt run` of its own that merges several tables.
 """
 
 from __future__ import annotations
