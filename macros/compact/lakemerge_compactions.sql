@@ -17,7 +17,7 @@
                 '%-30s %-9s %-11s %s  %s seconds, %s of %s parts, %s files became %s, %s bytes became %s, %s left  %s  %s' | format(
                     one.table, one.state, one.action, one.started_at or one.requested_at, one.seconds if one.seconds is not none else '?', one.done, one.groups,
                     one.files_before, one.files_after, one.bytes_before, one.bytes_after, one.left, one.reason,
-                    one.error or one.requested_by.get('node', '')
+                    one.error or one.by
                 ),
                 info=true
             ) -%}

@@ -11,8 +11,10 @@
         'table': 'string', 'id': 'string', 'action': 'string', 'state': 'string', 'reason': 'string',
         'requested_at': 'timestamp', 'started_at': 'timestamp', 'ended_at': 'timestamp', 'seconds': 'double', 'groups': 'bigint',
         'done': 'bigint', 'left': 'bigint', 'files_before': 'bigint', 'files_after': 'bigint',
-        'bytes_before': 'bigint', 'bytes_after': 'bigint', 'rows': 'bigint', 'error': 'string',
+        'bytes_before': 'bigint', 'bytes_after': 'bigint', 'rows': 'bigint', 'error': 'string', 'versions': 'string',
+        'order': 'string', 'by': 'string', 'invocation_id': 'string',
     } -%}
+    {%- set names = {'table': 'table_name', 'order': 'sorted_by', 'by': 'requested_by'} -%}
     {%- set records = [] -%}
     {%- if execute -%}
         {%- for chosen in lakemerge_selected_tables(select) -%}
@@ -22,19 +24,19 @@
 {#- a list of values and no union: Spark reads that one branch inside another, and runs out of stack #}
 select
     {%- for name, kind in types.items() %}
-    cast(`{{ name }}` as {{ kind }}) as `{{ 'table_name' if name == 'table' else name }}`,
+    cast(`{{ name }}` as {{ kind }}) as `{{ names.get(name, name) }}`{{ ',' if not loop.last }}
     {%- endfor %}
-    requested_by
 from values
-    (cast(null as string){{ ', cast(null as string)' * (types | length) }})
+    ({{ (['cast(null as string)'] * (types | length)) | join(', ') }})
     {%- for record in records -%}
-    {%- set cells = [] -%}
+        {%- set cells = [] -%}
         {%- for name in types -%}
-            {%- do cells.append(adapter.string_literal(record[name] | string) if record[name] not in (none, '') else 'null') -%}
+            {%- set value = record[name] | join(', ') if name in ('versions', 'order') else record[name] -%}
+            {%- do cells.append(adapter.string_literal(value | string) if value not in (none, '') else 'null') -%}
         {%- endfor -%}
     ,
-    ({{ cells | join(', ') }}, {{ adapter.string_literal(record.requested_by.get('node') or record.requested_by.get('agent', '')) }})
+    ({{ cells | join(', ') }})
     {%- endfor %}
-    as records(`{{ types | join('`, `') }}`, requested_by)
+    as records(`{{ types | join('`, `') }}`)
 where id is not null
 {%- endmacro -%}

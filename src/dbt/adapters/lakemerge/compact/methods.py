@@ -61,9 +61,19 @@ class CompactionMethods(Capability):
 
     @available.parse_list
     def log(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
-        """The log of a table's compactions, the newest first; empty where there is no table with versions."""
+        """The log of a table's compactions, the newest first; empty where there is no table with versions.
+
+        Each record says also who asked for it (``by``: the node or the program), and in which ``invocation_id``.
+        """
         if not OperationMethods(self.host).has_versions(relation):
             return []
         with self.guarded():
             log = CompactionLog(self.kernel(), relation.table_name)
-            return [record.as_dict() for record in log.records(limit)]
+            return [
+                {
+                    **record.as_dict(),
+                    "by": record.requested_by.get("node") or record.requested_by.get("agent", ""),
+                    "invocation_id": record.requested_by.get("invocation_id", ""),
+                }
+                for record in log.records(limit)
+            ]
