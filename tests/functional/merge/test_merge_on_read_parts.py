@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge.publish import delta_share
 
 from functional.overtaking import overtake
 
@@ -77,6 +78,22 @@ class TestParts:
         after = table.partitions()
         assert [name for name in after if after[name] != before[name]] == ["region=north"]
         assert names(table) == names(table, "__base")
+        table.drop()
+
+    def test_much_is_moved_by_several_commits(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        table = outstanding(merger)
+        shown = names(table)
+        monkeypatch.setattr(delta_share, "BYTES_OF_A_LOT", 1)
+        monkeypatch.setattr(delta_share, "_MOST_LOTS", 10**9)
+        record = compact(table)
+        assert (len(record["versions"]), record["left"], waiting(table)) == (3, 0, [])
+        assert names(table) == names(table, "__base") == shown
+        # a part of it, within bounds: each commit takes one partition, and the third does not fit
+        table.merge([change(number, 6) for number in range(6)])
+        size = max(state.bytes for state in table.partitions().values())
+        record = compact(table, max_bytes=2 * size)
+        assert (len(record["versions"]), record["left"]) == (2, 1)
+        assert names(table) == [line.replace("n5", "n6") for line in shown]
         table.drop()
 
     @pytest.mark.slow

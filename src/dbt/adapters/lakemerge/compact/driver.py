@@ -11,7 +11,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.compact.request import Request
 from dbt.adapters.lakemerge.options.append import AppendConfig
-from dbt.adapters.lakemerge.publish.bounds import Bounds
+from dbt.adapters.lakemerge.publish.bounds import BYTES_OF_A_LOT, Bounds
 from dbt.adapters.lakemerge.publish.deltas import compacts_now
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -39,8 +39,6 @@ from lakemerge.kernel import (
 
 logger = AdapterLogger("Lakemerge")
 
-# Bytes of one commit. What a kill costs, and what a reader of old files still needs beside the new ones.
-_BYTES_OF_A_LOT = 10 * 2**30
 # Seconds between two lines of progress.
 _PROGRESS_SECONDS = 20.0
 
@@ -164,7 +162,7 @@ class Compaction:
         """Commit groups in lots; returns the partitions that others were first to change."""
         left: list[str] = []
         self._latest = record
-        for lot in batches(groups, _BYTES_OF_A_LOT):
+        for lot in batches(groups, BYTES_OF_A_LOT):
             txn = self.publisher.begin_move(COMPACTION)
             assert txn.base is not None
             groups = still_there(lot, base, txn.base)

@@ -10,6 +10,9 @@ from dbt.adapters.lakemerge.relations.table_schema import literal
 
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
+#: What one commit of a compaction writes again at most: a kill, or a writer that comes between, costs no more.
+BYTES_OF_A_LOT = 10 * 2**30
+
 
 @dataclass(frozen=True)
 class Bounds:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 
-from dbt.adapters.lakemerge.publish.bounds import Bounds
+from dbt.adapters.lakemerge.publish.bounds import BYTES_OF_A_LOT, Bounds
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.queries import Queries
 
 from lakemerge.kernel import Group, within
+
+# Each commit that leaves partitions to a later one reads the base's keys once more, so there are not many.
+_MOST_LOTS = 8
 
 
 @dataclass(frozen=True)
@@ -20,21 +24,36 @@ class Share:
     Attributes:
         taken: those that this commit writes again.
         left: those that it leaves to later ones, and for which deltas stay.
+        bytes: of those that it takes.
+        lot: how many of them such a commit takes at most, unless it is a single partition.
+        goes_on: whether the next commit has more to take, within the bounds.
     """
 
     taken: list[str]
     left: list[str]
+    bytes: int = 0
+    lot: int = 0
+    goes_on: bool = False
 
 
-def share_of(txn: NodeTransaction, bounds: Bounds, macros: Macros, queries: Queries) -> Share:
+def share_of(
+    txn: NodeTransaction, bounds: Bounds, macros: Macros, queries: Queries, lot: int | None = None
+) -> Share:
     """Choose partitions within bounds, those first that take the most keys out of the deltas for their bytes.
 
-    A key that moves to another partition leaves the deltas with the later one of its two. So that each run gets on, the
-    one that it comes from goes first; partitions that only wait for others are left, unless nothing else is.
+    A key that moves to another partition leaves the deltas with the later one of its two. So that each commit gets on,
+    the one that it comes from goes first; partitions that only wait for others are left, unless nothing else is.
+
+    Args:
+        lot: of the commits before; ``None`` for the first.
     """
-    if not bounds:
+    if not bounds and lot is None:
         rows = queries.rows(macros.lakemerge_delta_partitions_sql(txn))
-        return Share(txn.partitions.names_of(row.partition_text for row in rows), [])
+        names = txn.partitions.names_of(row.partition_text for row in rows)
+        size = txn.partitions.amount(names).bytes
+        lot = max(BYTES_OF_A_LOT, size // _MOST_LOTS)
+        if size <= lot:
+            return Share(names, [], size, lot)
     ends: Counter[tuple[str, ...]] = Counter()
     for row in queries.rows(macros.lakemerge_delta_ends_sql(txn)):
         ends[tuple(txn.partitions.names_of([row.partition_text]))] += row.ends
@@ -46,8 +65,19 @@ def share_of(txn: NodeTransaction, bounds: Bounds, macros: Macros, queries: Quer
     if len(chosen) == len(ending):
         waiting = [groups[names] for names in ends if not ends[names] and matching.issuperset(names)]
         chosen += within(waiting, bounds.without(sum(group.bytes for group in chosen)).max_bytes)
-    taken = {name for group in chosen for name in group.members}
-    return Share(sorted(taken), sorted(every - taken))
+    if lot is None:
+        lot = max(BYTES_OF_A_LOT, sum(group.bytes for group in chosen) // _MOST_LOTS)
+    first = _first_of(chosen, lot)
+    taken = {name for group in first for name in group.members}
+    size = sum(group.bytes for group in first)
+    return Share(sorted(taken), sorted(every - taken), size, lot, len(first) < len(chosen))
+
+
+def _first_of(groups: list[Group], lot: int) -> list[Group]:
+    """The first groups that have so many bytes together, in order; one at least."""
+    sizes = itertools.accumulate(group.bytes for group in groups)
+    fitting = sum(1 for size in sizes if size <= lot)
+    return groups[: max(1, fitting)]
 
 
 def _group(txn: NodeTransaction, names: tuple[str, ...]) -> Group:

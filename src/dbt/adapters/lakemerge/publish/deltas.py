@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.bounds import Bounds
-from dbt.adapters.lakemerge.publish.delta_share import share_of
+from dbt.adapters.lakemerge.publish.delta_share import Share, share_of
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
@@ -24,8 +25,11 @@ from lakemerge.kernel import (
     retire_unread,
 )
 
+logger = AdapterLogger("Lakemerge")
+
 #: What is done to deltas, by Hive's names: all of them become one, or the base takes them in.
 Action = Literal["minor", "major"]
+_NOTHING = Share([], [])
 # Deltas of fewer bytes are moved into the base for their number alone.
 _FEW_BYTES = 32 * 1024 * 1024
 
@@ -36,8 +40,8 @@ class Deltas:
     def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
         self._publisher = publisher
         self._macros = macros
-        # how many partitions the newest move into the base left to later ones
-        self._left = 0
+        # of the newest move into the base
+        self._share = _NOTHING
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -101,22 +105,31 @@ class Deltas:
             log = CompactionLog(self._publisher.kernel, self._publisher.name)
             files, size = self.files()
             before = self._newest()
-            record, self._left = log.begin(log.request(action, reason), groups=1), 0
+            record, self._share = log.begin(log.request(action, reason), groups=1), _NOTHING
+            made: list[Manifest] = []
+
+            def note(one: Manifest) -> None:
+                nonlocal record
+                made.append(one)
+                versions, txns = (*record.versions, one.version), (*record.txns, one.txn)
+                record = log.write(dataclasses.replace(record, versions=versions, txns=txns))
+
             try:
-                made = self.fold() if action == "minor" else self.move_into_base(bounds)
+                if action == "minor":
+                    self.fold(note)
+                else:
+                    self.move_into_base(bounds, note)
             except BaseException as error:
                 log.end(record, f"{type(error).__name__}: {error}"[:2000])
                 raise
-            written = [] if made is None else [made.partitions[name] for name in made.written]
-            replaced = [] if made is None else [before.partitions.get(name) for name in made.touched]
+            written = [one.partitions[name] for one in made for name in one.written]
+            replaced = [before.partitions.get(name) for one in made for name in one.touched]
             deltas_after, delta_bytes_after = self.files() if made else (files, size)
             record = log.end(
                 dataclasses.replace(
                     record,
-                    versions=(made.version,) if made else (),
-                    txns=(made.txn,) if made else (),
-                    done=int(made is not None),
-                    left=self._left,
+                    done=int(bool(made)),
+                    left=len(self._share.left),
                     files_before=files + sum(one.files for one in replaced if one),
                     bytes_before=size + sum(one.bytes for one in replaced if one),
                     files_after=deltas_after + sum(one.files for one in written),
@@ -125,8 +138,12 @@ class Deltas:
             )
         return record.as_dict() if made or record.left else None
 
-    def fold(self) -> Manifest | None:
-        """Make one delta of all, with the newest row of each key; returns the version, if there was more than one."""
+    def fold(self, made: Callable[[Manifest], None]) -> None:
+        """Make one delta of all, with the newest row of each key.
+
+        Args:
+            made: gets the version, if there was more than one delta.
+        """
 
         def attempt(txn: NodeTransaction) -> None:
             base = txn.base
@@ -136,19 +153,37 @@ class Deltas:
                 return
             self._define_outstanding(txn)
             folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
-            made = txn.side_data.write(DELTAS, folded)
-            mark_folded(txn.kernel_transaction, folders, [made])
+            mark_folded(txn.kernel_transaction, folders, [txn.side_data.write(DELTAS, folded)])
             retire_unread(txn.kernel_transaction)
             txn.commit({"deltas": len(folders)}, base.properties)
 
-        return self._publish(attempt)
+        if version := self._publish(attempt):
+            made(version)
 
-    def move_into_base(self, bounds: Bounds | None = None) -> Manifest | None:
-        """Let the base hold what the deltas hold; returns the version, if there were any.
+    def move_into_base(
+        self, bounds: Bounds | None = None, made: Callable[[Manifest], object] = lambda _: None
+    ) -> None:
+        """Let the base hold what the deltas hold, by one commit, or several if that is much.
 
         Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to. For those
-        that the bounds leave out, one delta stays, of the keys whose rows lie in one of them.
+        that a commit leaves out, one delta stays, of the keys whose rows lie in one of them.
+
+        Args:
+            made: gets each version.
         """
+        bounds, lot = bounds or Bounds(), None
+        while version := self._move_a_lot(bounds, lot):
+            made(version)
+            if not self._share.goes_on:
+                return
+            bounds, lot = bounds.without(self._share.bytes), self._share.lot
+            logger.info(
+                f"{self._publisher.name}: deltas moved into {len(self._share.taken)} partitions "
+                f"({self._share.bytes:,} bytes), {len(self._share.left)} are left"
+            )
+
+    def _move_a_lot(self, bounds: Bounds, lot: int | None) -> Manifest | None:
+        """Move deltas into as many partitions as one commit takes; the version, if there was anything to do."""
 
         def attempt(txn: NodeTransaction) -> None:
             base = txn.base
@@ -158,8 +193,8 @@ class Deltas:
                 return
             txn.kernel_transaction.read_side_data(FOLDED)
             self._define_outstanding(txn)
-            share = share_of(txn, bounds or Bounds(), self._macros, self._publisher.queries)
-            self._left = len(share.left)
+            share = share_of(txn, bounds, self._macros, self._publisher.queries, lot)
+            self._share = share
             if share.left and not share.taken:
                 txn.skip()
                 return
