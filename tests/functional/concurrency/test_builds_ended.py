@@ -1,9 +1,10 @@
-"""Builds that publish after their tests, ended by Ctrl-C or killed in their middle, and the builds that follow."""
+"""Builds that publish after their tests: ended by Ctrl-C, killed at any moment, or two of them at once."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -91,3 +92,30 @@ def test_a_build_that_is_killed_while_it_publishes_publishes_all_or_nothing(
         assert days() == [[[day]], [[day]], passed, [[day]], [[day]]]
         dbt.succeed("build", "--vars", "day: 3")
         assert days() == [[[3]], [[3]], [*passed, [3]], [[3]], [[3]]]
+
+
+@pytest.mark.slow
+def test_of_two_builds_at_once_no_table_is_of_both(dbt_project: Callable[[str], DbtProject]) -> None:
+    project = dbt_project("two_builds")
+    for name, text in (("master", MASTER), ("copied", COPY), ("appended", APPENDED)):
+        project.write(f"models/{name}.sql", text)
+    appended = "select day from {{ ref('appended') }} order by day"
+    published: list[int] = []
+    with project.commands(1) as one, project.commands(2) as other, ThreadPoolExecutor(2) as pool:
+        for first in (1, 3, 5):  # in the first round, both make the tables
+            answers = list(
+                pool.map(
+                    lambda dbt, day: dbt("build", "--vars", f"day: {day}"), (one, other), (first, first + 1)
+                )
+            )
+            done = [first + number for number, answer in enumerate(answers) if answer["success"]]
+            assert done, answers
+            assert all(answer["success"] or "NotPublished" in answer["message"] for answer in answers), (
+                answers
+            )
+            master, copied = one.rows(DAYS)
+            assert master == copied
+            assert master[0] in done
+            published += done
+            assert [row[0] for row in one.rows(appended)] == sorted(published), "a failed build adds nothing"
+    assert len(published) < 6, "at no time were there two at once"
