@@ -91,7 +91,7 @@ select timestamp '2026-01-02 00:00:00' as at
 VIEW_AT_ONCE = "{{ config(materialized='view', publish='at_once') }} select * from {{ ref('staged') }}"
 EMPTIED = """
 {{ config(materialized='table', publish=var('publish', 'at_once'),
-          post_hook="{{ adapter.truncate_relation(this) if var('empties', false) }}") }}
+          post_hook="{% if var('empties', false) %}{% do adapter.truncate_relation(this) %}{% endif %}") }}
 select 1 as id
 """
 REFUSED = """
