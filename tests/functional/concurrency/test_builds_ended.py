@@ -33,8 +33,9 @@ DAYS = "select distinct day from {{ ref('master') }} union all select distinct d
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "killed"])
 def test_nothing_is_published_and_the_next_build_publishes_all(
-    number: signal.Signals, dbt_project: Callable[[str], DbtProject]
+    number: signal.Signals, dbt_project: Callable[[str], DbtProject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("DBT_WRITE_JSON", "true")  # what a retry goes by
     project = dbt_project(f"ended_{number.name.lower()}")
     for name, text in (("master", MASTER), ("copied", COPY), ("pairs", LAST)):
         project.write(f"models/{name}.sql", text)
@@ -86,7 +87,7 @@ def test_a_build_that_is_killed_while_it_publishes_publishes_all_or_nothing(
                 dbt.rows(f"select distinct day from {{{{ ref('{name}') }}}} order by day") for name in models
             ]
 
-        dbt.succeed("run-operation", "lakemerge_recover")
+        dbt.succeed("run-operation", "lakemerge_recover", "--args", "table: copied")
         day = 1 if step in BEFORE_DECISION else 2
         passed = [[one] for one in range(1, day + 1)]
         assert days() == [[[day]], [[day]], passed, [[day]], [[day]]]
