@@ -70,7 +70,7 @@ select max(day) as day from {{ ref('appended') }}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", ["table claimed", "claimed", "swapped"])
+@pytest.mark.parametrize("step", ["table claimed", "claimed", "confirmed"])
 def test_a_build_that_is_killed_while_it_publishes_publishes_all_or_nothing(
     step: str, dbt_project: Callable[[str], DbtProject]
 ) -> None:
