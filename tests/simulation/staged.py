@@ -81,8 +81,6 @@ class Build(Transfer):
         for key in LIST_KEYS:
             own = seen.appends.get((manifest.table_id, key), ())
             shown = lists.get(key, ())
-            if shown[len(shown) - len(own) :] != own:
-                raise AssertionError(
-                    f"{seen.label} has staged {own} for {key}, and its version shows {shown}"
-                )
-            seen.reads[manifest.table_id, key] = shown[: len(shown) - len(own)]
+            # one whose process was silent may have lost what it has staged; then it must not be published
+            if shown[len(shown) - len(own) :] == own:
+                seen.reads[manifest.table_id, key] = shown[: len(shown) - len(own)]
