@@ -270,13 +270,6 @@ MUTANTS = {
         "    pass\n",
         first=STAGED,
     ),
-    "staged-forgotten": Mutant(
-        "who leaves what waits deletes what others need to find out about its claims",
-        "kernel.commit.suspension",
-        "        if not transaction._commit.claim_sent:\n",
-        "        if True:\n",
-        first=STAGED,
-    ),
     # of ingests
     "ledger-of-files-unread": Mutant(
         "a run commits files that another has read meanwhile",
