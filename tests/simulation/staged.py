@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Transaction, discard_left, leave, resume, suspend
 from simulation.histories import Observed
-from simulation.operations import FilesGone
 from simulation.themes import Theme
 from simulation.transfers import LIST_KEYS, Transfer, lists_in
 
@@ -50,30 +48,7 @@ class Build(Transfer):
     pause: float = 0.0
     fails: bool = False
 
-    def attempt(self, kernel: Kernel) -> int | None:
-        seen = Observed(f"{self.label}.{len(self.txns)}")
-        self.history.append(seen)
-        opened: list[Transaction] = []
-        try:
-            for name in self.appends:
-                self._work(kernel, name, seen, opened)
-                self._let_wait(kernel, opened[-1], seen)
-            kernel.clock.sleep(self.pause)
-            if self.fails:
-                seen.outcome = "aborted"
-                return None
-            for one in opened:
-                resume(one)
-            self._commit(kernel, opened, seen)
-        except (LakemergeError, FilesGone) as error:
-            self._failed(seen, opened, error)
-            raise
-        finally:
-            for one in opened:
-                leave(one, "it is not published")
-        return None
-
-    def _let_wait(self, kernel: Kernel, transaction: Transaction, seen: Observed) -> None:
+    def _is_staged(self, kernel: Kernel, transaction: Transaction, seen: Observed) -> None:
         """Suspend a transaction, and read all lists that its version has, as tests and later models do."""
         discard_left(kernel, transaction.layout)
         manifest = suspend(transaction)
@@ -84,3 +59,15 @@ class Build(Transfer):
             # one whose process was silent may have lost what it has staged; then it must not be published
             if shown[len(shown) - len(own) :] == own:
                 seen.reads[manifest.table_id, key] = shown[: len(shown) - len(own)]
+
+    def _commit(self, kernel: Kernel, opened: list[Transaction], seen: Observed) -> None:
+        kernel.clock.sleep(self.pause)
+        if self.fails:
+            seen.outcome = "aborted"
+            return
+        for one in opened:
+            resume(one)
+        super()._commit(kernel, opened, seen)
+
+    def _end(self, transaction: Transaction) -> None:
+        leave(transaction, "it is not published")

@@ -79,19 +79,23 @@ class Transfer(Operation):
         try:
             for name in self.appends:
                 self._work(kernel, name, seen, opened)
+                self._is_staged(kernel, opened[-1], seen)
             self._commit(kernel, opened, seen)
         except (LakemergeError, FilesGone) as error:
-            self._failed(seen, opened, error)
+            self.waited = type(error) is ClaimHeld
+            if seen.outcome == "unknown" and not any(one.state == "in doubt" for one in opened):
+                seen.outcome = "aborted"
             raise
         finally:
             for one in opened:
-                one.abort()
+                self._end(one)
         return None
 
-    def _failed(self, seen: Observed, opened: list[Transaction], error: Exception) -> None:
-        self.waited = type(error) is ClaimHeld
-        if seen.outcome == "unknown" and not any(one.state == "in doubt" for one in opened):
-            seen.outcome = "aborted"
+    def _is_staged(self, kernel: Kernel, transaction: Transaction, seen: Observed) -> None:
+        """What is done when all is staged of one table."""
+
+    def _end(self, transaction: Transaction) -> None:
+        transaction.abort()
 
     def _commit(self, kernel: Kernel, opened: list[Transaction], seen: Observed) -> None:
         self.versions = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge.programs.names import table_name
 from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of
 from dbt.adapters.lakemerge.spark.session import application_of
 
@@ -19,7 +20,7 @@ _DELETED, _ORDER, _PLACE = "_lakemerge_deleted", "_lakemerge_order", "_lakemerge
 
 def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFrame]:
     """The work of :func:`lakemerge.read_together`."""
-    tables = {name: _table_name(name) for name in names}
+    tables = {name: table_name(name) for name in names}
     if not tables:
         raise InvalidConfig(
             expected="the names of the tables to read",
@@ -77,8 +78,3 @@ def _merged(
     )
     kept = base.join(newest.select(*keys), list(keys), "left_anti").select(*base.columns)
     return kept.unionByName(newest.where(f"not {_DELETED}").select(*base.columns))
-
-
-def _table_name(text: str) -> TableName:
-    schema, _, name = text.replace("`", "").lower().rpartition(".")
-    return TableName(schema or "default", name)

@@ -9,6 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from dbt.adapters.lakemerge.programs.names import table_name
 from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.ruled_table import Staged
@@ -61,7 +62,7 @@ class Transaction:
         self._lost: LeaseLost | None = None
         self._spark = spark
         self._max_attempts = max_attempts
-        self._names = list(dict.fromkeys(_table_name(name) for name in names))
+        self._names = list(dict.fromkeys(table_name(name) for name in names))
         if not self._names:
             raise InvalidConfig(
                 expected="the names of the tables that the transaction changes",
@@ -151,7 +152,7 @@ class Transaction:
         self._require_open()
         if self._lost is not None:
             raise self._lost
-        name = _table_name(table)
+        name = table_name(table)
         if name not in self._tables:
             raise InvalidConfig(
                 expected=f"one of the tables that the transaction began with ({', '.join(map(str, self._tables))})",
@@ -297,11 +298,6 @@ class Transaction:
 
     def _wrong_state(self, expected: str, action: str) -> InvalidTransactionState:
         return InvalidTransactionState(expected=expected, found=f"one that is {self.state}", action=action)
-
-
-def _table_name(text: str) -> TableName:
-    schema, _, name = text.replace("`", "").lower().rpartition(".")
-    return TableName(schema or "default", name)
 
 
 def _say_redo(conflict: CommitConflict) -> None:
