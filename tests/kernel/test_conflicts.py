@@ -45,13 +45,13 @@ def test_disjoint_commits_follow_each_other(kernel: Kernel, name: TableName) -> 
     assert_whole(kernel, name)
 
 
-def test_a_commit_that_has_to_follow_directly_follows_no_disjoint_one(
+def test_a_commit_that_follows_the_same_rows_follows_no_disjoint_change(
     kernel: Kernel, name: TableName
 ) -> None:
     create(kernel, name, ROWS)
     txn = kernel.begin(name, "merge")
     txn.read(["p=1"])
-    txn.follow_directly()
+    txn.follow_same_rows()
     stage(kernel, txn, {"p=1": ["mine"]})
     merge(kernel, name, {"p=2": ["theirs"]})
     with pytest.raises(CommitConflict, match=r"version 2 came first \(merge"):

@@ -51,7 +51,7 @@ MUTANTS = {
     "conflicts-unchecked": Mutant(
         "what other commits have changed since is not looked at",
         "kernel.commit.table_commit",
-        "            if hangs_on and (self.reads.meets(step) or not",
+        "            if hangs_on and (meets or not",
         "            if hangs_on and (False or not",
     ),
     "swap-unfenced": Mutant(

@@ -18,8 +18,7 @@ class Reads:
         everything: whether all partitions were, those of later commits too.
         states: what the ones that are there were.
         side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
-        directly: whether no commit may come between, whatever it touches.
-        rows: whether none may that changes rows, whatever it touches; one that only moves them may.
+        rows: whether no commit may come between that changes rows, whatever it touches; one that only moves them may.
         places: whether it hangs on where the rows of the partitions lie; if not, a commit that only moves them may come
             between.
     """
@@ -28,12 +27,11 @@ class Reads:
     everything: bool = False
     states: dict[str, PartitionState] = field(default_factory=dict)
     side_data: dict[str, frozenset[str] | None] = field(default_factory=dict)
-    directly: bool = False
     rows: bool = False
     places: bool = True
 
     def __bool__(self) -> bool:
-        return bool(self.partitions or self.everything or self.side_data or self.directly or self.rows)
+        return bool(self.partitions or self.everything or self.side_data or self.rows)
 
     @property
     def has_partitions(self) -> bool:
@@ -78,15 +76,18 @@ class Reads:
             return None
         return () if self.everything else tuple(sorted(set(names) - self.partitions))
 
-    def meets(self, later: Manifest) -> bool:
-        """Whether a later commit has changed any of it."""
-        touched = later.touched if self.places else later.touched - frozenset(later.rewritten)
-        if (
-            self.directly
-            or (self.rows and changes_rows(later))
-            or touched & self.partitions
-            or (self.everything and touched)
-        ):
+    def meets(self, later: Manifest, *, rewrites: bool) -> bool:
+        """Whether a later commit has changed any of it.
+
+        Args:
+            rewrites: whether the work gives partitions new rows, made from those that it read. Which files hold these
+                by now does not matter to it, as long as each partition still has its own.
+        """
+        moved = frozenset(later.rewritten)
+        if self.places:
+            moved = moved & frozenset(later.written) & self.states.keys() if rewrites else frozenset()
+        touched = later.touched - moved
+        if (self.rows and changes_rows(later)) or touched & self.partitions or (self.everything and touched):
             return True
         return any(
             _overlap(names, later.side_data_touched[kind])

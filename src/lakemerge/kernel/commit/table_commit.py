@@ -13,6 +13,7 @@ from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile
 from lakemerge.kernel.commit.properties import united_properties
 from lakemerge.kernel.commit.reads import Reads
 from lakemerge.kernel.commit.updates import (
+    RemovePartitions,
     ReplaceAll,
     SetParameters,
     SetSchema,
@@ -136,16 +137,27 @@ class TableCommit:
                 f"that the table has been given another write_mode by version {parent.version}"
             )
         hangs_on = bool(self.reads) or not self.replaces_all
+        rewrites = self._rewrites
         moved: set[str] = set()
         for step in self._steps_since_base(files, state, parent):
             self._check_fence(step)
             self._leave_out(step.touched, f"version {step.version} ({step.operation})")
-            if hangs_on and (self.reads.meets(step) or not step.same_shape(self.base) or step.parent is None):
+            # what moves into the base of a table that is merged on read may be rows of deltas, which this has not read
+            meets = self.reads.meets(step, rewrites=rewrites and step.overlay is None)
+            if hangs_on and (meets or not step.same_shape(self.base) or step.parent is None):
                 author = step.writer.get("node", step.txn)
                 raise self.conflict(f"that version {step.version} came first ({step.operation} by {author})")
             moved.update(step.rewritten)
-        if not self.reads.places:
+        if rewrites or not self.reads.places:
             self.reads.follow_moves(moved, parent)
+
+    @property
+    def _rewrites(self) -> bool:
+        """Whether it gives partitions new rows, or none, and moves none itself."""
+        return not any(
+            isinstance(update, WritePartitions | RemovePartitions) and not update.data_change
+            for update in self.updates
+        )
 
     def check_not_fenced(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
         """Make sure that no vacuum since its base has taken it for dead, and its files for garbage.

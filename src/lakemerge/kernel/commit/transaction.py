@@ -164,14 +164,14 @@ class Transaction:
         self._require_open()
         self._commit.reads.places = False
 
-    def follow_directly(self) -> None:
-        """Let every commit that comes between be a conflict, whatever partitions it touches.
+    def follow_same_rows(self) -> None:
+        """Let every commit that changes rows or side data be a conflict, whatever partitions it touches.
 
-        For work that depends on more than the partitions that it reads: on side data, on partitions that are not
-        there, on the number of the version that it makes.
+        For work that depends on more than the partitions that it reads, such as on partitions that are not there.
+        Commits that only move rows may come between.
         """
         self._require_open()
-        self._commit.reads.directly = True
+        self._commit.reads.rows = True
 
     def move_in_units(self, units: Iterable[Unit]) -> None:
         """Let this commit do without those of its partitions that others change first, a unit at a time.

@@ -26,7 +26,7 @@ from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.table.definition import new_partition, same_keys
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FOREIGN, WHOLE_TABLE, Manifest, PartitionState
-from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.manifests import lineage, read_manifest
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
@@ -108,17 +108,21 @@ class LateFiles:
 
     # -- where to look -------------------------------------------------------------------------
 
-    def after(self, name: TableName, layout: Layout, before: Manifest, by: Manifest) -> None:
+    def after(self, name: TableName, layout: Layout, base: Manifest, by: Manifest) -> None:
         """Look at what a settled commit has superseded, as far as it had read it.
 
         Never fails: the commit stands, and ``lakemerge_recover`` and vacuum look again.
 
         Args:
-            before: the version that the commit was made on.
+            base: the version that the commit was made on.
         """
-        if by.unread is None or not (by.touched - set(by.unread)) & set(before.partitions):
+        if by.unread is None or not (by.touched - set(by.unread)) & set(base.partitions):
             return
         try:
+            # others may have moved what it read since
+            before, parent = base, by.parent
+            if parent is not None and parent != base.txn:
+                before = read_manifest(self._files, layout, parent)
             # nearly always nothing has come: one look, before the table is looked up
             read = [place for place in superseded(layout, [by, before]) if place.partition not in by.unread]
             if not self._changed(read):

@@ -69,14 +69,14 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         check_changes(self, plan.merge, feed, "lakemerge_changes")
 
     def stage(self, txn: NodeTransaction, plan: Scd2Plan, feed: Mapping[str, Any]) -> Staged:
-        """Follow directly on the version that was read.
+        """Follow on the rows that were read, whatever partition another commit changes.
 
         The outcome for a key depends on the ledger, and on open versions in partitions that another commit may be
         making.
         """
         scan = Scan.of(txn, plan, feed)
         txn.read(scan.open_partitions)
-        txn.follow_directly()
+        txn.follow_same_rows()
         late = self._meets_closed_versions(plan, feed, scan)
         if late or feed["truncates"]:
             txn.read(scan.closed_partitions)

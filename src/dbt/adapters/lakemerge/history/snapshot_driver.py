@@ -29,7 +29,7 @@ class Snapshot(Driver[SnapshotConfig]):
             return self._begin_history(txn, snapshot, strategy)
         txn.read(snapshot.reads)
         # a key without a current row depends on every partition, also on ones that do not exist yet
-        txn.follow_directly()
+        txn.follow_same_rows()
         self._check_adopted(txn, snapshot)
         return self._continue_history(txn, snapshot, strategy)
 

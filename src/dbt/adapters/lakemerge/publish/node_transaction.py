@@ -189,9 +189,9 @@ class NodeTransaction:
         # another program may have added files to directories that this session has listed before
         self.spark.catalog.refreshTable(self.table)
 
-    def follow_directly(self) -> None:
-        """Let every commit that comes between be a conflict; see :meth:`Transaction.follow_directly`."""
-        self._transaction.follow_directly()
+    def follow_same_rows(self) -> None:
+        """Let every commit that changes rows be a conflict; see :meth:`Transaction.follow_same_rows`."""
+        self._transaction.follow_same_rows()
 
     def overtaken(self, found: str) -> CommitConflict:
         """The error that ends this attempt, for what it was planned for has changed; the next one begins with that."""

@@ -254,7 +254,7 @@ class Publisher(Generic[C]):
         if not self._retries or txn.base is None or self._handle.processing is not None:
             return None
         # a claim of that run, which was in doubt, may be finished meanwhile
-        txn.follow_directly()
+        txn.follow_same_rows()
         made = added_by(self._kernel, self.name, self._retries)
         return made.version if made else None
 
