@@ -350,7 +350,7 @@ THEMES["rare: views come and go"] = dataclasses.replace(
     kinds=("partitioned", "whole"),
     work=_either({"take off": 45, "lay": 45, "overlaid merge": 10}),
     several=(3, 4),
-    calls=("drop_table", "alter_table", "get_table"),
+    calls=("create_table", "drop_table", "alter_table", "get_table"),
     most=(1, 2, 3),
 )
 THEMES["rare: swaps come late"] = dataclasses.replace(

@@ -101,7 +101,9 @@ def test_a_run_knows_what_it_has_staged_until_its_end() -> None:
     assert run.find(ORDERS) is None
     with pytest.raises(InvalidTransactionState, match="the run is over"):
         run.add(StagedView(TableName("shop", "late"), "model.shop.late", view("4"), ""))
-    assert [one.left for one in staged_versions(kernel, table.transaction.layout)] == ["a test failed"]
+    assert [one.left for one in staged_versions(kernel, ORDERS, table.transaction.layout)] == [
+        "a test failed"
+    ]
     spark = Mock()
     run.close(spark)
     dropped = [call.args[0] for call in spark.catalog.dropGlobalTempView.call_args_list]

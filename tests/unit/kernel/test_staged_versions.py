@@ -14,6 +14,8 @@ from kernel.support import (
     COMMIT_KEYS,
     KEYS,
     NO_RETENTION,
+    Died,
+    Rows,
     add_delta,
     add_overlay,
     assert_nothing_orphaned,
@@ -91,12 +93,12 @@ def test_what_waits_is_aborted_only_when_it_is_taken_up(kernel: Kernel) -> None:
     txn.abort()
     with pytest.raises(InvalidTransactionState, match="suspended"):
         txn.commit()
-    assert [one.alive for one in staged_versions(kernel, txn.layout)] == [True]
+    assert [one.alive for one in staged_versions(kernel, ONE, txn.layout)] == [True]
     resume(txn)
     with pytest.raises(InvalidTransactionState, match="one that is open"):
         resume(txn)
     txn.abort()
-    assert staged_versions(kernel, txn.layout) == []
+    assert staged_versions(kernel, ONE, txn.layout) == []
     assert_nothing_orphaned(kernel, ONE)
 
 
@@ -212,7 +214,7 @@ def test_a_conflict_of_one_leaves_all_as_they_are_and_their_rows_to_be_looked_at
         leave(txn, "said twice")
     assert (rows_of(kernel, ONE), rows_of(kernel, TWO)) == ({"p=1": ["old"]}, {"p=1": ["theirs"]})
     for name, txn in zip((ONE, TWO), waiting, strict=True):
-        (found,) = staged_versions(Kernel(world.process()), txn.layout)
+        (found,) = staged_versions(Kernel(world.process()), name, txn.layout)
         assert (found.left, found.alive) == ("another came first", False)
         place = txn.layout.absolute(found.manifest.partitions["p=1"].location)
         assert kernel.files.read_text(f"{place}/part-0.orc") == "new"
@@ -229,10 +231,10 @@ def test_vacuum_frees_what_was_left_when_it_is_old(kernel: Kernel, world: World)
     suspend(txn)
     leave(txn, "a test failed")
     vacuum(kernel, ONE, retention=datetime.timedelta(hours=1), dry_run=False)
-    assert len(staged_versions(kernel, txn.layout)) == 1
+    assert len(staged_versions(kernel, ONE, txn.layout)) == 1
     world.timeline.pass_by(7200)
     vacuum(kernel, ONE, retention=datetime.timedelta(hours=1), dry_run=False)
-    assert staged_versions(kernel, txn.layout) == []
+    assert staged_versions(kernel, ONE, txn.layout) == []
     assert_nothing_orphaned(kernel, ONE)
 
 
@@ -243,9 +245,30 @@ def test_what_a_dead_process_had_set_aside_is_told_and_not_discarded(world: Worl
     suspend(txn)
     world.running.discard(ports.host.owner().pid)
     kernel = Kernel(world.process())
-    (found,) = staged_versions(kernel, txn.layout)
+    (found,) = staged_versions(kernel, ONE, txn.layout)
     assert (found.left, found.alive) == (None, False)
     assert discard_left(kernel, txn.layout) == []
+
+
+@pytest.mark.parametrize("shape", [{"p=1": ["old"]}, {"": ["old"]}], ids=["partitioned", "whole"])
+def test_what_a_dead_process_has_published_waits_no_more(shape: Rows, world: World) -> None:
+    create(Kernel(world.process()), ONE, shape)
+    ports, (part,) = world.process(), shape
+
+    def die(step: str) -> None:
+        if step == "claimed":
+            raise Died
+
+    txn = merged(Kernel(ports, step=die), ONE, {part: ["new"]})
+    suspend(txn)
+    resume(txn)
+    with pytest.raises(Died):
+        txn.commit()
+    world.running.discard(ports.host.owner().pid)
+    kernel = Kernel(world.process())
+    assert kernel.files.list(txn.layout.staged) != []
+    assert staged_versions(kernel, ONE, txn.layout) == []
+    assert rows_of(kernel, ONE) == {part: ["new"]}
 
 
 def test_a_table_that_is_never_made_leaves_what_it_would_have_been(kernel: Kernel) -> None:
@@ -254,7 +277,7 @@ def test_a_table_that_is_never_made_leaves_what_it_would_have_been(kernel: Kerne
     suspend(txn)
     leave(txn, "a test failed")
     assert not kernel.exists(NEW)
-    (found,) = staged_versions(kernel, txn.layout)
+    (found,) = staged_versions(kernel, NEW, txn.layout)
     assert (found.manifest.version, found.manifest.columns) == (1, COLUMNS)
     assert create(kernel, NEW, {"p=1": ["b"]}) == 1
     assert discard_left(kernel, txn.layout) == [txn.txn]

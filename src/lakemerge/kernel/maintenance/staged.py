@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakemerge.errors import CorruptTable
+from lakemerge.errors import CorruptTable, LakemergeError
 from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.layout import SIDECARS, Layout
 from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.staged_version import StagedVersion
 
 
@@ -26,11 +28,32 @@ class Waiting:
     alive: bool
 
 
-def staged_versions(kernel: Kernel, layout: Layout) -> list[Waiting]:
-    """The versions that were staged below a table's root and are not published, the newest first.
+def staged_versions(kernel: Kernel, name: TableName, layout: Layout) -> list[Waiting]:
+    """The versions of a table that were staged and are not published, the newest first.
 
     The table need not exist: it may be one of them that would make it.
+
+    Args:
+        layout: of its root, below which they were staged.
     """
+    found = _recorded(kernel, layout)
+    # a writer that died as it published has not taken its record away
+    if any(one.left is None and not one.alive for one in found):
+        versions = _versions(kernel, name)
+        found = [one for one in found if one.manifest.txn not in versions]
+    return found
+
+
+def _versions(kernel: Kernel, name: TableName) -> set[str]:
+    """The transactions that made a table's versions, as far back as is known; none if there is no such table."""
+    try:
+        state, newest = kernel.settled(name)
+    except LakemergeError:
+        return set()
+    return {version.txn for version in lineage(kernel.files, state.layout, newest)}
+
+
+def _recorded(kernel: Kernel, layout: Layout) -> list[Waiting]:
     found = []
     for entry in kernel.files.list(layout.staged):
         if entry.name.startswith(".") or not entry.name.endswith(".json"):
@@ -51,7 +74,7 @@ def discard_left(kernel: Kernel, layout: Layout) -> list[str]:
     Returns:
         The transactions that were discarded.
     """
-    gone = [one.manifest.txn for one in staged_versions(kernel, layout) if one.left is not None]
+    gone = [one.manifest.txn for one in _recorded(kernel, layout) if one.left is not None]
     for txn in gone:
         for path in (layout.data_of(txn), *(layout.sidecar_of(kind, txn) for kind in SIDECARS)):
             kernel.files.delete(path)

@@ -375,7 +375,7 @@ class StagingMethods(Capability):
                     "txn": one.manifest.txn,
                     "because": one.left or ("its run is at work" if one.alive else "its run has died"),
                 }
-                for one in staged_versions(self.kernel(), layout)
+                for one in staged_versions(self.kernel(), relation.table_name, layout)
             ]
 
     @available.parse(lambda *args, **kwargs: "")
@@ -387,7 +387,7 @@ class StagingMethods(Capability):
         """
         with self.guarded():
             layout = self._layout_of(relation, location_root)
-            found = staged_versions(self.kernel(), layout)
+            found = staged_versions(self.kernel(), relation.table_name, layout)
             if not found:
                 raise TableNotFound(
                     expected=f"a version of {relation.table_name} that was staged and not published",
