@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
 from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
 from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
@@ -248,7 +249,7 @@ class StagingMethods(Capability):
     def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
         run.leave(reason)
         self._mark(results, _to_build_again(run, results), reason)
-        logger.warning(f"Nothing was published of {_names(run)}: {reason}")
+        warn_only(f"Nothing was published of {_names(run)}: {reason}")
 
     def _mark(self, results: list[Any], unpublished: Set[str], reason: str, **more: Any) -> None:
         manifest: Any = self.host.get_macro_resolver()
@@ -320,7 +321,7 @@ class StagingMethods(Capability):
                     with self.guarded(f"finish {table.name}"):
                         action()
                 except DbtRuntimeError as error:
-                    logger.warning(
+                    warn_only(
                         f"{table.name} is published; what follows on that is left to a later run: {error}"
                     )
 
