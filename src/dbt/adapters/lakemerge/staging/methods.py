@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -30,6 +31,7 @@ from lakemerge.errors import (
     CommitInDoubt,
     CommitUnfinished,
     InvalidConfig,
+    JavaDied,
     LakemergeError,
     NotPublished,
     TableNotFound,
@@ -240,11 +242,21 @@ class StagingMethods(Capability):
                 return ""
             failure = self._publish_all(run, results)
         finally:
-            run.close(self.handle.spark)
+            self._close(run)
         if failure is None:
             return ""
-        self.handle.fail_next(failure)
+        with suppress(DbtRuntimeError):  # no connection, as Java has died: then the statement fails by that
+            self.handle.fail_next(failure)
         return "select 'what was staged is not published'"
+
+    def _close(self, run: StagedRun) -> None:
+        """Let names be their own again, and drop the views: if Java has died, they went with it."""
+        run.close()
+        with suppress(DbtRuntimeError):
+            handle = self.handle
+            held = handle.held
+            handle.on_release(lambda: run.close(handle.spark))
+            handle.release(held)
 
     def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
         run.leave(reason)
@@ -324,6 +336,8 @@ class StagingMethods(Capability):
                     warn_only(
                         f"{table.name} is published; what follows on that is left to a later run: {error}"
                     )
+                    if isinstance(error.__cause__, JavaDied):
+                        return  # nor can anything else be done
 
     def _make_views(
         self, statements: list[tuple[StagedView, str]], results: list[Any], run: StagedRun
