@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from functional.concurrency.conftest import DbtProject, read_until
-from functional.concurrency.test_builds_ended import COPY, DAYS, LAST, MASTER
-from functional.concurrency.test_java_dies import NOISE, REASON, java_of
+from functional.concurrency.dead_java import NOISE, REASON, java_of
+from functional.concurrency.waiting_builds import COPY, DAYS, LAST, MASTER
 
 SHOWN = (
     "{{ config(materialized='view', publish='after_tests') }} select max(day) as day from {{ ref('copied') }}"
