@@ -59,6 +59,7 @@ from lakemerge.kernel import (
     check_supported,
     find_row,
     is_overlay_view,
+    model_name,
     view_over_base,
 )
 
@@ -242,6 +243,19 @@ class LakemergeAdapter(SparkAdapter):
                     )
 
     @available.parse_none
+    def rename_relation(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
+        """Rename a view, or a table without versions.
+
+        dbt's own notes the new name before it asks: after a refusal, later nodes would find no table of the old one.
+        """
+        self.execute_macro(
+            "rename_relation", kwargs={"from_relation": from_relation, "to_relation": to_relation}
+        )
+        # the name was free
+        self.cache_dropped(to_relation)
+        self.cache_renamed(from_relation, to_relation)
+
+    @available.parse_none
     def check_renamable(self, relation: BaseRelation) -> None:
         """Refuse to rename a table with versions: Hive would move their directory.
 
@@ -253,7 +267,7 @@ class LakemergeAdapter(SparkAdapter):
             if table is not None and VERSION in table.parameters:
                 raise UnsupportedTable(
                     expected="a view, or a table without versions, to rename",
-                    found=f"{table.name}, which has version {table.parameters[VERSION]}",
+                    found=f"{model_name(table)}, which has version {table.parameters[VERSION]}",
                     action="Build the model under its new name, and drop the old table.",
                 )
 
