@@ -74,6 +74,8 @@ _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 # dbt's frame around hooks.
 _MAIN = "master"
 _PROVIDER = "spark.sql.sources.provider"
+# A table of deltas or of a quarantine has this parameter.
+_PUBLISHED_OF = "lakemerge.published_of"
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -257,17 +259,19 @@ class LakemergeAdapter(SparkAdapter):
 
     @available.parse_none
     def check_renamable(self, relation: BaseRelation) -> None:
-        """Refuse to rename a table with versions: Hive would move their directory.
+        """Refuse to rename a table with versions, whose directory Hive would move, or one that belongs to such a table.
 
         Raises:
-            DbtRuntimeError: the table has versions.
+            DbtRuntimeError: it is one of these.
         """
         table = self._stored_table(relation)
+        known = table.parameters if table else {}
+        reason = f"has version {known[VERSION]}" if VERSION in known else "belongs to a table with versions"
         with self.connections.exception_handler(f"rename {relation.render()}"):
-            if table is not None and VERSION in table.parameters:
+            if table is not None and (VERSION in known or _PUBLISHED_OF in known):
                 raise UnsupportedTable(
                     expected="a view, or a table without versions, to rename",
-                    found=f"{model_name(table)}, which has version {table.parameters[VERSION]}",
+                    found=f"{model_name(table)}, which {reason}",
                     action="Build the model under its new name, and drop the old table.",
                 )
 
