@@ -162,8 +162,8 @@ bench-on-read: env  ## CPU seconds of a merge on read, of reads by the number of
 	@$(PY) benchmarks/merge_on_read.py
 
 .PHONY: bench-commit
-bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions
-	@$(PY) benchmarks/commit.py --java
+bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions; or ARGS="--tables 2,5"
+	@$(PY) benchmarks/commit.py $(or $(ARGS),--java)
 
 .PHONY: bench-files
 bench-files: env  ## Bytes and CPU seconds of an ingest to know its files, of 10,000 and of a million

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 
-import psutil
 import pytest
 
 from functional.concurrency.conftest import DbtProject, read_until
+from functional.concurrency.dead_java import NOISE, REASON, java_of
 from functional.concurrency.landed_events import LandedEvents
 
 MERGED = """
@@ -28,18 +27,6 @@ GREEDY = "select collect_list(repeat(cast(id as string), 1000)) as texts from ra
 
 COUNTS = "count(*), count(distinct id)"
 
-REASON = "JavaDied: Expected the Java process that runs Spark to stay alive; found that it "
-NOISE = (
-    "Unhandled",
-    "Traceback",
-    "refused",
-    "Errno",
-    "py4j",
-    "Py4J",
-    "hile releasing",
-    "could not be cleaned",
-)
-
 
 def assert_told_plainly(output: str, reason: str, errors: int) -> None:
     """Every node that could not be built has the same reason, and nothing else is told of."""
@@ -55,14 +42,6 @@ def assert_told_plainly(output: str, reason: str, errors: int) -> None:
     assert len(reasons) == 1, reasons
     noise = [word for word in NOISE if word in output]
     assert not noise, (noise, output)
-
-
-def java_of(process: subprocess.Popen[str]) -> psutil.Process:
-    """The Java that a process started."""
-    (java,) = [
-        child for child in psutil.Process(process.pid).children(recursive=True) if child.name() == "java"
-    ]
-    return java
 
 
 @pytest.mark.slow

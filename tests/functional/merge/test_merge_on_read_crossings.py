@@ -118,14 +118,26 @@ class TestCompactionMeanwhile:
         table.drop()
 
 
-@pytest.mark.slow
 class TestRename:
     def test_it_is_refused_as_of_any_table_with_versions(self, merger: Any) -> None:
         table = outstanding(merger)
-        adapter, other = table.adapter, table.relation.incorporate(path={"identifier": f"{table.name}_new"})
-        with adapter.connection_named("rename"), pytest.raises(DbtRuntimeError, match="which has version"):
-            adapter.rename_relation(table.relation, other)
-        assert names(table) == ["1: n5", "2: n1"]
+        adapter, schema = table.adapter, table.relation.schema
+        base, deltas, other = (
+            adapter.Relation.create(schema=schema, identifier=f"{table.name}{end}", type="table")
+            for end in ("__base", "__deltas", "_new")
+        )
+        refused = f"UnsupportedTable.*found {schema}.{table.name}, which has version 3.*under its new name"
+        with adapter.connection_named("rename"):
+            for relation in (table.relation, table.relation.incorporate(type="view"), base):
+                with pytest.raises(DbtRuntimeError, match=refused):
+                    adapter.rename_relation(relation, other)
+            with pytest.raises(
+                DbtRuntimeError, match=f"UnsupportedTable.*{table.name}__deltas, which belongs to"
+            ):
+                adapter.rename_relation(deltas, other)
+        assert sorted(table.left()) == [table.name, f"{table.name}__base", f"{table.name}__deltas"]
+        table.merge([change(2, 6)])
+        assert names(table) == ["1: n5", "2: n6"]
         table.drop()
 
 

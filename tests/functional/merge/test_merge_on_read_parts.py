@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 from dbt.adapters.lakemerge.publish import delta_share
@@ -65,6 +67,36 @@ class TestParts:
         assert left == [2, 1, 0]
         assert (names(table, "__base"), waiting(table)) == (shown, [])
         assert compact(table, max_bytes=size) == {}
+        table.drop()
+
+    def test_a_dry_run_tells_of_the_deltas_that_the_base_does_not_hold(self, merger: Any) -> None:
+        table = outstanding(merger)
+        table.merge([change(6, 7), change(7, 7)])
+
+        def told(**arguments: Any) -> tuple[Any, ...]:
+            planned = compact(table, dry_run=True, **arguments)
+            return tuple(planned.get(name) for name in ("action", "deltas", "files_before"))
+
+        def sizes() -> list[int]:
+            files = table.sql("select distinct input_file_name() as file from {table}__deltas")
+            return [Path(urlparse(row.file).path).stat().st_size for row in files]
+
+        before = table.history()
+        assert told() == ("major", 2, 2)
+        assert told(deltas="minor") == ("minor", 2, 2)
+        assert compact(table, dry_run=True)["bytes_before"] == sum(sizes())
+        assert table.history() == before
+        compact(table, partitions="region = 'east'")
+        # one delta is left for the others: those that it was made of are still there for queries that are being planned
+        assert (told(), len(sizes())) == (("major", 1, 1), 3)
+        assert told(deltas="minor") == (None, None, None), "it is one"
+        compact(table)
+        assert told() == (None, None, None)
+        moved = sizes()
+        table.merge([change(number, 9) for number in range(9)])
+        assert told() == ("major", 1, 1)
+        assert compact(table, dry_run=True)["bytes_before"] == sum(sizes()) - sum(moved)
+        assert len(sizes()) == len(moved) + 1
         table.drop()
 
     def test_partitions_whose_deltas_the_base_holds_are_left_alone(self, merger: Any) -> None:

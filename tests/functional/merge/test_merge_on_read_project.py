@@ -95,6 +95,22 @@ class TestProject:
         node = catalog.nodes["model.test.master"]
         assert (node.metadata.type, [*node.columns]) == ("view", ["id", "name", "ts", "region"])
 
+    def test_show_previews_the_merged_rows_and_changes_nothing(self, project: Any) -> None:
+        build("run")
+        build("run", upto=2)
+        query = f"select `_lakemerge_order` from {project.test_schema}.master__deltas"
+        deltas = project.run_sql(query, fetch="all")
+        columns = ("id", "region", "name", "ts")
+
+        def shown(*arguments: str) -> list[Any]:
+            table = build("show", *arguments, "--limit", "-1", upto=3).results[0].agate_table
+            return sorted((tuple(row[name] for name in columns) for row in table.rows), key=str)
+
+        assert shown("--inline", "select * from {{ ref('master') }}") == TWO
+        # of the model itself, dbt shows what its query gives: the changes that a run would merge
+        assert len(shown("--select", "master")) == 6
+        assert (self.rows(project), project.run_sql(query, fetch="all")) == (TWO, deltas)
+
     def test_another_mode_and_back(self, project: Any) -> None:
         build("run", upto=2, mode="copy_on_write")
         assert self.kinds(project) == {"master": "MANAGED_TABLE"}

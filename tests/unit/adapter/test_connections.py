@@ -13,7 +13,7 @@ from dbt.mp_context import get_mp_context
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.errors import PySparkException
 
-from lakemerge.errors import MetastoreUnreachable, UnsupportedTable
+from lakemerge.errors import JavaDied, MetastoreUnreachable, UnsupportedTable
 
 
 @pytest.fixture
@@ -36,6 +36,25 @@ def test_an_environment_error_is_one_line_for_dbt(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(FailedToConnectError, match=r"Expected a metastore; found none\. Start it\."):
         LakemergeConnectionManager.open(opened)
     assert opened.state == ConnectionState.FAIL
+
+
+def test_a_connection_without_java_is_not_opened_to_be_closed(
+    manager: LakemergeConnectionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def dead(_: Any) -> None:
+        tries.append("open")
+        raise JavaDied(expected="Java to stay alive", found="that it was killed", action="Run again.")
+
+    monkeypatch.setattr(connections, "application", dead)
+    used = connection(ConnectionState.INIT, _lazy(LakemergeConnectionManager.open))
+    with pytest.raises(DbtRuntimeError, match="JavaDied"):
+        _ = used.handle
+    manager.close(used)
+    assert tries == ["open"]
+    with pytest.raises(DbtRuntimeError, match="JavaDied"):
+        _ = used.handle
 
 
 def test_cancelling_ends_the_other_open_connections_and_opens_none(

@@ -193,7 +193,7 @@ def test_what_a_dead_java_took_with_it_is_not_told_of_again(
 ) -> None:
     warnings: list[str] = []
     calls: list[str] = []
-    monkeypatch.setattr(handle_module.logger, "warning", warnings.append)
+    monkeypatch.setattr(handle_module, "warn_only", warnings.append)
 
     def refused() -> None:
         raise ConnectionRefusedError(111, "Connection refused")

@@ -51,7 +51,8 @@ class LakemergeConnectionManager(SparkConnectionManager):
                 app = application(credentials)
                 handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
         except JavaDied as error:
-            connection.state = ConnectionState.FAIL
+            # one that has failed is opened again by dbt, only to be closed: outside of a node, that ends the command
+            connection.state = ConnectionState.CLOSED
             raise as_dbt_error(error) from error
         except LakemergeError as error:
             connection.handle = None

@@ -59,6 +59,7 @@ from lakemerge.kernel import (
     check_supported,
     find_row,
     is_overlay_view,
+    model_name,
     view_over_base,
 )
 
@@ -73,6 +74,8 @@ _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 # dbt's frame around hooks.
 _MAIN = "master"
 _PROVIDER = "spark.sql.sources.provider"
+# A table of deltas or of a quarantine has this parameter.
+_PUBLISHED_OF = "lakemerge.published_of"
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -242,18 +245,33 @@ class LakemergeAdapter(SparkAdapter):
                     )
 
     @available.parse_none
+    def rename_relation(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
+        """Rename a view, or a table without versions.
+
+        dbt's own notes the new name before it asks: after a refusal, later nodes would find no table of the old one.
+        """
+        self.execute_macro(
+            "rename_relation", kwargs={"from_relation": from_relation, "to_relation": to_relation}
+        )
+        # the name was free
+        self.cache_dropped(to_relation)
+        self.cache_renamed(from_relation, to_relation)
+
+    @available.parse_none
     def check_renamable(self, relation: BaseRelation) -> None:
-        """Refuse to rename a table with versions: Hive would move their directory.
+        """Refuse to rename a table with versions, whose directory Hive would move, or one that belongs to such a table.
 
         Raises:
-            DbtRuntimeError: the table has versions.
+            DbtRuntimeError: it is one of these.
         """
         table = self._stored_table(relation)
+        known = table.parameters if table else {}
+        reason = f"has version {known[VERSION]}" if VERSION in known else "belongs to a table with versions"
         with self.connections.exception_handler(f"rename {relation.render()}"):
-            if table is not None and VERSION in table.parameters:
+            if table is not None and (VERSION in known or _PUBLISHED_OF in known):
                 raise UnsupportedTable(
                     expected="a view, or a table without versions, to rename",
-                    found=f"{table.name}, which has version {table.parameters[VERSION]}",
+                    found=f"{model_name(table)}, which {reason}",
                     action="Build the model under its new name, and drop the old table.",
                 )
 

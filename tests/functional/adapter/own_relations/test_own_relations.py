@@ -85,13 +85,35 @@ class TestVersionedTable:
         assert project.run_sql(f"select count(*) from {project.test_schema}.model", fetch="one")[0] == 0
         assert len(versions) == 2
 
-    def test_a_table_with_versions_is_not_renamed(self, project: Any) -> None:
+    def test_a_table_with_versions_is_not_renamed_and_dbt_still_finds_it(self, project: Any) -> None:
         run_dbt(["run"])
-        with (
-            project.adapter.connection_named("rename"),
-            pytest.raises(DbtRuntimeError, match="which has version"),
-        ):
-            project.adapter.rename_relation(self.relation(project), self.relation(project, "renamed"))
+        adapter, schema = project.adapter, project.test_schema
+        with adapter.connection_named("rename"):
+            for _ in range(2):
+                with pytest.raises(DbtRuntimeError, match="which has version"):
+                    adapter.rename_relation(self.relation(project), self.relation(project, "renamed"))
+            assert adapter.get_relation(None, schema, "model").is_table
+            assert adapter.get_relation(None, schema, "renamed") is None
+
+    def test_a_view_is_renamed(self, project: Any) -> None:
+        run_dbt(["run"])
+        adapter, schema = project.adapter, project.test_schema
+        for name in ("one", "two"):
+            project.run_sql(f"create or replace view {schema}.{name} as select '{name}' as name")
+        one, two = (
+            self.relation(project, name).incorporate(type=RelationType.View) for name in ("one", "two")
+        )
+        with adapter.connection_named("rename"):
+            adapter.cache_added(one)
+            adapter.cache_added(two)
+            with pytest.raises(DbtRuntimeError, match="ALREADY_EXISTS"):
+                adapter.rename_relation(one, two)
+            # by another program, which dbt does not know of
+            project.run_sql(f"drop view {schema}.two")
+            adapter.rename_relation(one, two)
+            assert adapter.get_relation(None, schema, "two").is_view
+            assert adapter.get_relation(None, schema, "one") is None
+        assert project.run_sql(f"select name from {schema}.two", fetch="one")[0] == "one"
 
     def test_a_view_that_fails_leaves_the_table_it_was_to_replace(self, project: Any) -> None:
         run_dbt(["run"])

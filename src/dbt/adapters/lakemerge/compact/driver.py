@@ -17,6 +17,7 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relations.table_schema import unsized
+from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -327,9 +328,7 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
             needed = compaction.plan(made)
         record = compaction.run() if needed else None
     except DbtRuntimeError as error:
-        logger.warning(
-            f"{publisher.name}: its small files were not merged; a later commit tries again: {error}"
-        )
+        warn_only(f"{publisher.name}: its small files were not merged; a later commit tries again: {error}")
         return
     if record is not None:
         logger.debug(f"{publisher.name}: {record.files_before} files became {record.files_after}")

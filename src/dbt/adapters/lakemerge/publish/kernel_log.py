@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 
 _ADAPTER_LOGGER = AdapterLogger("Lakemerge")
 
@@ -15,7 +16,7 @@ class _ToDbt(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if record.levelno >= logging.WARNING:
-            _ADAPTER_LOGGER.warning(text)
+            warn_only(text)
         elif record.levelno >= logging.INFO:
             _ADAPTER_LOGGER.info(text)
         else:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.java_process import lost_connection
 from dbt.adapters.lakemerge.spark.session import Application
 from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-logger = AdapterLogger("Lakemerge")
 
 #: PEP 249's seven fields: name and type are known, and whether nulls may occur.
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
@@ -124,7 +123,7 @@ class SessionHandle:
             except Exception as error:  # noqa: BLE001 - the other callbacks must run too
                 # the end of Java was reported already, and left nothing to release
                 if not lost_connection(error) or self.application.java.death(wait=1) is None:
-                    logger.warning(f"{self.name} could not be cleaned up: {error}")
+                    warn_only(f"{self.name} could not be cleaned up: {error}")
 
     def cancel(self) -> None:
         """End the running jobs of this connection and refuse further ones. Callable from any thread."""

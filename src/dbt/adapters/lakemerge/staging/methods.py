@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -19,6 +20,7 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse
 from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
 from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
 from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
@@ -29,6 +31,7 @@ from lakemerge.errors import (
     CommitInDoubt,
     CommitUnfinished,
     InvalidConfig,
+    JavaDied,
     LakemergeError,
     NotPublished,
     TableNotFound,
@@ -239,16 +242,26 @@ class StagingMethods(Capability):
                 return ""
             failure = self._publish_all(run, results)
         finally:
-            run.close(self.handle.spark)
+            self._close(run)
         if failure is None:
             return ""
-        self.handle.fail_next(failure)
+        with suppress(DbtRuntimeError):  # no connection, as Java has died: then the statement fails by that
+            self.handle.fail_next(failure)
         return "select 'what was staged is not published'"
+
+    def _close(self, run: StagedRun) -> None:
+        """Let names be their own again, and drop the views: if Java has died, they went with it."""
+        run.close()
+        with suppress(DbtRuntimeError):
+            handle = self.handle
+            held = handle.held
+            handle.on_release(lambda: run.close(handle.spark))
+            handle.release(held)
 
     def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
         run.leave(reason)
         self._mark(results, _to_build_again(run, results), reason)
-        logger.warning(f"Nothing was published of {_names(run)}: {reason}")
+        warn_only(f"Nothing was published of {_names(run)}: {reason}")
 
     def _mark(self, results: list[Any], unpublished: Set[str], reason: str, **more: Any) -> None:
         manifest: Any = self.host.get_macro_resolver()
@@ -320,9 +333,11 @@ class StagingMethods(Capability):
                     with self.guarded(f"finish {table.name}"):
                         action()
                 except DbtRuntimeError as error:
-                    logger.warning(
+                    warn_only(
                         f"{table.name} is published; what follows on that is left to a later run: {error}"
                     )
+                    if isinstance(error.__cause__, JavaDied):
+                        return  # nor can anything else be done
 
     def _make_views(
         self, statements: list[tuple[StagedView, str]], results: list[Any], run: StagedRun
