@@ -77,7 +77,7 @@ from lakemerge.kernel.table.overlay import (
     model_name,
     view_over_base,
 )
-from lakemerge.kernel.table.side_tables import SIDE_TABLES, SideTables
+from lakemerge.kernel.table.side_tables import DELETED, ORDER, PUBLISHED_OF, SIDE_TABLES, SideTables
 from lakemerge.kernel.table.state import TableState, state_of
 
 __all__ = [
@@ -85,11 +85,14 @@ __all__ = [
     "COMMIT_COLUMN_TYPE",
     "COMPACTION",
     "DEFAULT_PARTITION",
+    "DELETED",
     "DELTAS",
     "FOLDED",
     "JAVA_ERRORS",
     "LEDGER_RESET",
     "NAMED",
+    "ORDER",
+    "PUBLISHED_OF",
     "SIDE_TABLES",
     "TEXT",
     "VERSION",

@@ -53,6 +53,7 @@ from dbt_common.invocation import get_invocation_id
 from lakemerge import errors
 from lakemerge.errors import JavaDied, LakemergeError, NotPublished, UnsupportedTable
 from lakemerge.kernel import (
+    PUBLISHED_OF,
     VERSION,
     HiveColumn,
     HiveTable,
@@ -74,8 +75,6 @@ _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 # dbt's frame around hooks.
 _MAIN = "master"
 _PROVIDER = "spark.sql.sources.provider"
-# A table of deltas or of a quarantine has this parameter.
-_PUBLISHED_OF = "lakemerge.published_of"
 # Spark's schemas show char and varchar as string, and keep the type here.
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -268,7 +267,7 @@ class LakemergeAdapter(SparkAdapter):
         known = table.parameters if table else {}
         reason = f"has version {known[VERSION]}" if VERSION in known else "belongs to a table with versions"
         with self.connections.exception_handler(f"rename {relation.render()}"):
-            if table is not None and (VERSION in known or _PUBLISHED_OF in known):
+            if table is not None and (VERSION in known or PUBLISHED_OF in known):
                 raise UnsupportedTable(
                     expected="a view, or a table without versions, to rename",
                     found=f"{model_name(table)}, which {reason}",

@@ -10,12 +10,22 @@ from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_
 from dbt.adapters.lakemerge.spark.session import application_of
 
 from lakemerge.errors import InvalidConfig, TableNotFound
-from lakemerge.kernel import DELTAS, HiveColumn, Kernel, Layout, Manifest, Settings, TableName, as_of_group
+from lakemerge.kernel import (
+    DELETED,
+    DELTAS,
+    ORDER,
+    Kernel,
+    Layout,
+    Manifest,
+    Settings,
+    TableName,
+    as_of_group,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_DELETED, _ORDER, _PLACE = "_lakemerge_deleted", "_lakemerge_order", "_lakemerge_place"
+_PLACE = "_lakemerge_place"
 
 
 def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFrame]:
@@ -67,14 +77,13 @@ def _merged(
     """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted."""
     from pyspark.sql import Window, functions
 
-    marks = (HiveColumn(_DELETED, "boolean"), HiveColumn(_ORDER, "bigint"))
-    schema = schema_of((*version.columns, *version.partition_columns, *marks))
+    schema = schema_of((*version.columns, *version.partition_columns, DELETED, ORDER))
     deltas = spark.read.schema(schema).format(version.file_format)
-    newest_first = Window.partitionBy(*keys).orderBy(functions.col(_ORDER).desc())
+    newest_first = Window.partitionBy(*keys).orderBy(functions.col(ORDER.name).desc())
     newest = (
         deltas.load([layout.absolute(folder) for folder in folders])
         .withColumn(_PLACE, functions.row_number().over(newest_first))
         .where(f"{_PLACE} = 1")
     )
     kept = base.join(newest.select(*keys), list(keys), "left_anti").select(*base.columns)
-    return kept.unionByName(newest.where(f"not {_DELETED}").select(*base.columns))
+    return kept.unionByName(newest.where(f"not {DELETED.name}").select(*base.columns))

@@ -11,7 +11,7 @@ from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.redo import Restarted
 from dbt.adapters.lakemerge.publish.side_data import SideData
-from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, quote
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
 from lakemerge.errors import CommitConflict, ConstraintViolated
 from lakemerge.kernel import (
     DEFAULT_PARTITION,
+    DELETED,
     DELTAS,
     HiveColumn,
     Manifest,
@@ -261,7 +262,7 @@ class NodeTransaction:
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
         """
-        frame, observed = self._observe(self.spark.sql(sql), {}, unless="`_lakemerge_deleted`")
+        frame, observed = self._observe(self.spark.sql(sql), {}, unless=quote(DELETED.name))
         self.side_data.add(DELTAS, frame.coalesce(1))
         self._check(observed)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from dbt.adapters.lakemerge.relations.table_schema import quote
 
-from lakemerge.kernel import NAMED
+from lakemerge.kernel import DELETED, NAMED, ORDER
 
 
 def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[str]) -> str:
@@ -27,9 +27,9 @@ def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[
         f"left join (select {_listed(keys)} from {deltas} where {is_named} group by {_listed(keys)}) k on {matches} "
         f"where k.{quote(keys[0])} is null "
         f"union all select {_listed(columns)} from (select s.*, row_number() over "
-        f"(partition by {_listed(keys)} order by `_lakemerge_order` desc) as `_lakemerge_newest` "
+        f"(partition by {_listed(keys)} order by {quote(ORDER.name)} desc) as `_lakemerge_newest` "
         f"from {deltas} s where {is_named}) d "
-        "where `_lakemerge_newest` = 1 and not `_lakemerge_deleted`"
+        f"where `_lakemerge_newest` = 1 and not {quote(DELETED.name)}"
     )
 
 

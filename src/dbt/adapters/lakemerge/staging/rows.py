@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.relations.file_frames import schema_of
 from dbt.adapters.lakemerge.relations.table_schema import quote, unsized
 from dbt.adapters.lakemerge.staged_names import PREFIX
 
-from lakemerge.kernel import DEFAULT_PARTITION, DELTAS, HiveColumn, Layout, Manifest, TableName
+from lakemerge.kernel import DEFAULT_PARTITION, DELETED, DELTAS, HiveColumn, Layout, Manifest, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,7 +110,7 @@ def staged_sql(
     elif table is not None:
         parts.append(f"select {old} from {table} where {kept}")
     if files is not None:
-        parts.append(f"select {new} from {files}" + (" where not `_lakemerge_deleted`" if keys else ""))
+        parts.append(f"select {new} from {files}" + (f" where not {quote(DELETED.name)}" if keys else ""))
     nothing = ", ".join(_published_column(column, None) for column in columns)
     return " union all ".join(parts) or f"select {nothing} where false"
 
@@ -141,8 +141,7 @@ def _files_written(spark: SparkSession, layout: Layout, manifest: Manifest) -> D
     """The rows in the files that a version writes; ``None`` where it writes none."""
     keys = manifest.partition_columns
     if deltas := _deltas(manifest):
-        marks = (HiveColumn("_lakemerge_deleted", "boolean"),)
-        schema = schema_of((*manifest.columns, *keys, *marks))
+        schema = schema_of((*manifest.columns, *keys, DELETED))
         files = spark.read.schema(schema).format(manifest.file_format)
         return files.load([layout.absolute(folder) for folder in deltas])
     if not any(name in manifest.partitions for name in manifest.written):
