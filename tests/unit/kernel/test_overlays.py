@@ -434,3 +434,14 @@ def test_another_programs_table_in_the_place_is_told_and_the_view_comes_when_it_
     assert row is not None
     assert is_overlay_view(row)
     assert rows_of(kernel, NAME) == SHAPES["partitioned"]
+
+
+def test_recovery_puts_back_the_table_of_deltas_that_another_program_has_dropped(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "delta")
+    kernel.metastore.drop_table(DELTAS)
+    assert published(kernel, NAME, "deltas") == ()
+    assert kernel.recover(NAME) != []
+    assert published(kernel, NAME, "deltas") == ("delta",)
+    assert_whole(kernel, NAME)
