@@ -351,6 +351,7 @@ THEMES["rare: views come and go"] = dataclasses.replace(
     work=_either({"take off": 45, "lay": 45, "overlaid merge": 10}),
     several=(3, 4),
     calls=("create_table", "drop_table", "alter_table", "get_table"),
+    faults={"stop": 4, "die before": 1},
     most=(1, 2, 3),
 )
 THEMES["rare: swaps come late"] = dataclasses.replace(
