@@ -266,7 +266,7 @@ MUTANTS = {
     "staged-on-other-rows": Mutant(
         "what waits to be published follows on commits that have changed other rows of its tables",
         "kernel.commit.suspension",
-        "    transaction._commit.reads.rows = True\n",
+        "    transaction.follow_same_rows()\n",
         "    pass\n",
         first=STAGED,
     ),

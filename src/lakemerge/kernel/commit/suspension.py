@@ -43,7 +43,7 @@ def suspend(transaction: Transaction) -> Manifest:
         StorageError: the file could not be written; the transaction is still open.
     """
     manifest = preview(transaction)
-    transaction._commit.reads.rows = True
+    transaction.follow_same_rows()
     transaction._staging.open()
     transaction._staging.tell(StagedVersion(manifest))
     transaction.state = "suspended"
