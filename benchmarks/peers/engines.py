@@ -226,9 +226,9 @@ class Lakemerge(Engine):
                 materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='updated_at',
                 apply_as_deletes="op = 'D'", except_column_list=['op'], partition_by='region'{self.options}
             ) }}}}
-            select * from parquet.`{{{{ var('feed') }}}}`
+            select * from parquet.`{root}/feed`
         """
-        project = "name: bench\nprofile: bench\nmodel-paths: [models]\nvars: {feed: none}\n"
+        project = "name: bench\nprofile: bench\nmodel-paths: [models]\n"
         settings = f'spark.driver.memory: {_MEMORY}, spark.sql.shuffle.partitions: "{_SHUFFLES}"'
         self._project = BenchProject(root, project, {"models/master.sql": model}, settings)
         self._project.start()
@@ -245,7 +245,11 @@ class Lakemerge(Engine):
         return {path for path in super().data_files() if ("_lakemerge", "data") in pairwise(path.parts)}
 
     def merge(self, feed: str) -> dict[str, float]:
-        self._project.dbt("run", "--vars", f'{{feed: "{feed}"}}')
+        # by a link, for dbt parses the whole project again when a variable has changed
+        link = self.root / "feed"
+        link.unlink(missing_ok=True)
+        link.symlink_to(feed)
+        self._project.dbt("run")
         return {"node": self._project.seconds.cpu[-1]}
 
 
