@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import itertools
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,6 +62,14 @@ def split(feed: list[Change], seed: int) -> list[list[Change]]:
     return [changes[start:end] for start, end in itertools.pairwise(bounds)]
 
 
+def in_order(feed: list[Change], seed: int) -> list[list[Change]]:
+    """The feed in one to four batches, each newer than all before."""
+    random_ = random.Random(seed)
+    cuts = sorted(random_.randint(0, len(feed)) for _ in range(random_.randint(0, 3)))
+    changes = sorted(feed, key=lambda change: change["ts"])
+    return [changes[start:end] for start, end in itertools.pairwise([0, *cuts, len(feed)])]
+
+
 def as_stored(feed: list[Change], config: dict[str, Any]) -> list[Change]:
     """The feed as the table would hold it: an empty partition value is null to Hive."""
     partition = config.get("partition_by")
@@ -111,11 +120,17 @@ REPRESENTED = [
 ]
 
 
-def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
+def check(
+    merger: Any,
+    config: dict[str, Any],
+    feed: list[Change],
+    seed: int,
+    batches_of: Callable[[list[Change], int], list[list[Change]]] = split,
+) -> None:
     """Merge a feed in batches, each as of a small or of a large table, and compare with the oracle after each."""
     table, oracle, ways = merger(config, SCHEMA), oracle_of(config), random.Random(seed)
     try:
-        for batch in split(feed, seed):
+        for batch in batches_of(feed, seed):
             expected = oracle.apply(as_stored(batch, config))
             with joined(by_one_task=ways.random() < 0.5):
                 response = table.merge(batch)
@@ -152,6 +167,30 @@ class TestMergeProperties:
         @settings(max_examples=OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
         def run(feed: list[Change], seed: int) -> None:
             check(merger, config, feed, seed)
+
+        run()
+
+    @pytest.mark.parametrize(
+        "variant",
+        [
+            "partitioned",
+            *(
+                pytest.param(variant, marks=pytest.mark.slow)
+                for variant in sorted(VARIANTS)
+                if variant != "partitioned"
+            ),
+        ],
+    )
+    def test_batches_that_are_newer_than_all_before_give_it_too(self, merger: Any, variant: str) -> None:
+        config = {**CONFIG, **VARIANTS[variant]}
+        examples = 5 if variant == "partitioned" else OFTEN
+
+        @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
+        @settings(
+            max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+        )
+        def run(feed: list[Change], seed: int) -> None:
+            check(merger, config, feed, seed, in_order)
 
         run()
 

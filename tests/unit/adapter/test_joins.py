@@ -21,6 +21,9 @@ MEGABYTE = 1024 * 1024
         # wide rows take as much memory as many rows
         (250, 2_000, Amount(1, 1000), ONE_TASK),
         (251, 2_000, Amount(1, 1000), BROADCAST),
+        # stored rows of which many take little
+        (10, 12, Amount(1, 1000, 400_000), ONE_TASK),
+        (10, 12, Amount(1, 1000, 500_000), BROADCAST),
         # through a view over deltas
         (10, 12, None, BROADCAST),
         (6_000_000, 12, Amount(1, 1000), ANY),
@@ -41,4 +44,4 @@ def test_partial_updates_of_a_key_count_each(partial: bool, join: str) -> None:
 
 
 def test_amounts_are_added() -> None:
-    assert Amount(1, 10) + Amount(2, 30) == Amount(3, 40)
+    assert Amount(1, 10, 5) + Amount(2, 30) == Amount(3, 40, 5)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +19,15 @@ from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
-from dbt.adapters.lakemerge.publish.joins import ONE_TASK, Amount, choose_join, may_broadcast, planned
+from dbt.adapters.lakemerge.publish.gathering import AS_READ, REBALANCE, Gathering, Part, by_tasks
+from dbt.adapters.lakemerge.publish.joins import (
+    BROADCAST,
+    ONE_TASK,
+    Amount,
+    choose_join,
+    may_broadcast,
+    planned,
+)
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 M = TypeVar("M", bound=MergeConfig)
@@ -113,31 +122,45 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         if plan.sequence:
             txn.side_data.read(LEDGER, scanned)
         if can_skip_match(plan, txn, feed):
-            return self._stage_without_match(txn, plan, feed, scanned)
+            touched = self._find_partitions(txn, plan, feed) if scanned is None else scanned
+            return self._stage_without_match(txn, plan, feed, touched)
         ledger = self._open_ledger(txn, plan)
         resolved = self._resolve(txn, plan, feed, scanned, ledger)
         return self._stage_resolved(txn, plan, feed, resolved, ledger)
 
     # -- changes that all are newer than what is stored ----------------------------------------
 
+    def _find_partitions(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> list[str]:
+        """The partitions to rewrite where keys move: those of the feed's rows, and all others that hold its keys."""
+        filled = txn.partitions.names_of(feed["live_partitions"])
+        if txn.partitions.are_all(filled):
+            return txn.partitions.stored + filled
+        where = txn.partitions.filter_others(filled)
+        join = self._choose_join(txn, plan, feed, set(txn.partitions.stored) - set(filled), None)
+        with planned(txn.spark, join):
+            found = self.queries.rows(self.macros.lakemerge_partitions_of_keys_sql(plan, where, join))[0]
+        return filled + txn.partitions.names_of(found["partitions"])
+
     def _stage_without_match(
-        self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], scanned: list[str] | None
+        self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any], touched: list[str]
     ) -> Staged:
         """Write the touched partitions without matching first, counting as they are written."""
         filled = txn.partitions.names_of(feed["live_partitions"])
-        touched = txn.partitions.stored + filled if scanned is None else scanned
         join = self._choose_join(txn, plan, feed, touched, None)
+        gathering = self._gather(txn, plan, touched, join)
         self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_unmatched_changes_sql(plan))
-        observed = self.queries.observe_view(
-            "lakemerge_matched",
-            self.macros.lakemerge_matched_stored_sql(plan, txn.partitions.filter(touched), join),
-            {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
-        )
-        gather = self._gather(txn, touched, join)
-        sql = self.macros.lakemerge_unmatched_rows_sql(plan, gather, change_files(feed))
+        observed = [
+            self.queries.observe_view(
+                f"lakemerge_matched_{number}",
+                self.macros.lakemerge_matched_stored_sql(plan, part.filter, join),
+                {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
+            )
+            for number, part in enumerate(gathering.parts, 1)
+        ]
+        sql = self.macros.lakemerge_unmatched_rows_sql(plan, gathering, change_files(feed))
         with planned(txn.spark, join):
             txn.stage(sql, touched, count=False, filled=filled)
-        counts = observed.get
+        counts = sum((Counter(seen.get) for seen in observed), Counter())
         absent = feed["deletes"] - counts["deleted"]
         if feed["deletes"] or plan.keeps_live_sequences:
             self._stage_ledger(txn, plan)
@@ -176,19 +199,24 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
             self._check_repeats(txn, plan, resolved)
         return resolved
 
-    def _gather(self, txn: NodeTransaction, touched: list[str], join: str) -> str:
-        """How the rows of the touched partitions come into few files; empty where each task writes what it has."""
-        if join == ONE_TASK:
-            return ONE_TASK
-        gathers = txn.partitions.should_gather(touched, self.config.target_file_size)
-        return "rebalance" if gathers else ""
+    def _gather(self, txn: NodeTransaction, plan: MergePlan, touched: list[str], join: str) -> Gathering:
+        """How the rows of the touched partitions come into few files."""
+        size = self.config.target_file_size
+        if plan.exists and join == BROADCAST:
+            tasks = txn.spark.sparkContext.defaultParallelism
+            parts = by_tasks(txn.partitions, touched, tasks=tasks, columns=len(plan.columns), file_size=size)
+            if parts:
+                return parts
+        gathers = txn.partitions.should_gather(touched, size)
+        hint = ONE_TASK if join == ONE_TASK else REBALANCE if gathers else AS_READ
+        return Gathering(hint, [Part(txn.partitions.filter(touched) if plan.exists else "true")])
 
     @staticmethod
     def _choose_join(
         txn: NodeTransaction,
         plan: MergePlan,
         feed: Mapping[str, Any],
-        names: list[str] | None,
+        names: Iterable[str] | None,
         ledger: Amount | None,
     ) -> str:
         """How the changes meet the stored rows of partitions (``None``: all), and the ledger."""
@@ -257,11 +285,10 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         join = self._choose_join(txn, plan, feed, touched, ledger if feed["truncates"] else None)
         sql = self.macros.lakemerge_merged_rows_sql(
             plan,
-            txn.partitions.filter(touched) if plan.exists else None,
+            self._gather(txn, plan, touched, join),
             join,
             ledger is not None,
             truncating=feed["truncates"] > 0,
-            gather=self._gather(txn, touched, join),
             change_files=change_files(feed),
         )
         with planned(txn.spark, join):
@@ -311,8 +338,8 @@ def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:
 def can_skip_match(plan: MergePlan, txn: NodeTransaction, feed: Mapping[str, Any]) -> bool:
     """Whether no stored row has to be looked at before the rewrite.
 
-    Every change is newer than anything stored, deleted or truncated before, so none can be late; and the partitions to
-    rewrite are known: those of the feed's keys are, or the feed has rows for every partition that there is.
+    Every change is newer than anything stored, deleted or truncated before, so none can be late. It is enough to know
+    the partitions to rewrite.
     """
     return (
         plan.exists
@@ -323,10 +350,6 @@ def can_skip_match(plan: MergePlan, txn: NodeTransaction, feed: Mapping[str, Any
         and not txn.rewrites_all
         and plan.is_above_all_known(feed.get("min_sequence"))
         and may_broadcast(feed["keys"])
-        and (
-            scans_known_partitions(plan, feed)
-            or txn.partitions.are_all(txn.partitions.names_of(feed["live_partitions"]))
-        )
     )
 
 

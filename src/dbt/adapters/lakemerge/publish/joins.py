@@ -26,8 +26,8 @@ _BROADCAST_KEYS = 5_000_000
 # What one task reads about as fast as Spark starts further jobs: compressed bytes, and files, of which a slow store
 # takes some hundredths of a second each to open.
 _BYTES, _FILES = 2 * 1024 * 1024, 32
-# Values in the rows of all changes, which lie uncompressed in memory.
-_VALUES = 500_000
+# Values in the rows of all changes, which lie uncompressed in memory, and in stored rows, which may be well compressed.
+_VALUES, _STORED_VALUES = 500_000, 5_000_000
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,15 @@ class Amount:
     Attributes:
         files: number of data files.
         bytes: their size together.
+        rows: about how many they have, as far as it is known; else 0.
     """
 
     files: int
     bytes: int
+    rows: int = 0
 
     def __add__(self, other: Amount) -> Amount:
-        return Amount(self.files + other.files, self.bytes + other.bytes)
+        return Amount(self.files + other.files, self.bytes + other.bytes, self.rows + other.rows)
 
 
 def may_broadcast(keys: int) -> bool:
@@ -59,7 +61,12 @@ def choose_join(keys: int, columns: int, stored: Amount | None) -> str:
         columns: of their rows.
         stored: what is read besides; ``None`` where that is not known, or not files alone.
     """
-    small = stored is not None and stored.files <= _FILES and stored.bytes <= _BYTES
+    small = (
+        stored is not None
+        and stored.files <= _FILES
+        and stored.bytes <= _BYTES
+        and stored.rows * columns <= _STORED_VALUES
+    )
     if small and keys * columns <= _VALUES:
         return ONE_TASK
     return BROADCAST if may_broadcast(keys) else ANY

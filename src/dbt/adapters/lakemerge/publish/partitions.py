@@ -66,6 +66,14 @@ class Partitions:
             return "true"
         return partition_filter(self.columns, wanted)
 
+    def filter_others(self, names: Iterable[str]) -> str:
+        """SQL that is true in all partitions but those of these names, and may be true in them, too."""
+        others = set(self.stored) - set(names)
+        # which values cannot tell from these, or which are too many to be named
+        if len(others) > _MANY or self.spelling.stored:
+            return "true"
+        return partition_filter(self.columns, others)
+
     def names_of(self, texts: Iterable[str]) -> list[str]:
         """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each.
 
@@ -97,7 +105,15 @@ class Partitions:
         """What is stored in the partitions of these names (``None``: in all)."""
         stored = self.base.partitions if self.base else {}
         states = [stored[name] for name in (stored if names is None else set(names)) if name in stored]
-        return Amount(sum(state.files for state in states), sum(state.bytes for state in states))
+        size = sum(state.bytes for state in states)
+        rows = int(self.base.properties.get("rows") or 0) if self.base else 0
+        share = size / self.base.total_bytes if self.base and self.base.total_bytes else 1
+        return Amount(sum(state.files for state in states), size, int(rows * share))
+
+    def sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """How many bytes are stored in each of these partitions; 0 in new ones."""
+        stored = self.base.partitions if self.base else {}
+        return {name: stored[name].bytes if name in stored else 0 for name in names}
 
     def should_gather(self, touched: Iterable[str], file_size: int) -> bool:
         """Whether these partitions should be written with a shuffle that gathers their rows in few files.
@@ -116,11 +132,12 @@ class Partitions:
         return sum(state.files for state in states) + len(states) > _MOST_FILES * fitting
 
 
-def partition_filter(columns: Sequence[HiveColumn], names: Iterable[str]) -> str:
+def partition_filter(columns: Sequence[HiveColumn], names: Iterable[str], prefix: str = "") -> str:
     """SQL that is true in the partitions of these names, and in no others.
 
     Args:
         columns: the partition columns; none for an unpartitioned table, where it is always true.
+        prefix: of the columns, such as ``row.``.
     """
     if not columns:
         return "true"
@@ -128,16 +145,20 @@ def partition_filter(columns: Sequence[HiveColumn], names: Iterable[str]) -> str
     if not wanted:
         return "false"
     if len(columns) == 1:
-        return _one_of(columns[0], [partition_values(name)[0] for name in wanted])
+        return _one_of(columns[0], [partition_values(name)[0] for name in wanted], prefix)
     terms = [
-        " and ".join(map(_one_of, columns, [[value] for value in partition_values(name)])) for name in wanted
+        " and ".join(
+            _one_of(column, [value], prefix)
+            for column, value in zip(columns, partition_values(name), strict=True)
+        )
+        for name in wanted
     ]
     return f"({any_of(terms)})"
 
 
-def _one_of(column: HiveColumn, values: list[str]) -> str:
+def _one_of(column: HiveColumn, values: list[str], prefix: str) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
-    quoted = f"`{column.name}`"
+    quoted = f"{prefix}`{column.name}`"
     terms = []
     # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
     unfit = any("'" in value and '"' in value for value in given)

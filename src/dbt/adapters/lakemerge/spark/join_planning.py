@@ -1,4 +1,4 @@
-"""How Spark plans a query whose joins one task makes."""
+"""How Spark plans and runs a query whose joins one task makes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.spark.record_planning import overriding
+from dbt.adapters.lakemerge.spark.record_planning import INTERPRETED, overriding, sets_factory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,12 +18,18 @@ _RULE = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
 
 @contextmanager
 def planned_for_one_task(spark: SparkSession) -> Iterator[None]:
-    """Let the hint ``coalesce(1)`` keep joins above it free of shuffles, in the session's queries inside the block."""
+    """Plan the session's queries inside the block for one task, which has few rows.
+
+    The hint ``coalesce(1)`` keeps joins above it free of shuffles. And Spark evaluates expressions instead of compiling
+    code of them, which takes longer than few rows do, and is done again for every table.
+    """
     others = spark.conf.get(_EXCLUDED, None)
     settings = {
         _EXCLUDED: f"{others},{_RULE}" if others else _RULE,
         # Spark takes a feed that it knows no size of for a large one, and spreads it
         "spark.sql.maxSinglePartitionBytes": f"{2**63 - 1}b",
     }
+    if not sets_factory(spark):
+        settings |= INTERPRETED
     with overriding(spark, settings):
         yield

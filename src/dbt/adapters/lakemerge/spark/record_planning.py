@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FACTORY = "spark.sql.codegen.factoryMode"
+#: Settings by which Spark evaluates expressions, and compiles no code of them.
+INTERPRETED = {_FACTORY: "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
 #: From so many columns on, Spark evaluates the expressions instead of compiling code of them. Compiling takes memory
 #: with the columns, whatever the rows: that of 2,000 does not fit into 1 GB, that of 400 does.
 MANY_COLUMNS = 500
@@ -31,10 +33,15 @@ def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
         # columns, because it tries each one in the conditions of all others
         "spark.sql.constraintPropagation.enabled": "false",
     }
-    if columns >= MANY_COLUMNS and spark.conf.get(_FACTORY, None) is None:
-        settings |= {_FACTORY: "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+    if columns >= MANY_COLUMNS and not sets_factory(spark):
+        settings |= INTERPRETED
     with overriding(spark, settings):
         yield
+
+
+def sets_factory(spark: SparkSession) -> bool:
+    """Whether the user has said how Spark evaluates expressions."""
+    return spark.conf.get(_FACTORY, None) is not None
 
 
 @contextmanager
