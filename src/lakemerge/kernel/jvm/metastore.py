@@ -102,6 +102,11 @@ class HiveMetastore(Metastore):
             java_list.add(item)
         return java_list
 
+    def _java_names(self, names: Sequence[str]) -> Any:
+        """A Java list of names, none of them empty, in one round trip instead of one each."""
+        utilities = self.jvm.java.org.apache.hadoop.util.StringUtils
+        return utilities.getStringCollection(_SEPARATOR.join(names), _SEPARATOR)
+
     def _strings(self, java_list: Any) -> list[str]:
         """A Java list of strings in one round trip instead of one each."""
         joined = str(self.jvm.java.java.lang.String.join(_SEPARATOR, java_list))
@@ -160,7 +165,7 @@ class HiveMetastore(Metastore):
         return thrift.table_of(self._body(raw))
 
     def tables(self, schema: str, names: Sequence[str]) -> list[HiveTable]:
-        wanted = self._java_list(names)
+        wanted = self._java_names(names)
         rows = self._read(
             "getTableObjectsByName", lambda client: client.getTableObjectsByName(schema, wanted)
         )
@@ -222,7 +227,7 @@ class HiveMetastore(Metastore):
     def partitions(self, name: TableName, names: Sequence[str]) -> list[HivePartition]:
         if not names:
             return []
-        wanted = self._java_list(names)
+        wanted = self._java_names(names)
         rows = self._read(
             "getPartitionsByNames",
             lambda client: client.getPartitionsByNames(name.schema, name.name, wanted),
@@ -273,7 +278,7 @@ class HiveMetastore(Metastore):
     ) -> None:
         if not partitions or not columns:
             return
-        names, wanted = self._java_list(partitions), self._java_list(columns)
+        names, wanted = self._java_names(partitions), self._java_names(columns)
         known = self._read(
             "getPartitionColumnStatistics",
             lambda client: client.getPartitionColumnStatistics(name.schema, name.name, names, wanted),

@@ -136,8 +136,9 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         if txn.partitions.are_all(filled):
             return txn.partitions.stored + filled
         where = txn.partitions.filter_others(filled)
-        join = self._choose_join(txn, plan, feed, set(txn.partitions.stored) - set(filled), None)
-        with planned(txn.spark, join):
+        others = set(txn.partitions.stored) - set(filled)
+        join = self._choose_join(txn, plan, feed, others, None)
+        with planned(txn.spark, join, txn.partitions.amount(others)):
             found = self.queries.rows(self.macros.lakemerge_partitions_of_keys_sql(plan, where, join))[0]
         return filled + txn.partitions.names_of(found["partitions"])
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.spark.join_planning import planned_for_one_task
+from dbt.adapters.lakemerge.spark.join_planning import planned_for_keys, planned_for_one_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,6 +72,12 @@ def choose_join(keys: int, columns: int, stored: Amount | None) -> str:
     return BROADCAST if may_broadcast(keys) else ANY
 
 
-def planned(spark: SparkSession, join: str) -> AbstractContextManager[None]:
-    """Let Spark plan the session's queries inside the block for such a join."""
-    return planned_for_one_task(spark) if join == ONE_TASK else nullcontext()
+def planned(spark: SparkSession, join: str, read: Amount | None = None) -> AbstractContextManager[None]:
+    """Let Spark plan the session's queries inside the block for such a join.
+
+    Args:
+        read: what the tasks read few columns of, if it is known.
+    """
+    if join == ONE_TASK:
+        return planned_for_one_task(spark)
+    return nullcontext() if read is None else planned_for_keys(spark, read.bytes)

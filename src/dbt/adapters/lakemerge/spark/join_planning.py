@@ -15,6 +15,22 @@ _EXCLUDED = "spark.sql.optimizer.excludedRules"
 # It moves semi joins and anti joins below the hint that lets one task read both sides, and so brings the shuffles back.
 _RULE = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
 
+_MOST_TASKS = "spark.sql.files.maxPartitionNum"
+# Of files with so many bytes together one task reads few columns.
+_BYTES_OF_TASK = 64 * 1024 * 1024
+
+
+@contextmanager
+def planned_for_keys(spark: SparkSession, size: int) -> Iterator[None]:
+    """Read the keys of files of ``size`` bytes, in the session's queries inside the block, by few tasks.
+
+    Spark gives a task some thirty files, however small they are; to start a task takes as long as to open several.
+    A number of tasks that is already set stays as it is.
+    """
+    tasks = max(2 * spark.sparkContext.defaultParallelism, size // _BYTES_OF_TASK)
+    with overriding(spark, {} if spark.conf.get(_MOST_TASKS, None) else {_MOST_TASKS: str(tasks)}):
+        yield
+
 
 @contextmanager
 def planned_for_one_task(spark: SparkSession) -> Iterator[None]:
