@@ -157,7 +157,7 @@ def main() -> None:
             "from dbt.adapters.lakemerge.cli import cli; cli()",
             "archive-classes",
         ]
-        Command("archive-classes", Path(folder), archive, made["lakemerge, archived"].cache).run(0)
+        Command("archive-classes", Path(folder), archive, made["lakemerge, archived"].cache).run()
         for _ in range(rounds + 1):
             for command in made.values():
                 command.run()
