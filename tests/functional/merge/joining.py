@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.publish import gathering, joins
+
+#: A feed, and the config of a table that it is merged into.
+FEED = "id bigint, region string, name string, ts bigint, op string"
+CONFIG: dict[str, Any] = {
+    "unique_key": "id",
+    "sequence_by": "ts",
+    "apply_as_deletes": "op = 'D'",
+    "except_column_list": ["op"],
+    "partition_by": "region",
+}
+
+
+def changes(rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Rows of the feed."""
+    return [dict(zip(("id", "region", "name", "ts", "op"), row, strict=True)) for row in rows]
 
 
 @contextmanager

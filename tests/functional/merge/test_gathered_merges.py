@@ -7,20 +7,7 @@ from typing import Any
 
 import pytest
 
-from .joining import joined
-
-FEED = "id bigint, region string, name string, ts bigint, op string"
-CONFIG: dict[str, Any] = {
-    "unique_key": "id",
-    "sequence_by": "ts",
-    "apply_as_deletes": "op = 'D'",
-    "except_column_list": ["op"],
-    "partition_by": "region",
-}
-
-
-def changes(rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    return [dict(zip(("id", "region", "name", "ts", "op"), row, strict=True)) for row in rows]
+from .joining import CONFIG, FEED, changes, joined
 
 
 def files_of(table: Any) -> dict[str, set[str]]:

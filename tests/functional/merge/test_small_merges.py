@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
-from .joining import joined
+from .joining import CONFIG, FEED, changes, joined
 
-FEED = "id bigint, region string, name string, ts bigint, op string"
-CONFIG: dict[str, Any] = {
-    "unique_key": "id",
-    "sequence_by": "ts",
-    "apply_as_deletes": "op = 'D'",
-    "except_column_list": ["op"],
-    "partition_by": "region",
-}
 # a key that is updated, one that moves, one that is deleted, one that is new, and one that is late
 LATER = [
     (1, "r1", "updated", 10, "U"),
@@ -24,10 +16,6 @@ LATER = [
     (30, "r0", "new", 10, "U"),
     (9, "r9", "late", 4, "U"),
 ]
-
-
-def changes(rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    return [dict(zip(("id", "region", "name", "ts", "op"), row, strict=True)) for row in rows]
 
 
 def jobs_of(table: Any, rows: list[tuple[Any, ...]]) -> int:
