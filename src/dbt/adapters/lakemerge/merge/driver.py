@@ -135,8 +135,8 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         filled = txn.partitions.names_of(feed["live_partitions"])
         if txn.partitions.are_all(filled):
             return txn.partitions.stored + filled
-        where = txn.partitions.filter_others(filled)
         others = set(txn.partitions.stored) - set(filled)
+        where = txn.partitions.filter_at_least(others)
         join = self._choose_join(txn, plan, feed, others, None)
         with planned(txn.spark, join, txn.partitions.amount(others)):
             found = self.queries.rows(self.macros.lakemerge_partitions_of_keys_sql(plan, where, join))[0]

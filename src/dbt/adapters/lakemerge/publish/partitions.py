@@ -66,13 +66,12 @@ class Partitions:
             return "true"
         return partition_filter(self.columns, wanted)
 
-    def filter_others(self, names: Iterable[str]) -> str:
-        """SQL that is true in all partitions but those of these names, and may be true in them, too."""
-        others = set(self.stored) - set(names)
-        # which values cannot tell from these, or which are too many to be named
-        if len(others) > _MANY or self.spelling.stored:
+    def filter_at_least(self, names: Collection[str]) -> str:
+        """SQL that is true in the partitions of these names, and may be true in others, too."""
+        # others that have the same values, or names that are too many to be told
+        if len(names) > _MANY or self.spelling.stored:
             return "true"
-        return partition_filter(self.columns, others)
+        return partition_filter(self.columns, names)
 
     def names_of(self, texts: Iterable[str]) -> list[str]:
         """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each.
