@@ -192,6 +192,7 @@ class TestParts:
         assert waiting(table) == [2, 5]
         table.drop()
 
+    @pytest.mark.slow
     def test_partitions_of_two_columns_and_a_key_of_two_in_parquet(self, merger: Any) -> None:
         config = {
             **ON_READ,

@@ -183,7 +183,7 @@ class TestMergeProperties:
     )
     def test_batches_that_are_newer_than_all_before_give_it_too(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant]}
-        examples = 5 if variant == "partitioned" else OFTEN
+        examples = 3 if variant == "partitioned" else OFTEN
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
         @settings(

@@ -43,7 +43,7 @@ def handle_of(project: Any, name: str) -> Iterator[SessionHandle]:
 
 def deep_frame(frame: Any) -> Any:
     """A frame with a sum of so many terms that Java's default stack does not do."""
-    return frame.select(functools.reduce(lambda total, _: total + 1, range(20_000), frame["id"]))
+    return frame.select(functools.reduce(lambda total, _: total + 1, range(8_000), frame["id"]))
 
 
 class TestSession:
