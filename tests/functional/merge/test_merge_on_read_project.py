@@ -122,6 +122,22 @@ class TestProject:
         assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
         assert self.rows(project) == ONE
 
+    @pytest.mark.parametrize("mode", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)])
+    def test_a_key_that_is_no_column_changes_nothing_for_readers(self, project: Any, mode: str) -> None:
+        build("run", "--full-refresh", mode=mode)
+        build("run", upto=2, mode=mode)
+        before = self.kinds(project)
+        wrong = MASTER.replace("unique_key='id'", "unique_key='no_id'")
+        write_file(wrong, project.project_root, "models", "master.sql")
+        failed = run_dbt(["run", "--select", "master"], expect_pass=False)
+        write_file(MASTER, project.project_root, "models", "master.sql")
+        assert "found unique_key no_id" in failed.results[0].message
+        assert (self.kinds(project), self.rows(project)) == (before, TWO)
+        build("run", upto=3)
+        assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
+        assert self.rows(project) == THREE
+        build("run", "--full-refresh")
+
     @pytest.mark.slow
     def test_columns_that_come_and_a_view_in_its_place(self, project: Any) -> None:
         build("run", upto=2)

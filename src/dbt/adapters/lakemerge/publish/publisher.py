@@ -27,7 +27,6 @@ from lakemerge.kernel import (
     HiveTable,
     Kernel,
     Manifest,
-    Overlay,
     TableDefinition,
     TableName,
     Transaction,
@@ -293,9 +292,9 @@ class Publisher(Generic[C]):
             metastore.drop_table(name)
 
     @property
-    def overlay(self) -> Overlay | None:
-        """The view that readers see the table through; ``None`` where they read the table itself."""
-        return self._kernel.settled(self.name)[1].overlay if self._kernel.exists(self.name) else None
+    def current(self) -> Manifest | None:
+        """The newest version, if the table is one of ours."""
+        return self._kernel.settled(self.name)[1] if self._kernel.exists(self.name) else None
 
     def _node_transaction(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -15,7 +15,7 @@ from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
-from lakemerge.kernel import DELTAS, WRITE_MODE, add_overlay, remove_overlay
+from lakemerge.kernel import DELTAS, WRITE_MODE, Manifest, add_overlay, remove_overlay
 
 
 class WriteModes:
@@ -37,7 +37,7 @@ class WriteModes:
         config = driver.config
         replaces = driver.rebuild or driver.operation == "replace"
         self._publisher.clear_place(replaces)
-        if self._publisher.has_view and (replaces or not self._fits(config)):
+        if self._publisher.has_view and (replaces or self._merges_otherwise(config)):
             self.remove_overlay()
         if config.always_on_read and not replaces and self._publisher.exists:
             self.add_overlay(config.merge_keys)
@@ -50,13 +50,20 @@ class WriteModes:
             if self._publisher.exists:
                 self.add_overlay(driver.config.merge_keys)
 
-    def _fits(self, config: WriteConfig) -> bool:
-        """Whether the view that there is merges as the options say."""
-        overlay = self._publisher.overlay
-        return config.merges_on_read and overlay is not None and set(overlay.keys) == set(config.merge_keys)
+    def _merges_otherwise(self, config: WriteConfig) -> bool:
+        """Whether the view that there is has to go for what the options say: it stays where they name no such key."""
+        current = self._publisher.current
+        overlay = current.overlay if current else None
+        if current is None or overlay is None or not config.merges_on_read:
+            return True
+        return set(overlay.keys) != set(config.merge_keys) and _has_columns(current, config.merge_keys)
 
     def add_overlay(self, keys: Sequence[str]) -> None:
-        """Let readers see the table through a view that merges by these columns; nothing where there is a view."""
+        """Let readers see the table through a view that merges by these columns.
+
+        Does nothing where there is a view, or while the table lacks one of the columns: nobody could read that view.
+        The merge itself adds such a column, or says what is wrong with the key.
+        """
         if self._publisher.has_view:
             return
 
@@ -64,6 +71,9 @@ class WriteModes:
             base = txn.base
             assert base is not None
             if txn.overlay is not None:
+                txn.skip()
+                return
+            if not _has_columns(base, keys):
                 txn.skip()
                 return
             columns = [column.name for column in (*base.columns, *base.partition_columns)]
@@ -90,3 +100,8 @@ class WriteModes:
 
         self._deltas.move_into_base()
         self._publisher.publish(WRITE_MODE, lambda: self._publisher.begin_move(WRITE_MODE), attempt)
+
+
+def _has_columns(manifest: Manifest, names: Iterable[str]) -> bool:
+    found = {column.name.lower() for column in (*manifest.columns, *manifest.partition_columns)}
+    return {name.lower() for name in names} <= found
