@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from functional.concurrency.conftest import DbtProject, read_until
-from functional.concurrency.dead_java import NOISE, REASON, java_of
+from functional.concurrency.dead_java import NOISE, REASON, java_of, kill_java
 from functional.concurrency.landed_events import LandedEvents
 
 MERGED = """
@@ -102,7 +102,7 @@ def test_a_later_command_of_the_same_process_starts_another_java(
     project.write("models/a.sql", MERGED)
     with project.commands() as dbt:
         assert dbt("run")["success"]
-        java_of(dbt.process).kill()
+        kill_java(dbt.process)
         answer = dbt("run")
         assert answer["success"], answer
         assert dbt.rows(f"select {COUNTS} from {{{{ ref('a') }}}}") == [[30, 30]]
