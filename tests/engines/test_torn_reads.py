@@ -140,9 +140,9 @@ def test_swapped_partitions_over_postgres(postgres_site: Site, name: TableName) 
     read_while_swapping(postgres_site, name, 600)
 
 
-@pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
-def test_views_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
-    read_while_merging(derby_site, name, reads)
+@pytest.mark.slow
+def test_views_over_derby(derby_site: Site, name: TableName) -> None:
+    read_while_merging(derby_site, name, 200)
 
 
 @pytest.mark.slow

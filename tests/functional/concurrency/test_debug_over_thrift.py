@@ -13,9 +13,8 @@ import pytest
 from bounded import MOST_SECONDS
 
 
-@pytest.mark.parametrize(
-    "named", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["named", "sparks own"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [True, False], ids=["named", "sparks own"])
 def test_no_warehouse_is_left_behind(dbt_project: Callable[[str], Any], named: bool) -> None:
     project = dbt_project(f"debugged_{named}".lower())
     if not named:

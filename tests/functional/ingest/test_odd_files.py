@@ -82,6 +82,34 @@ class TestOddFiles:
         assert table.replay().inserted == 1
         assert table.rows() == [(1, "a\0b"), (2, "c")]
 
+    @pytest.mark.parametrize("more", [0, 20])
+    def test_a_nul_character_before_in_or_after_any_value_makes_no_row(
+        self, ingester: Any, more: int
+    ) -> None:
+        values = {
+            "int": "12",
+            "decimal(9,2)": "1.50",
+            "double": "0.5",
+            "date": "2026-01-01",
+            "timestamp": "2026-01-01 00:00:00",
+            "boolean": "true",
+            "binary": "YWE=",
+            "array<int>": "12",
+            "string": "text",
+        }
+        good = [*values.values(), *["more"] * more]
+        lines = [",".join(good)]
+        for place, value in enumerate(values.values()):
+            for position in (0, 1, len(value)):
+                odd = f"{value[:position]}\0{value[position:]}"
+                lines.append(",".join([*good[:place], odd, *good[place + 1 :]]))
+        columns = {f"c{number}": kind for number, kind in enumerate([*values, *["string"] * more])}
+        table = ingester({}, columns)
+        table.land("a.csv", "\n".join(lines) + "\n")
+        response = table.run()
+        assert (response.inserted, response.quarantined) == (1, 3 * len(values))
+        assert {reason for reason, _ in table.reasons()} == {"bad_encoding"}
+
     @pytest.mark.parametrize("sign", ["field_delimiter", "null_literal"])
     def test_nul_characters_may_be_signs(self, ingester: Any, sign: str) -> None:
         table = ingester({sign: "\0"}, COLUMNS)

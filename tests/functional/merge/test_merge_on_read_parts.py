@@ -69,6 +69,7 @@ class TestParts:
         assert compact(table, max_bytes=size) == {}
         table.drop()
 
+    @pytest.mark.slow
     def test_a_dry_run_tells_of_the_deltas_that_the_base_does_not_hold(self, merger: Any) -> None:
         table = outstanding(merger)
         table.merge([change(6, 7), change(7, 7)])
