@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lakemerge.errors import ClaimHeld, CorruptTable, LakemergeError, TableNotFound
+from lakemerge.errors import ClaimHeld, CorruptTable, ForeignWrite, LakemergeError, TableNotFound
 from lakemerge.kernel.external.changes import ExternalChanges
 from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
@@ -31,6 +31,9 @@ from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import TableState, current_table, is_reserved
 
 T = TypeVar("T")
+
+#: After taking in what other programs did, a table is looked at again at once. So often, then it is an error.
+_MAX_LOOKS = 20
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -329,7 +332,8 @@ class Tables:
         self, name: TableName, wanted: frozenset[str] | None, seen: set[str]
     ) -> tuple[TableState, frozenset[str]]:
         state, manifest = self.settled(name)
-        while True:
+        changed: list[str] = []
+        for _ in range(_MAX_LOOKS):
             found = self.external.inspect(state, manifest, wanted)
             astray = [
                 partition
@@ -350,6 +354,16 @@ class Tables:
             if self.external.commit(state, found, changed, policy):
                 seen |= set(changed)
             state, manifest = self.settled(name)
+        raise _never_still(name, changed)
+
+
+def _never_still(name: TableName, changed: list[str]) -> ForeignWrite:
+    shown = ", ".join(part or "the table's files" for part in changed[:5])
+    return ForeignWrite(
+        expected=f"{name} to stand still while the changes of other programs are taken in",
+        found=f"that it had changed again at each of {_MAX_LOOKS} looks: {shown or 'partitions were moved'}",
+        action="Stop the program that writes to it, and run again.",
+    )
 
 
 def _held(name: TableName, txn: str) -> ClaimHeld:
