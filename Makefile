@@ -7,8 +7,8 @@ ARCHIVE := $(VENV)/.archive
 # that they start. `make test WORKERS=0` runs all in one.
 WORKERS ?= 3
 # In the order of the folders, which has the many short tests last: the longest ones have few tests, and would be left
-# to one process at the end.
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+# to one process at the end. A process that dies is not replaced: the next would run what it died of once more.
+PYTEST = $(PY) -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
 # Of each property test of the slow ring, or a multiple: EXAMPLES=60 for ten times as many.
 EXAMPLES ?= 6
