@@ -132,7 +132,7 @@ class UnknownReference(LakemergeError):
 
 
 class ForeignWrite(LakemergeError):
-    """Another program changed the table's files and ``on_foreign_write`` is ``fail``, or it changes them all the time."""
+    """Another program changed the table's files and ``on_foreign_write`` is ``fail``, or keeps changing them."""
 
 
 # -- commits -----------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ class Batch:
         ]
         if lost:
             raise self._fenced(
-                lost, "that another run has taken them, for this one was taken for dead or too slow"
+                lost, "that another run has taken them, because this one was taken for dead or too slow"
             )
 
     def _check_progress(self, parent: Manifest) -> None:

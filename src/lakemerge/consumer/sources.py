@@ -44,7 +44,7 @@ def source_snapshot(
     managed = state_of(table)
     if model_name(table) != table.name:
         raise UnsupportedTable(
-            expected=f"{name} to be a table, for a consumer follows its partitions",
+            expected=f"{name} to be a table, because a consumer follows its partitions",
             found="a table that is merged on read: its changes are in deltas, which have no partitions",
             action="Set write_mode: copy_on_write on it and run it, or read the feed that it merges.",
         )

@@ -114,5 +114,5 @@ def test_models_of_routes_are_to_come_first() -> None:
 
 def test_records_are_read_again_only_for_tables_that_know_them() -> None:
     require_repeatable("--full-refresh", [])
-    with pytest.raises(InvalidConfig, match=r"--full-refresh.*shop\.log without one"):
+    with pytest.raises(InvalidConfig, match=r"--full-refresh.*none on shop\.log"):
         require_repeatable("--full-refresh", ["shop.log"])

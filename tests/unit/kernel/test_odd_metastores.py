@@ -84,7 +84,9 @@ def test_a_partition_that_is_listed_by_another_name_is_not_gone(names: tuple[str
 def test_a_table_that_never_stands_still_ends_the_run() -> None:
     kernel, metastore = _table(Restless)
     metastore.files = kernel.files
-    with pytest.raises(ForeignWrite, match=r"(?s)to stand still.*changed again at each of 20 looks: p=1.*Stop the program"):
+    with pytest.raises(
+        ForeignWrite, match=r"(?s)to stand still.*again at each of 20 looks: p=1.*Stop the program"
+    ):
         _write(kernel)
     metastore.files = None
     before = settled(kernel, NAME).version

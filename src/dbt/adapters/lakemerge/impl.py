@@ -278,7 +278,7 @@ class LakemergeAdapter(SparkAdapter):
     def hides_base(self, relation: LakemergeRelation) -> bool:
         """Whether a view of another program's has the place of that of a table that is merged on read.
 
-        It is no view that a run replaces unasked, for the rows are still there, in the base.
+        It is no view that a run replaces unasked, because the rows are still there, in the base.
         """
         with self.connections.exception_handler(f"look for the base of {relation.render()}"):
             return view_over_base(self.handle.application.metastore, relation.table_name) is not None

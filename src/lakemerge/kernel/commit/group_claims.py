@@ -107,7 +107,7 @@ class GroupClaims:
         return self._tables.retried(attempt, LostRace, first=0.01, longest=0.5)
 
     def _mark(self, part: Prepared) -> None:
-        """Claim the next version; nothing else of the table's row changes, for it may have to be as before."""
+        """Claim the next version; nothing else of the table's row changes, because it may have to be as before."""
         value = {VERSION: f"{part.manifest.version}:{part.table.txn}{UNDECIDED}"}
         table_id = part.manifest.table_id
         if not self._tables.versions.compare_and_swap(part.row, table_id, part.expected, value):

@@ -65,7 +65,7 @@ class Reads:
                     self.states[name] = newest.partitions[name]
 
     def forget_partitions(self, names: Iterable[str]) -> None:
-        """Let the work hang on these partitions no more, for what was made of them is left out."""
+        """Let the work hang on these partitions no more, because what was made of them is left out."""
         for name in names:
             self.partitions.discard(name)
             self.states.pop(name, None)

@@ -22,7 +22,7 @@ def unread_deltas(transaction: Transaction) -> tuple[str, ...]:
 
     By the file system's clock and the table's history: a version was settled at the latest when its mark was written,
     or the manifest of the next one. What it names as moved into the base is older still. Its own manifest tells
-    nothing: between that and the version any time may pass, for its writer may have died.
+    nothing: between that and the version any time may pass, because its writer may have died.
     """
     base, layout, files = transaction.base, transaction.layout, transaction._tables.files
     held = base.sidecars.get(FOLDED, ()) if base else ()

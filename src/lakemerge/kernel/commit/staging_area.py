@@ -88,6 +88,4 @@ class StagingArea:
             try:
                 self._tables.files.delete(self._layout.staged_of(self._txn))
             except StorageError as error:  # vacuum removes it
-                _LOG.log(
-                    log_level(error), "What was told of a staged version could not be removed: %s", error
-                )
+                _LOG.log(log_level(error), "The record of a staged version could not be removed: %s", error)

@@ -84,6 +84,6 @@ def leave(transaction: Transaction, reason: str) -> None:
             for path in (layout.manifest_of(transaction.txn), *transaction._group_record()):
                 files.delete(path)
     except StorageError as error:  # what ended the transaction matters more; vacuum removes what stays
-        _LOG.log(log_level(error), "What was staged could not be kept to be looked at: %s", error)
+        _LOG.log(log_level(error), "The staged rows could not be kept for inspection: %s", error)
     transaction.state = "left"
     transaction._staging.close(stays_told=True)

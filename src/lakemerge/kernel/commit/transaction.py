@@ -374,7 +374,7 @@ class Transaction:
     def abort(self) -> None:
         """Give up, and remove what was staged. Does nothing after the end of the transaction.
 
-        Nor does it when the outcome of the claim is in doubt, for a committed version may need the files.
+        Nor does it when the outcome of the claim is in doubt, because a committed version may need the files.
         """
         if self.state != "open":
             return

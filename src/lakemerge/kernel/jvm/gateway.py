@@ -35,7 +35,7 @@ _JAVA_OPTIONS = (
     "-Dderby.stream.error.field=java.lang.System.err",
 )
 
-# Spark changes Hive's default here, for it ships no BoneCP. An embedded metastore whose clients differ in any such
+# Spark changes Hive's default here, because it ships no BoneCP. An embedded metastore whose clients differ in any such
 # property makes its persistence layer anew whenever another of them comes, at a second of CPU and some full garbage
 # collections each time.
 _POOLING = "datanucleus.connectionPoolingType"

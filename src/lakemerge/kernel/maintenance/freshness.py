@@ -44,7 +44,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
         raise UnsupportedTable(
             expected=f"{name} to be a table of files, whose times tell when it changed",
             found=f"a {table.kind.lower().replace('_', ' ')} without files",
-            action="Tell by its rows instead: give the source a loaded_at_field or a loaded_at_query.",
+            action="Use its rows instead: set loaded_at_field or loaded_at_query on the source.",
         )
     if current is None or current.state is None or current.manifest is None or current.state.is_reserved:
         return _newest(kernel, _locations(kernel, table)) or _made(table)

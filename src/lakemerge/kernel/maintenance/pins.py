@@ -68,7 +68,7 @@ def oldest_pinned(files: FileSystem, layout: Layout, now: datetime.datetime) -> 
             versions.append(pin.version)
         else:
             _LOG.warning(
-                "The consumer %s has not run since before %s: its pin on version %d counts no more",
+                "The consumer %s has not run since before %s: its pin on version %d no longer counts",
                 pin.consumer,
                 pin.expires_at,
                 pin.version,

@@ -141,7 +141,7 @@ def _still_there(kernel: Kernel, state: TableState, txns: Iterable[str]) -> Iter
 
 
 def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
-    """The first ones until they have so many bytes; all are looked at, for what has come late is found by that."""
+    """The first ones until they have so many bytes; all are looked at, because what has come late is found by that."""
     found, size = [], 0
     for item in garbage:
         if max_bytes is None or size < max_bytes:
@@ -260,8 +260,8 @@ def _mark_seen(kernel: Kernel, state: TableState) -> None:
 def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[Manifest, float]]:
     """The versions, the newest first, each with a time by which readers surely did not find it any more.
 
-    In the file system's milliseconds, for a writer's clock may be wrong, and between a claim and its swap any time may
-    pass: a version is hidden at the latest when the manifest of the version after next is written, whose
+    In the file system's milliseconds, because a writer's clock may be wrong, and any time may pass between a claim and
+    its swap: a version is hidden at the latest when the manifest of the version after next is written, whose
     writer has found the next one settled. Of the version before the newest a vacuum's mark tells; else it is now.
     """
     layout = versions.state.layout
@@ -271,7 +271,7 @@ def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[
     settled_by = float(seen.get(versions.state.txn, now))
     for manifest in versions.chain:
         yield manifest, hidden_since
-        # a manifest may go at this moment: by another vacuum, for it is old, or with the table
+        # a manifest may go at this moment: by another vacuum, because it is old, or with the table
         hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))
 
 

@@ -120,7 +120,7 @@ class Heartbeats:
         try:
             watch.on_lost(reason)
         except Exception:  # noqa: BLE001 - the heartbeats of other transactions must go on
-            _LOG.exception("Whoever was to be told that a lease is lost has failed")
+            _LOG.exception("The listener for lost leases failed")
 
     def _beat_all(self) -> bool:
         """Write all heartbeats once more; false, and the last time, when there are none."""

@@ -194,7 +194,7 @@ class Overlays:
             if row is None:
                 if not self._is_newest(base, manifest):
                     return  # others have gone on, or dropped the table
-                _LOG.warning("%s: its view was missing and is made again", name)
+                _LOG.warning("%s: its view was missing and has been made again", name)
                 self._make_view(name, manifest, overlay)
                 continue
             if not is_overlay_view(row):

@@ -1,4 +1,4 @@
-"""A table's metastore row made anew, for the metastore refuses to change partition columns.
+"""A table's metastore row made anew, because the metastore refuses to change partition columns.
 
 The new row is made under a name of its own, with all its partitions. Then two renames put it in the place of the
 old one: the old row goes aside, if it is still the one that was claimed, and the new one takes its name and is settled

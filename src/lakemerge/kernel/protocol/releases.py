@@ -101,7 +101,7 @@ class Releases:
         self._versions.compare_and_swap(row, member.table_id, _claim(manifest), before)
 
     def _withdraw(self, member: Member) -> None:
-        """Remove a table that was only a name. Its row goes aside first, for a drop cannot compare."""
+        """Remove a table that was only a name. Its row goes aside first, because a drop cannot compare."""
         layout, txn = member.layout, member.txn
         aside = TableName(member.table.schema, f"{member.table.name}__old_{txn[-12:]}")
         paths = (

@@ -133,7 +133,7 @@ class Versions:
     def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
         """Drop a table or view if a parameter has a value that no other of the name ever has.
 
-        It is renamed first, for that can be made to depend on the value, and a drop cannot.
+        It is renamed first, because that can be made to depend on the value, and a drop cannot.
 
         Args:
             aside: a name that is used for this alone.
@@ -181,8 +181,8 @@ class Versions:
                 self._metastore.compares = self._metastore.probe_compare_and_swap(name)
                 if not self._metastore.compares:
                     _LOG.warning(
-                        "This metastore ignores compare-and-swap (it lacks HIVE-26882); its lock API stands in: "
-                        "a writer that pauses longer than the lock's time-out can overwrite another's commit"
+                        "This metastore ignores compare-and-swap (it lacks HIVE-26882). lakemerge uses its locks "
+                        "instead: a writer that pauses for longer than a lock's time-out can overwrite another's commit"
                     )
             return self._metastore.compares
 

@@ -128,7 +128,7 @@ def current_table(metastore: Metastore, files: FileSystem, name: TableName) -> C
 
     The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
     moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, the
-    columns or the location of another. The manifest tells, for it has those of its version. What does not fit is
+    columns or the location of another. The manifest tells, because it has those of its version. What does not fit is
     read again until two reads agree: a change that was half seen in the first is wholly seen in the second.
 
     Raises:

@@ -40,7 +40,7 @@ class Ordering:
             raise InvalidConfig(
                 expected="sort_by or zorder_by",
                 found="both",
-                action="Files have one order: give one of them.",
+                action="A file has one order: set one of the two.",
             )
         if interleaved and not 2 <= len(set(interleaved)) <= _MOST_ZORDERED:
             raise InvalidConfig(

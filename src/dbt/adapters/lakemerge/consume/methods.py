@@ -86,7 +86,8 @@ class ConsumingMethods(Capability):
 
         Args:
             rebuild: the output is rebuilt: take everything.
-            exists: whether the output is there; a first build has one turn, for its query may differ from later ones.
+            exists: whether the output is there; a first build has one turn, because its query
+                may differ from later ones.
         """
         handle = self.handle
         node = handle.notes(NodeConsumption)

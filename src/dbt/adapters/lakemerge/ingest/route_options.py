@@ -119,7 +119,7 @@ def require_repeatable(repeats: str, once_only: list[str]) -> None:
     """
     if once_only:
         raise InvalidConfig(
-            expected=f"tables with a sequence_by behind all routes, for {repeats} sends records there again",
-            found=f"{', '.join(once_only)} without one, which would take them for new",
+            expected=f"a sequence_by on the tables of all routes, because {repeats} sends records there again",
+            found=f"none on {', '.join(once_only)}, which would take these records for new ones",
             action="Leave it out. To start over, empty those tables and drop this model's own, and run again.",
         )

@@ -76,7 +76,7 @@ class MergePlan:
         sequence: SQL over the typed feed; empty for none.
         null_sequence: SQL that is true where a part of the sequence is null.
         stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
-        mixes_sequences: whether a stored row may give another sequence than its newest change, for that change
+        mixes_sequences: whether a stored row may give another sequence than its newest change, because that change
             left out a column of it.
         ledger: what the merge's ledger is for; ``None`` without a sequence.
         change_order: SQL over the typed feed that orders changes of one sequence; empty for none.
@@ -125,7 +125,7 @@ class MergePlan:
 
     @property
     def keeps_live_sequences(self) -> bool:
-        """Whether the ledger has to hold the sequences of live rows, for the table does not, or not for sure."""
+        """Whether the ledger has to hold the sequences of live rows, because the table does not, or not for sure."""
         return bool(self.sequence) and (not self.stored_sequence or self.mixes_sequences)
 
     @classmethod

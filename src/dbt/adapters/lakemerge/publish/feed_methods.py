@@ -34,7 +34,7 @@ class FeedMethods(Capability):
     def _compute_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
         """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``.
 
-        It goes by a global view, for the frame may belong to another session (pandas-on-Spark's do).
+        It goes by a global view, because the frame may belong to another session (pandas-on-Spark's do).
         """
         self.host.submit_python_job(model, compiled_code)
         frame = self.handle.python_result

@@ -195,7 +195,7 @@ class NodeTransaction:
         self._transaction.follow_same_rows()
 
     def overtaken(self, found: str) -> CommitConflict:
-        """The error that ends this attempt, for what it was planned for has changed; the next one begins with that."""
+        """The error that ends this attempt, because what it was planned for has changed. The next begins with that."""
         return CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
@@ -340,7 +340,7 @@ class NodeTransaction:
         return self._transaction.made
 
     def skip(self) -> None:
-        """End without a commit, for there is nothing to publish; partitions that gave no rows are, as processed."""
+        """End without a commit, because there is nothing to publish; partitions that gave no rows are, as processed."""
         base = self._transaction.base
         if base is not None and self._processing and self._processing.has_items:
             return self.commit({}, base.properties)
@@ -370,7 +370,7 @@ class NodeTransaction:
         Args:
             unless: SQL that is true for rows which need not keep them.
         """
-        # by names of their own, for a constraint may have any name
+        # by names of their own, because a constraint may have any name
         checks = {
             f"{_BROKEN}{place}": f"count_if(not ({unless}) and ({broken}))"
             for place, broken in enumerate(self._constraints.values())

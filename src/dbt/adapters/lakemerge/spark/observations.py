@@ -56,7 +56,7 @@ def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Ob
     from pyspark.sql import Observation, functions
 
     observation = Observation()
-    # named in their text, for each call to Java takes time
+    # named in their text, because each call to Java takes time
     expressions = [functions.expr(f"{text} as {name}") for name, text in metrics.items()]
     return frame.observe(observation, *expressions), Observed(observation, frame, metrics)
 

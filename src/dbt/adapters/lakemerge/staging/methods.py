@@ -118,7 +118,7 @@ class StagingMethods(Capability):
         if model.get("resource_type") != "model" and staged_names.names_staged(sql):
             with config_errors():
                 raise InvalidConfig(
-                    expected=f"{relation.render()} to be a table, for it keeps failures of rows that are not published",
+                    expected=f"{relation.render()} to be a table, because its failures are rows that are not published",
                     found="store_failures_as: view",
                     action="Set store_failures_as: table on the test.",
                 )
