@@ -18,6 +18,9 @@ together. *Floor* is what any copy-on-write must do: read the touched partitions
 the latest change of each key. For lakemerge the seconds are those of the whole `dbt run` in a process that is already
 there; in brackets those of the model alone. *Read after* is a read of all columns of all rows; the floor's is that of
 the table as it was first written. Every table was compared with what DuckDB makes of the feeds.
+
+Iceberg, Delta and INSERT OVERWRITE match a key within the partition that its change names, as lakemerge does with
+`partition_moves: false`. By default, lakemerge also finds a key in another partition, and moves its row.
 """
 
 

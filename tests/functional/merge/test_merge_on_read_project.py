@@ -122,20 +122,53 @@ class TestProject:
         assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
         assert self.rows(project) == ONE
 
-    @pytest.mark.parametrize("mode", ["copy_on_write", pytest.param("merge_on_read", marks=pytest.mark.slow)])
-    def test_a_key_that_is_no_column_changes_nothing_for_readers(self, project: Any, mode: str) -> None:
-        build("run", "--full-refresh", mode=mode)
-        build("run", upto=2, mode=mode)
-        before = self.kinds(project)
-        wrong = MASTER.replace("unique_key='id'", "unique_key='no_id'")
+    @pytest.mark.parametrize(
+        ("before", "then", "key", "publish"),
+        [
+            ("copy_on_write", "merge_on_read", "'no_id'", "at_once"),
+            pytest.param("merge_on_read", "merge_on_read", "'no_id'", "at_once", marks=pytest.mark.slow),
+            pytest.param(
+                "copy_on_write", "merge_on_read", "['id', 'no_id']", "at_once", marks=pytest.mark.slow
+            ),
+            pytest.param("copy_on_write", "auto", "'no_id'", "at_once", marks=pytest.mark.slow),
+            pytest.param("merge_on_read", "auto", "'no_id'", "at_once", marks=pytest.mark.slow),
+            pytest.param("copy_on_write", "merge_on_read", "'no_id'", "after_tests", marks=pytest.mark.slow),
+        ],
+    )
+    def test_a_key_that_is_no_column_changes_nothing_for_readers(
+        self, project: Any, before: str, then: str, key: str, publish: str
+    ) -> None:
+        build("run", "--full-refresh", mode=before)
+        build("run", upto=2, mode=before)
+        kinds = self.kinds(project)
+        options = f"unique_key={key}, publish='{publish}'"
+        wrong = MASTER.replace("unique_key='id'", options)
         write_file(wrong, project.project_root, "models", "master.sql")
-        failed = run_dbt(["run", "--select", "master"], expect_pass=False)
+        arguments = ["build", "--select", "master", "--vars", str({"mode": then, "upto": 3})]
+        failed = run_dbt(arguments, expect_pass=False)
         write_file(MASTER, project.project_root, "models", "master.sql")
-        assert "found unique_key no_id" in failed.results[0].message
-        assert (self.kinds(project), self.rows(project)) == (before, TWO)
+        assert "found unique_key no_id" in str(failed.results[0].message)
+        assert (self.kinds(project), self.rows(project)) == (kinds, TWO)
         build("run", upto=3)
         assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
         assert self.rows(project) == THREE
+        build("run", "--full-refresh")
+
+    @pytest.mark.slow
+    def test_a_key_column_that_the_run_adds(self, project: Any) -> None:
+        build("run", "--full-refresh", mode="copy_on_write")
+        more = MASTER.replace("select *", "select *, id * 10 as account").replace(
+            "unique_key='id'", "unique_key='account', on_schema_change='append_new_columns'"
+        )
+        write_file(more, project.project_root, "models", "master.sql")
+        failed = run_dbt(["run", "--select", "master"], expect_pass=False)
+        assert "LedgerMismatch" in failed.results[0].message
+        assert self.rows(project) == ONE
+        build("run", "--full-refresh")
+        assert self.kinds(project)["master"] == "VIRTUAL_VIEW"
+        build("run", upto=2)
+        write_file(MASTER, project.project_root, "models", "master.sql")
+        assert self.rows(project) == TWO
         build("run", "--full-refresh")
 
     @pytest.mark.slow

@@ -34,13 +34,19 @@ from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
 from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
+from dbt.adapters.lakemerge.relations.columns import (
+    as_dbt_columns,
+    columns_by_spark,
+    columns_for_catalog,
+    columns_of,
+)
 from dbt.adapters.lakemerge.relations.conditions import all_of
 from dbt.adapters.lakemerge.relations.seeds import check_columns, inferred_type
 from dbt.adapters.lakemerge.spark.diagnostics import run_checks
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
-from dbt.adapters.lakemerge.spark.statements import SparkStatementError, split_statements
+from dbt.adapters.lakemerge.spark.statements import split_statements
 from dbt.adapters.lakemerge.staged_names import reading_staged
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
@@ -71,12 +77,8 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Lakemerge")
 
-_VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 # dbt's frame around hooks.
 _MAIN = "master"
-_PROVIDER = "spark.sql.sources.provider"
-# Spark's schemas show char and varchar as string, and keep the type here.
-_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 @dataclass
@@ -287,11 +289,13 @@ class LakemergeAdapter(SparkAdapter):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
         """The columns, partition columns last, names in lower case; empty where there is no relation."""
         if _own(relation).in_session_only or _own(relation).staged_view:
-            return self._columns(relation, self._columns_by_spark(relation.render()))
+            spark, guard = self.handle.spark, self.connections.exception_handler
+            return as_dbt_columns(relation, columns_by_spark(relation.render(), spark, guard))
         table = self._stored_table(relation)
         if table is None:
             return []
-        return self._columns(relation, self._columns_of(table))
+        found = columns_of(table, self.handle.spark, self.connections.exception_handler)
+        return as_dbt_columns(relation, found)
 
     def _table(self, relation: BaseRelation) -> HiveTable | None:
         name = _own(relation).table_name
@@ -303,50 +307,6 @@ class LakemergeAdapter(SparkAdapter):
         name = _own(relation).table_name
         with self.connections.exception_handler(f"read {name}"):
             return find_row(self.handle.application.metastore, name)
-
-    def _columns_of(self, table: HiveTable) -> Iterable[HiveColumn]:
-        # for a view, or a table in another format, the metastore's columns may be placeholders
-        if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
-            return self._columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`")
-        return (*table.columns, *table.partition_columns)
-
-    def _columns_of_view(self, table: HiveTable) -> Iterable[HiveColumn]:
-        try:
-            return self._columns_of(table)
-        except SparkStatementError as error:
-            # one view whose tables are gone must not keep the others out of the docs
-            logger.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
-            return ()
-
-    def _columns_by_spark(self, name: str) -> list[HiveColumn]:
-        try:
-            with self.connections.exception_handler(f"describe {name}"):
-                fields = self.handle.spark.table(name).schema.fields
-        except SparkStatementError as error:
-            if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
-                return []
-            raise
-        return [
-            HiveColumn(
-                field.name.lower(),
-                field.metadata.get(_CHAR_TYPE, field.dataType.simpleString()),
-                field.metadata.get("comment", ""),
-            )
-            for field in fields
-        ]
-
-    def _columns(self, relation: BaseRelation, columns: Iterable[HiveColumn]) -> list[LakemergeColumn]:
-        return [
-            LakemergeColumn(
-                table_schema=relation.schema,
-                table_name=relation.name,
-                table_type=relation.type,
-                column=column.name,
-                column_index=index,
-                dtype=column.type,
-            )
-            for index, column in enumerate(columns)
-        ]
 
     # -- catalog -------------------------------------------------------------------------------
 
@@ -373,7 +333,7 @@ class LakemergeAdapter(SparkAdapter):
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """The catalog's entry for one table or view; ``None`` if there is none."""
         table = self._table(relation)
-        return None if table is None else catalog_entry(table, self._columns_of_view)
+        return None if table is None else catalog_entry(table, self._columns_for_catalog)
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: MacroResolverProtocol | None = None
@@ -397,13 +357,16 @@ class LakemergeAdapter(SparkAdapter):
             "that catalog."
         )
 
+    def _columns_for_catalog(self, table: HiveTable) -> Iterable[HiveColumn]:
+        return columns_for_catalog(table, self.handle.spark, self.connections.exception_handler)
+
     def _catalog(self, names: Mapping[str, list[str]]) -> agate.Table:
         metastore = self.handle.application.metastore
         rows: list[dict[str, Any]] = []
         with self.connections.exception_handler("catalog"):
             for schema, wanted in names.items():
                 for table in metastore.tables(schema.lower(), wanted) if wanted else ():
-                    rows.extend(catalog_rows(table, self._columns_of_view))
+                    rows.extend(catalog_rows(table, self._columns_for_catalog))
         return catalog_table(rows)
 
     # -- Python models, seeds, incremental models --------------------------------------------------

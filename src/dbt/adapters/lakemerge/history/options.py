@@ -35,10 +35,7 @@ class KeepsHistory(WriteConfig):
 
     Attributes:
         history: where open and closed rows lie.
-        to_change_layout: what people do to give a table another layout; no option.
     """
-
-    to_change_layout: ClassVar[str] = "run its model with --full-refresh"
 
     history: HistoryLayout = field(default_factory=HistoryLayout)
 
@@ -49,6 +46,10 @@ class KeepsHistory(WriteConfig):
     @property
     def partition_columns(self) -> tuple[str, ...]:
         return tuple(self.history.partition_by(self.partition_by))
+
+    @property
+    def filled_partition_columns(self) -> frozenset[str]:
+        return super().filled_partition_columns | {self.history.partition}
 
     def generated(
         self, feed: DataFrame, base: Manifest | None, table: str, commit_column: str = ""

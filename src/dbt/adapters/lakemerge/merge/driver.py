@@ -208,8 +208,8 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
             parts = by_tasks(txn.partitions, touched, tasks=tasks, columns=len(plan.columns), file_size=size)
             if parts:
                 return parts
-        gathers = txn.partitions.should_gather(touched, size)
-        hint = ONE_TASK if join == ONE_TASK else REBALANCE if gathers else AS_READ
+        rebalances = txn.partitions.should_gather(touched, size)
+        hint = ONE_TASK if join == ONE_TASK else REBALANCE if rebalances else AS_READ
         return Gathering(hint, [Part(txn.partitions.filter(touched) if plan.exists else "true")])
 
     @staticmethod

@@ -33,10 +33,12 @@ class WriteConfig:
         compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
         compact_files: so many files of a partition are few enough.
         compact_max_bytes: bytes that such a compaction writes again at most.
+        names_format: whether the model's config names ``file_format``.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
         changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
         rules: the options that such programs go by.
+        to_change_layout: what people do to give a table other partition columns or another format.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset()
@@ -49,10 +51,13 @@ class WriteConfig:
         "compact_max_bytes",
     )
 
+    to_change_layout: ClassVar[str] = "run its model with --full-refresh"
+
     partition_by: tuple[str, ...] = ()
     column_list: tuple[str, ...] = ()
     except_column_list: tuple[str, ...] = ()
     file_format: str = "orc"
+    names_format: bool = False
     on_schema_change: str = "ignore"
     on_foreign_write: str = "adopt"
     location_root: str = ""
@@ -87,6 +92,7 @@ class WriteConfig:
             "column_list": reader.names("column_list"),
             "except_column_list": reader.names("except_column_list"),
             "file_format": reader.choice("file_format", "orc", "parquet"),
+            "names_format": bool(reader.given(["file_format"])),
             "on_schema_change": reader.choice(
                 "on_schema_change", "ignore", "append_new_columns", "sync_all_columns", "fail"
             ),
@@ -166,6 +172,28 @@ class WriteConfig:
     def partition_columns(self) -> tuple[str, ...]:
         """The partition columns of a new table of this model, including those that the write fills."""
         return (*self.partition_by, *filter(None, (self.new_commit_column,)))
+
+    @property
+    def filled_partition_columns(self) -> frozenset[str]:
+        """Partition columns that the write itself may add to those of the model."""
+        return frozenset(filter(None, (self.new_commit_column,)))
+
+    def kept(self, base: Manifest, commit_column: str) -> list[str]:
+        """What an existing table keeps although the model says otherwise, each as the end of a sentence.
+
+        Args:
+            commit_column: the table's own; empty if it has none.
+        """
+        columns = [column.name for column in base.partition_columns]
+        wanted = distinct(self.partition_by)
+        filled = (self.filled_partition_columns | {commit_column}) - set(wanted)
+        found = []
+        if wanted and tuple(name for name in columns if name not in filled) != wanted:
+            by = ", ".join(columns) or "no column"
+            found.append(f"is partitioned by {by}, and its model says {', '.join(wanted)}")
+        if self.names_format and base.file_format != self.file_format:
+            found.append(f"has files of {base.file_format}, and its model says {self.file_format}")
+        return found
 
     def require_layout(self, table: object, commit_column: str) -> None:
         """Check that an existing table has the layout that the model asks for.

@@ -90,6 +90,7 @@ class Publisher(Generic[C]):
         self._records_rules = records_rules
         self._commit = commit
         self._retries = retries
+        self._has_warned = False
         self.committed: Manifest | None = None
 
     @property
@@ -352,6 +353,7 @@ class Publisher(Generic[C]):
         config, base = self.config, transaction.base
         assert base is not None
         config.require_layout(self.name, transaction.commit_column)
+        self._warn_of_kept(base, transaction.commit_column)
         generated = config.generated(feed, base, str(self.name), transaction.commit_column)
         try:
             plan = plan_change(
@@ -362,6 +364,14 @@ class Publisher(Generic[C]):
         if operation != "insert_overwrite" or base.partition_columns:
             require_castable(self.spark, self.name, plan, base)
         return plan
+
+    def _warn_of_kept(self, base: Manifest, commit_column: str) -> None:
+        """Warn once of what the table keeps although the model says otherwise."""
+        kept = self.config.kept(base, commit_column)
+        if kept and not self._has_warned:
+            self._has_warned = True
+            how = self.config.to_change_layout
+            logger.warning(f"{self.name} {'; it '.join(kept)}. It stays as it is: to change that, {how}.")
 
     def _plan_new(self, feed: DataFrame, keep: list[str]) -> SchemaPlan:
         config = self.config

@@ -284,9 +284,9 @@ class StagingMethods(Capability):
             run.leave("its run was interrupted while it published")
             raise
         versions = {one.name: one.made.version for one in transactions if one.made is not None}
-        told = ", ".join(f"{name} version {version}" for name, version in versions.items())
-        if told:
-            logger.info(f"Published together: {told}")
+        published = ", ".join(f"{name} version {version}" for name, version in versions.items())
+        if published:
+            logger.info(f"Published together: {published}")
         tables = {table.unique_id: versions[table.name] for table in run.tables}
         mark_published(results, tables, {view.unique_id for view in run.views})
         statements = [(view, staged_names.published_text(view.statement)) for view in run.views]
@@ -455,8 +455,8 @@ def _unfinished(error: Exception, failure: DbtRuntimeError | None) -> DbtRuntime
             found=f"{type(error).__name__}: {_text_of(error)}",
             action="Do not build the same again: the next commit, or lakemerge_recover, finishes it.",
         )
-    told = as_dbt_error(error)
-    return told if failure is None else DbtRuntimeError(f"{told.msg}\n{failure.msg}")
+    shown = as_dbt_error(error)
+    return shown if failure is None else DbtRuntimeError(f"{shown.msg}\n{failure.msg}")
 
 
 def _refused(expected: str, found: str) -> DbtRuntimeError:

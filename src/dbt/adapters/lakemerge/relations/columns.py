@@ -1,0 +1,81 @@
+"""The columns of tables and views: from the metastore, or from Spark where the metastore's are placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.spark.statements import SparkStatementError
+
+from lakemerge.kernel import HiveColumn, HiveTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Lakemerge")
+
+#: A frame in which Spark's errors become those that dbt shows; it takes what is being done.
+Guard = Callable[[str], AbstractContextManager[Any]]
+
+_VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
+_PROVIDER = "spark.sql.sources.provider"
+# Spark's schemas show char and varchar as string, and keep the type here.
+_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
+    """A table's or view's columns, partition columns last.
+
+    Raises:
+        SparkStatementError: of a view: what it reads is gone.
+    """
+    if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
+        return columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`", spark, guard)
+    return (*table.columns, *table.partition_columns)
+
+
+def columns_for_catalog(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
+    """As :func:`columns_of`; of a view that cannot be read, none: it must not keep the others out of the docs."""
+    try:
+        return columns_of(table, spark, guard)
+    except SparkStatementError as error:
+        logger.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
+        return ()
+
+
+def columns_by_spark(name: str, spark: SparkSession, guard: Guard) -> list[HiveColumn]:
+    """The columns of what Spark reads by a name; none where it knows no such name."""
+    try:
+        with guard(f"describe {name}"):
+            fields = spark.table(name).schema.fields
+    except SparkStatementError as error:
+        if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
+            return []
+        raise
+    return [
+        HiveColumn(
+            field.name.lower(),
+            field.metadata.get(_CHAR_TYPE, field.dataType.simpleString()),
+            field.metadata.get("comment", ""),
+        )
+        for field in fields
+    ]
+
+
+def as_dbt_columns(relation: BaseRelation, columns: Iterable[HiveColumn]) -> list[LakemergeColumn]:
+    """Columns as dbt takes them."""
+    return [
+        LakemergeColumn(
+            table_schema=relation.schema,
+            table_name=relation.name,
+            table_type=relation.type,
+            column=column.name,
+            column_index=index,
+            dtype=column.type,
+        )
+        for index, column in enumerate(columns)
+    ]
