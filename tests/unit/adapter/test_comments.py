@@ -57,10 +57,6 @@ def set_comments(metastore: Metastore, table: str | None, columns: dict[str, str
     return comments.set_comments(kernel_of(metastore), NAME, table, columns)
 
 
-def test_literals_keep_every_character() -> None:
-    assert comments.string_literal("it's \\ \n") == "'it\\'s \\\\ \n'"
-
-
 def test_comments_of_the_table_its_columns_and_its_partition_columns() -> None:
     metastore = CommentedMetastore(**{"spark.sql.sources.schema": "{}", "other": "kept"})
     assert set_comments(metastore, "about", {"ID": "key", "day": "the day"})

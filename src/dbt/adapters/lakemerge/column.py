@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dbt.adapters.base.column import Column
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.spark.column import SparkColumn
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -44,7 +45,7 @@ class LakemergeColumn(SparkColumn):
     @property
     def quoted(self) -> str:
         """The name between backticks."""
-        return "`" + self.column.replace("`", "``") + "`"
+        return quote(self.column)
 
     @property
     def data_type(self) -> str:

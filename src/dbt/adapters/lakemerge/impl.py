@@ -47,6 +47,7 @@ from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import split_statements
+from dbt.adapters.lakemerge.sql_text import literal, quote
 from dbt.adapters.lakemerge.staged_names import reading_staged
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
@@ -195,7 +196,7 @@ class LakemergeAdapter(SparkAdapter):
     @classmethod
     def quote(cls, identifier: str) -> str:
         """The name as Spark reads any name; dbt calls this on the class, which dbt-spark's does not allow."""
-        return f"`{identifier}`"
+        return quote(identifier)
 
     @available.parse_none
     def drop_relation(self, relation: BaseRelation) -> None:
@@ -415,7 +416,7 @@ class LakemergeAdapter(SparkAdapter):
     @available
     def string_literal(self, text: str) -> str:
         """A SQL string of exactly this text."""
-        return comments.string_literal(text)
+        return literal(text)
 
     @available
     @classmethod

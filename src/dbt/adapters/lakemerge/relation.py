@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import staged_view
 from dbt.adapters.spark.relation import SparkRelation
 
@@ -51,4 +52,4 @@ class LakemergeRelation(SparkRelation):
 
     def quoted(self, identifier: Any) -> str:
         """The identifier between backticks."""
-        return "`" + str(identifier).replace("`", "``") + "`"
+        return quote(str(identifier))

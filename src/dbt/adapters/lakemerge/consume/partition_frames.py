@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.relations.file_frames import (
     normal_text,
     values_of,
 )
-from dbt.adapters.lakemerge.relations.table_schema import literal, quote
+from dbt.adapters.lakemerge.sql_text import literal, quote
 
 from lakemerge.consumer import Batch, Item, SourceSnapshot
 from lakemerge.kernel import HiveColumn, TableName

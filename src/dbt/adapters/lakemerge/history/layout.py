@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.groups import GROUPS
 from dbt.adapters.lakemerge.options.reader import OptionReader
-from dbt.adapters.lakemerge.relations.table_schema import quote
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values, tier_of
 

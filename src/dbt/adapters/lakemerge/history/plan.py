@@ -11,7 +11,8 @@ from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.merge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, quote, unsized
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, unsized
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Manifest

@@ -13,7 +13,8 @@ from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, quote, spark_type
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, spark_type
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import IncompatibleColumn

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.sql_text import literal
 
 from lakemerge.errors import InvalidConfig, shown
 from lakemerge.kernel import DEFAULT_PARTITION

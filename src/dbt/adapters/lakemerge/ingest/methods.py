@@ -27,10 +27,10 @@ from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations.table_schema import literal
 from dbt.adapters.lakemerge.ruled_table import RuledTable
 from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
+from dbt.adapters.lakemerge.sql_text import literal
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField
 from dbt.adapters.lakemerge.ingest.route_plan import RoutingPlan
-from dbt.adapters.lakemerge.relations.table_schema import literal, quote
+from dbt.adapters.lakemerge.sql_text import literal, quote
 
 if TYPE_CHECKING:
     from lakemerge.ingest.topics import OffsetRange, Offsets

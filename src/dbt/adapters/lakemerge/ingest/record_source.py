@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest.header_lines import Header, read_header
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.record_types import typed_field
-from dbt.adapters.lakemerge.relations.table_schema import literal
 from dbt.adapters.lakemerge.spark.connectors import connector_missing
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors, unreadable_file
+from dbt.adapters.lakemerge.sql_text import literal
 from py4j.protocol import Py4JJavaError
 
 from lakemerge.errors import StorageError

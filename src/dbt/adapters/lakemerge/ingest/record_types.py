@@ -9,13 +9,8 @@ from typing import Any
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.options.append import COMMIT_COLUMN
-from dbt.adapters.lakemerge.relations.table_schema import (
-    comparable,
-    literal,
-    quote,
-    spark_type,
-    stores_losslessly,
-)
+from dbt.adapters.lakemerge.relations.table_schema import comparable, spark_type, stores_losslessly
+from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 

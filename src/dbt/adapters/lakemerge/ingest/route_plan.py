@@ -10,8 +10,8 @@ from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType, typed_value
 from dbt.adapters.lakemerge.ingest.route_options import RouteOptions, RoutingOptions
 from dbt.adapters.lakemerge.merge.options import MergeConfig
-from dbt.adapters.lakemerge.relations.table_schema import literal, quote
 from dbt.adapters.lakemerge.ruled_table import DELETES, TRUNCATES, RuledTable
+from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, NullType, StringType
 

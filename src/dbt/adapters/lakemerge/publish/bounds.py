@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dbt.adapters.lakemerge.publish.queries import Queries
-from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.sql_text import literal
 
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 

@@ -11,10 +11,11 @@ from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.redo import Restarted
 from dbt.adapters.lakemerge.publish.side_data import SideData
-from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, quote
+from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.errors import CommitConflict, ConstraintViolated
 from lakemerge.kernel import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dbt.adapters.lakemerge.relations.table_schema import quote
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.kernel import DELETED, NAMED, ORDER
 

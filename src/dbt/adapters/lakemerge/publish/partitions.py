@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dbt.adapters.lakemerge.publish.joins import Amount
 from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
 from dbt.adapters.lakemerge.relations.conditions import any_of
-from dbt.adapters.lakemerge.relations.table_schema import literal
+from dbt.adapters.lakemerge.sql_text import literal
 
 from lakemerge.kernel import (
     DEFAULT_PARTITION,

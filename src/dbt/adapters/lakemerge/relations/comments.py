@@ -23,11 +23,6 @@ MAX_COLUMN_COMMENT = 256
 _PROVIDER = "spark.sql.sources.provider"
 
 
-def string_literal(text: str) -> str:
-    """A SQL string of exactly this text, whatever quotes, backslashes and line ends it has."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def short_comment(comment: str) -> str:
     """The comment, cut to what the metastore can keep with the column."""
     if len(comment) <= MAX_COLUMN_COMMENT:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.relations.table_schema import quote, spark_type, unsized
+from dbt.adapters.lakemerge.relations.table_schema import spark_type, unsized
+from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types
 
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -120,7 +121,7 @@ def _typed(name: str, arrow_type: Any, spark_type: str) -> Column:
     import pyarrow
     from pyspark.sql import functions
 
-    column = functions.col("`" + name.replace("`", "``") + "`")
+    column = functions.col(quote(name))
     if not pyarrow.types.is_string(arrow_type) or spark_type.lower() in ("string", "text"):
         return column.alias(name)
     value = column.cast(spark_type)

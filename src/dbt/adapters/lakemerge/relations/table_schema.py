@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
@@ -25,16 +26,6 @@ _INTEGERS: tuple[type[DataType], ...] = (
     spark_types.LongType,
 )
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-
-
-def quote(name: str) -> str:
-    """A name as Spark SQL reads any name."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def literal(text: str) -> str:
-    """A string as a Spark SQL literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def hive_columns(schema: StructType) -> tuple[HiveColumn, ...]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.lakemerge.publish.data_files import directory_name
 from dbt.adapters.lakemerge.publish.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
-from dbt.adapters.lakemerge.relations.table_schema import quote, unsized
+from dbt.adapters.lakemerge.relations.table_schema import unsized
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import PREFIX
 
 from lakemerge.kernel import DEFAULT_PARTITION, DELETED, DELTAS, HiveColumn, Layout, Manifest, TableName

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.relations.table_schema import quote, stores_losslessly
+from dbt.adapters.lakemerge.relations.table_schema import stores_losslessly
 from dbt.adapters.lakemerge.ruled_table import ORDER
+from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.errors import PySparkException
 from pyspark.sql import types
 from pyspark.sql.types import DataType, StructField, StructType
