@@ -32,8 +32,9 @@ from lakemerge.kernel.table.state import TableState, current_table, is_reserved
 
 T = TypeVar("T")
 
-#: After taking in what other programs did, a table is looked at again at once. So often, then it is an error.
-_MAX_LOOKS = 20
+#: After taking in what other programs did, a table is looked at again at once. So many times in a row, then it is an
+#: error: each time it had changed within milliseconds, or the metastore contradicts itself.
+_MAX_TAKEN_IN = 20
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -333,7 +334,8 @@ class Tables:
     ) -> tuple[TableState, frozenset[str]]:
         state, manifest = self.settled(name)
         changed: list[str] = []
-        for _ in range(_MAX_LOOKS):
+        taken_in = 0
+        while taken_in < _MAX_TAKEN_IN:
             found = self.external.inspect(state, manifest, wanted)
             astray = [
                 partition
@@ -353,6 +355,7 @@ class Tables:
             policy = self.settings.on_foreign_write
             if self.external.commit(state, found, changed, policy):
                 seen |= set(changed)
+                taken_in += 1
             state, manifest = self.settled(name)
         raise _never_still(name, changed)
 
@@ -361,7 +364,7 @@ def _never_still(name: TableName, changed: list[str]) -> ForeignWrite:
     shown = ", ".join(part or "the table's files" for part in changed[:5])
     return ForeignWrite(
         expected=f"{name} to stand still while the changes of other programs are taken in",
-        found=f"that it had changed again at each of {_MAX_LOOKS} looks: {shown or 'partitions were moved'}",
+        found=f"that it had changed again after each of {_MAX_TAKEN_IN} versions that did so: {shown or 'its columns'}",
         action="Stop the program that writes to it, and run again.",
     )
 

@@ -85,7 +85,8 @@ def test_a_table_that_never_stands_still_ends_the_run() -> None:
     kernel, metastore = _table(Restless)
     metastore.files = kernel.files
     with pytest.raises(
-        ForeignWrite, match=r"(?s)to stand still.*again at each of 20 looks: p=1.*Stop the program"
+        ForeignWrite,
+        match=r"(?s)to stand still.*after each of 20 versions that did so: p=1.*Stop the program",
     ):
         _write(kernel)
     metastore.files = None
