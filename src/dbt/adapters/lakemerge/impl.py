@@ -196,7 +196,7 @@ class LakemergeAdapter(SparkAdapter):
     @classmethod
     def quote(cls, identifier: str) -> str:
         """The name as Spark reads any name; dbt calls this on the class, which dbt-spark's does not allow."""
-        return quote(identifier)
+        return quote(str(identifier))
 
     @available.parse_none
     def drop_relation(self, relation: BaseRelation) -> None:
