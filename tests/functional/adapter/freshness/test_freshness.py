@@ -61,7 +61,7 @@ class TestFreshness:
     def test_a_view_and_what_is_not_there_tell_nothing(self, project: Any) -> None:
         project.run_sql("create view {schema}.shown as select 1 as id")
         found = self.freshness("shown", "absent")
-        assert "give the source a loaded_at_field" in " ".join(found["shown"].message.split())
+        assert "set loaded_at_field or loaded_at_query" in " ".join(found["shown"].message.split())
         assert "no such table" in found["absent"].message
 
 
