@@ -202,3 +202,17 @@ class TestTextsOfALength:
                 table.write("append", (4, 4, short))
         table.write("merge", (2, 20, "full"))
         assert table.rows() == [(1, 10, "full"), (2, 20, "full"), (3, 3, "more")]
+
+
+def test_texts_that_differ_in_blanks_at_the_end_are_refused_before_anything_is_claimed(adopted: Any) -> None:
+    table = adopted("string")
+    both = r"UnsupportedTable.*'part=ab' beside 'part=ab '.*rtrim"
+    with pytest.raises(DbtRuntimeError, match=both):
+        table.write("merge", (1, 1, "ab"), (2, 2, "ab "))
+    table.write("merge", (1, 1, "ab"))
+    for strategy, row in (("append", (2, 2, "ab ")), ("merge", (1, 3, "ab "))):
+        with pytest.raises(DbtRuntimeError, match=both):
+            table.write(strategy, row)
+    assert table.rows() == [(1, 1, "ab")]
+    table.write("merge", (1, 4, "cd "))
+    assert table.rows() == [(1, 4, "cd ")]

@@ -10,6 +10,7 @@ from typing import Any
 
 from lakemerge.errors import CommitConflict, CorruptTable, InvalidTransactionState
 from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile
+from lakemerge.kernel.commit.new_partitions import require_sound_names
 from lakemerge.kernel.commit.properties import united_properties
 from lakemerge.kernel.commit.reads import Reads
 from lakemerge.kernel.commit.updates import (
@@ -266,11 +267,13 @@ class TableCommit:
 
         Raises:
             CommitConflict: another commit has changed side data or a reference that this one replaces.
+            UnsupportedTable: it makes partitions whose names not every metastore can hold.
         """
         version = parent.version + 1 if parent else 1
         schema = self.schema
         draft = self._draft(parent, present, version)
         self._check_overlay(parent, draft, schema)
+        require_sound_names(self.table, parent.partitions if parent else (), draft.written, draft.removed)
         if not self.reads.places and draft.written | draft.removed:
             raise InvalidTransactionState(
                 expected=f"a commit to {self.table} that leaves partitions where they are, as it has said",
