@@ -24,7 +24,7 @@ def test_nothing_is_published_and_the_next_build_publishes_all(
     for name, text in (("master", MASTER), ("copied", COPY), ("pairs", LAST)):
         project.write(f"models/{name}.sql", text)
     assert "Published together" in project.run("build")
-    build = project.start("build", "--vars", "{day: 2, most: 10000000}")
+    build = project.start("build", "--vars", "{day: 2, most: 1000000}")
     output = read_until(build, "3 of 3 START")
     build.send_signal(number)
     output += build.communicate(timeout=400)[0]

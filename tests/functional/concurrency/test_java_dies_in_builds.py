@@ -51,7 +51,7 @@ def test_nothing_or_all_is_published_and_the_next_build_leaves_nothing_behind(
         def days() -> list[Any]:
             return [*dbt.rows(DAYS), *dbt.rows("select day from {{ ref('shown') }}")]
 
-        build = project.start("build", "--vars", "{day: 2, most: 10000000}")
+        build = project.start("build", "--vars", "{day: 2, most: 1000000}")
         output = read_until(build, "3 of 4 START")
         java_of(build).kill()
         output += build.communicate(timeout=200)[0]

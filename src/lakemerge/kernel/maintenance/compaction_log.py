@@ -38,7 +38,7 @@ class CompactionRecord:
         reason: what it was started by: ``threshold`` or ``auto`` (a merge that chose to rewrite) after a commit, or
             ``operation``.
         requested_by: the node and the invocation of dbt.
-        requested_at, started_at, ended_at: ISO 8601 in UTC; empty for what has not happened yet.
+        requested_at, started_at, ended_at: ISO 8601 in UTC, to the millisecond; empty for what has not happened yet.
         order: the columns that rows are sorted by; empty where they stay as they lie.
         versions: that its commits made.
         txns: of its commits, the one that is under way included.
@@ -119,7 +119,7 @@ class CompactionLog:
             state="requested",
             reason=reason,
             requested_by=dict(self._kernel.settings.writer),
-            requested_at=timestamp(self._kernel.clock),
+            requested_at=self._now(),
             order=order,
         )
         self._kernel.heartbeats.start(self._layout, record.id)
@@ -129,17 +129,19 @@ class CompactionLog:
 
     def begin(self, record: CompactionRecord, **known: Any) -> CompactionRecord:
         """Log that it runs."""
-        started = timestamp(self._kernel.clock)
-        return self.write(dataclasses.replace(record, state="running", started_at=started, **known))
+        return self.write(dataclasses.replace(record, state="running", started_at=self._now(), **known))
 
     def end(self, record: CompactionRecord, error: str = "") -> CompactionRecord:
         """Log how it ended."""
         state = "failed" if error else "done"
-        ended = timestamp(self._kernel.clock)
         try:
-            return self.write(dataclasses.replace(record, state=state, ended_at=ended, error=error))
+            return self.write(dataclasses.replace(record, state=state, ended_at=self._now(), error=error))
         finally:
             self._kernel.heartbeats.stop(self._layout, record.id)
+
+    def _now(self) -> str:
+        # most compactions take less than some seconds
+        return timestamp(self._kernel.clock, "milliseconds")
 
     def write(self, record: CompactionRecord) -> CompactionRecord:
         """Log how far it is. A record that cannot be written is told, and fails nothing."""

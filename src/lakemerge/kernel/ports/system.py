@@ -122,9 +122,9 @@ def new_transaction_id(clock: Clock, host: Host) -> str:
     return f"{clock.now():%Y%m%dT%H%M%S}-{host.token()[:12]}"
 
 
-def timestamp(clock: Clock) -> str:
-    """This moment, ISO 8601 in UTC."""
-    return clock.now().isoformat(timespec="seconds")
+def timestamp(clock: Clock, timespec: str = "seconds") -> str:
+    """This moment, ISO 8601 in UTC, to the second or to what else ``isoformat`` takes."""
+    return clock.now().isoformat(timespec=timespec)
 
 
 def from_milliseconds(milliseconds: int) -> datetime.datetime:
