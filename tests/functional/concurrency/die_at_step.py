@@ -25,6 +25,8 @@ def main(step: str, program: str, arguments: list[str]) -> None:
             os.kill(SparkContext._gateway.proc.pid if of_java else os.getpid(), signal.SIGKILL)  # type: ignore[union-attr]
 
     Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
+    # a shell lets what it starts in the background ignore Ctrl-C, and so all that this starts in turn
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = [program, *arguments]
     {"dbt": dbt, "lakemerge": lakemerge}[program]()
 
