@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
+from dbt.adapters.lakemerge.merge_on_read.overlay_view import overlay_text
 
 from bounded import next_line
 from engines.conftest import Site

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.compression import CODEC, stored_codec
+from dbt.adapters.lakemerge.layout.compression import CODEC, stored_codec
 
 from lakemerge.kernel import TableName
 

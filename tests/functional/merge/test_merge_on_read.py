@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.merge import on_read
-from dbt.adapters.lakemerge.publish.deltas import Deltas
+from dbt.adapters.lakemerge.merge_on_read.deltas import Deltas
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 import pytest
-from dbt.adapters.lakemerge.publish import delta_share
+from dbt.adapters.lakemerge.merge_on_read import delta_share
 
 from functional.overtaking import overtake
 

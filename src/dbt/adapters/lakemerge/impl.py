@@ -26,10 +26,10 @@ from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
 from dbt.adapters.lakemerge.nodes import NodeMethods
-from dbt.adapters.lakemerge.publish.alterations import AlterationMethods
+from dbt.adapters.lakemerge.operations.alterations import AlterationMethods
+from dbt.adapters.lakemerge.operations.methods import OperationMethods
 from dbt.adapters.lakemerge.publish.capability import capability
 from dbt.adapters.lakemerge.publish.feed_methods import FeedMethods
-from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments

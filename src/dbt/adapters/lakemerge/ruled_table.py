@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.drivers import driver_of
 from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.merge_on_read.after_commit import told_only
+from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.after_commit import told_only
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import FEED
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 
 from lakemerge.errors import UnsupportedTable

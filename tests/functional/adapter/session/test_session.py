@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.data_files import DataFiles
+from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records

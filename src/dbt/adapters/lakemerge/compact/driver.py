@@ -10,9 +10,9 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.compact.request import Request
+from dbt.adapters.lakemerge.merge_on_read.bounds import BYTES_OF_A_LOT, Bounds
+from dbt.adapters.lakemerge.merge_on_read.deltas import compacts_now
 from dbt.adapters.lakemerge.options.append import AppendConfig
-from dbt.adapters.lakemerge.publish.bounds import BYTES_OF_A_LOT, Bounds
-from dbt.adapters.lakemerge.publish.deltas import compacts_now
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher

@@ -7,10 +7,10 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
+from dbt.adapters.lakemerge.operations.methods import OperationMethods
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.operations import OperationMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.kernel import CompactionLog

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbt.adapters.lakemerge.publish.bounds import Bounds
+from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
 from dbt.adapters.lakemerge.relations.table_schema import is_nested
 
 from lakemerge.errors import InvalidConfig

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from dbt.adapters.lakemerge.compact.driver import Compaction
 from dbt.adapters.lakemerge.compact.request import Ordering, Request
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
+from dbt.adapters.lakemerge.merge_on_read.deltas import Action, Deltas
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.bounds import Bounds
-from dbt.adapters.lakemerge.publish.deltas import Action, Deltas
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.history.plan import Scd2Plan
+from dbt.adapters.lakemerge.layout.joins import may_broadcast
 from dbt.adapters.lakemerge.merge.checks import check_changes, key_list
 from dbt.adapters.lakemerge.merge.driver import ChangeDriver, Staged, change_files, scans_known_partitions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
-from dbt.adapters.lakemerge.publish.joins import may_broadcast
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 from lakemerge.errors import AmbiguousChange

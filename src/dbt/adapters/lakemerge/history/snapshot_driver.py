@@ -7,9 +7,9 @@ from typing import Any
 
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
+from dbt.adapters.lakemerge.layout.joins import may_broadcast
 from dbt.adapters.lakemerge.merge.checks import key_list
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
-from dbt.adapters.lakemerge.publish.joins import may_broadcast
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 from lakemerge.errors import DuplicateKey, InvalidConfig, NullKey

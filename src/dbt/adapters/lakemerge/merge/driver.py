@@ -9,6 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from dbt.adapters.lakemerge.layout.gathering import AS_READ, REBALANCE, Gathering, Part, by_tasks
+from dbt.adapters.lakemerge.layout.joins import (
+    BROADCAST,
+    ONE_TASK,
+    Amount,
+    choose_join,
+    may_broadcast,
+    planned,
+)
 from dbt.adapters.lakemerge.merge.checks import (
     check_changes,
     check_sync,
@@ -19,15 +28,6 @@ from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
-from dbt.adapters.lakemerge.publish.gathering import AS_READ, REBALANCE, Gathering, Part, by_tasks
-from dbt.adapters.lakemerge.publish.joins import (
-    BROADCAST,
-    ONE_TASK,
-    Amount,
-    choose_join,
-    may_broadcast,
-    planned,
-)
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 M = TypeVar("M", bound=MergeConfig)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.publish.joins import Amount
+from dbt.adapters.lakemerge.layout.joins import Amount
 from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type, unsized
 from pyspark.sql.types import StructType
 

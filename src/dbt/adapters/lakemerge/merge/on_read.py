@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dbt.adapters.lakemerge.layout.joins import Amount
 from dbt.adapters.lakemerge.merge.driver import Merge, Staged, scans_known_partitions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER
 from dbt.adapters.lakemerge.merge.plan import MergePlan
-from dbt.adapters.lakemerge.publish.after_commit import told_only
-from dbt.adapters.lakemerge.publish.bounds import Bounds
-from dbt.adapters.lakemerge.publish.deltas import Deltas, compacts_now
-from dbt.adapters.lakemerge.publish.joins import Amount
+from dbt.adapters.lakemerge.merge_on_read.after_commit import told_only
+from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
+from dbt.adapters.lakemerge.merge_on_read.deltas import Deltas, compacts_now
+from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 
 from lakemerge.kernel import DELTAS, FOLDED, Manifest, retire_unread
 

@@ -1,1 +1,1 @@
-"""One attempt of a node to publish its rows: options, feed, staging, commit."""
+"""How a node's rows are published: the feed, attempts, staging, commit."""

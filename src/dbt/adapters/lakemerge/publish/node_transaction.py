@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.layout.data_files import DataFiles, directory_name
+from dbt.adapters.lakemerge.layout.partition_spelling import Spelling
+from dbt.adapters.lakemerge.layout.partitions import Partitions
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.data_files import DataFiles, directory_name
-from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
-from dbt.adapters.lakemerge.publish.partitions import Partitions
 from dbt.adapters.lakemerge.publish.redo import Restarted
 from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.layout.compression import CODEC, declared_codec, default_codec, stored_codec
+from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.compression import CODEC, declared_codec, default_codec, stored_codec
-from dbt.adapters.lakemerge.publish.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
 from dbt.adapters.lakemerge.publish.queries import Guard, Queries

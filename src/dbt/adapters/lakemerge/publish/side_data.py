@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.publish.data_files import DataFiles
+from dbt.adapters.lakemerge.layout.data_files import DataFiles
 
 from lakemerge.kernel import SIDE_TABLES, Transaction
 

@@ -13,12 +13,12 @@ from dbt.adapters.lakemerge import staged_names
 from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.connections import as_dbt_error
 from dbt.adapters.lakemerge.drivers import driver_of
+from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse
-from dbt.adapters.lakemerge.publish.write_modes import WriteModes
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests

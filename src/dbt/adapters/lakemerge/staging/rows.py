@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.publish.data_files import directory_name
-from dbt.adapters.lakemerge.publish.partitions import partition_filter
+from dbt.adapters.lakemerge.layout.data_files import directory_name
+from dbt.adapters.lakemerge.layout.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
 from dbt.adapters.lakemerge.relations.table_schema import unsized
 from dbt.adapters.lakemerge.sql_text import quote

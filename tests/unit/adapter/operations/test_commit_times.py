@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from dbt.adapters.lakemerge.publish.commit_times import version_at
+from dbt.adapters.lakemerge.operations.commit_times import version_at
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel.table.manifest import Manifest

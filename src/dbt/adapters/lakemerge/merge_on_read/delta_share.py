@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
-from dbt.adapters.lakemerge.publish.bounds import BYTES_OF_A_LOT, Bounds
+from dbt.adapters.lakemerge.merge_on_read.bounds import BYTES_OF_A_LOT, Bounds
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.queries import Queries

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dbt.adapters.lakemerge.publish.joins import Amount
-from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
+from dbt.adapters.lakemerge.layout.joins import Amount
+from dbt.adapters.lakemerge.layout.partition_spelling import Spelling
 from dbt.adapters.lakemerge.relations.conditions import any_of
 from dbt.adapters.lakemerge.sql_text import literal
 

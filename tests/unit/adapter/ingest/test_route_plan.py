@@ -12,7 +12,7 @@ from render_macros import Macros
 from sample_arguments import sample_values
 
 ROUTING: RoutingPlan = sample_values("routing", "any")[0]
-MACROS = Macros(Path(__file__).parents[3] / "macros")
+MACROS = Macros(Path(__file__).parents[4] / "macros")
 
 
 def call(name: str, *arguments: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.operations.commit_times import version_at
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
-from dbt.adapters.lakemerge.publish.commit_times import version_at
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.lakemerge.publish.joins import ONE_TASK
-from dbt.adapters.lakemerge.publish.partitions import Partitions, partition_filter
+from dbt.adapters.lakemerge.layout.joins import ONE_TASK
+from dbt.adapters.lakemerge.layout.partitions import Partitions, partition_filter
 
 #: By a shuffle.
 REBALANCE = "rebalance"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
+from dbt.adapters.lakemerge.merge_on_read.overlay_view import overlay_text
 
 
 def test_the_newest_row_of_each_key_takes_the_place_of_the_bases() -> None:

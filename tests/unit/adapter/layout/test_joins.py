@@ -5,8 +5,8 @@ from __future__ import annotations
 from unittest.mock import Mock
 
 import pytest
+from dbt.adapters.lakemerge.layout.joins import ANY, BROADCAST, ONE_TASK, Amount, choose_join
 from dbt.adapters.lakemerge.merge.driver import Merge
-from dbt.adapters.lakemerge.publish.joins import ANY, BROADCAST, ONE_TASK, Amount, choose_join
 
 MEGABYTE = 1024 * 1024
 

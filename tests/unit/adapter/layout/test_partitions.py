@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import Mock
 
 import pytest
-from dbt.adapters.lakemerge.publish.partitions import Partitions
+from dbt.adapters.lakemerge.layout.partitions import Partitions
 
 from lakemerge.kernel import HiveColumn
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.adapters.lakemerge.publish.partition_spelling import Spelling
+from dbt.adapters.lakemerge.layout.partition_spelling import Spelling
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import DEFAULT_PARTITION

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dbt.adapters.lakemerge.merge_on_read.after_commit import told_only
+from dbt.adapters.lakemerge.merge_on_read.deltas import Deltas
+from dbt.adapters.lakemerge.merge_on_read.overlay_view import overlay_text
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.after_commit import told_only
-from dbt.adapters.lakemerge.publish.deltas import Deltas
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
-from dbt.adapters.lakemerge.publish.overlay_view import overlay_text
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 

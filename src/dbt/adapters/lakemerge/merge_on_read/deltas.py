@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
+from dbt.adapters.lakemerge.merge_on_read.delta_share import Share, share_of
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.publish.bounds import Bounds
-from dbt.adapters.lakemerge.publish.delta_share import Share, share_of
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
