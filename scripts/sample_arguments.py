@@ -170,6 +170,7 @@ def _snapshot(hard_deletes: str = "new_record", **changes: Any) -> SnapshotPlan:
         current_values=("cast(date('9999-12-31') as timestamp)",),
         valid_to_current="cast(date('9999-12-31') as timestamp)",
         hard_deletes=hard_deletes,
+        sees_deletes=hard_deletes != "ignore",
         is_adopted=True,
         may_have_ended=True,
         run_time="cast(current_timestamp() as timestamp)",

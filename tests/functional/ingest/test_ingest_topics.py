@@ -19,3 +19,12 @@ def test_a_spark_without_the_connector_is_an_error_with_its_coordinates(ingester
     ):
         table.run()
     assert not table.sql(f"show tables in {table.relation.schema} like '{table.name}'")
+
+
+def test_a_run_with_empty_asks_no_broker(ingester: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbt.adapters.lakemerge.ingest.intake.reads_no_rows", lambda: True)
+    table = ingester({"kafka": KAFKA, "landing": None, "settle_seconds": None}, {"id": "int"})
+    table.run()
+    table.run()
+    assert table.rows() == []
+    assert [commit["operation"] for commit in table.history()] == ["ingest"]

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
+from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -40,6 +41,7 @@ class SnapshotPlan:
         current_values: SQL of the values besides null that ``dbt_valid_to`` has in current rows; those of earlier
             configurations too, since a row with one of them is still current.
         valid_to_current: the one of them that new rows get; ``null`` for none.
+        sees_deletes: whether a key that the source lacks counts as deleted.
         is_adopted: whether the previous version does not record such values.
         may_have_ended: whether keys may have closed rows and no current one.
         run_time: SQL of the time of this run in the type of the validity columns; null if it has none.
@@ -54,6 +56,7 @@ class SnapshotPlan:
     current_values: tuple[str, ...]
     valid_to_current: str
     hard_deletes: str
+    sees_deletes: bool
     is_adopted: bool
     may_have_ended: bool
     run_time: str
@@ -82,10 +85,6 @@ class SnapshotPlan:
         return (
             f"({' or '.join([f'{valid_to} is null', *(f'{valid_to} = {x}' for x in self.current_values)])})"
         )
-
-    @property
-    def sees_deletes(self) -> bool:
-        return self.hard_deletes != "ignore"
 
     @property
     def marks_deletes(self) -> bool:
@@ -160,6 +159,7 @@ class SnapshotPlan:
             current_values=tuple(dict.fromkeys([*present, *earlier])),
             valid_to_current=present[0] if present else "null",
             hard_deletes=hard_deletes,
+            sees_deletes=hard_deletes != "ignore" and not reads_a_part(),
             is_adopted=transaction.exists and VALID_TO_CURRENT not in known,
             may_have_ended=transaction.exists and known.get(ENDED_KEYS) != "none",
             run_time=f"cast({run_time.strip() if _holds_time(kind) else 'null'} as {kind})",

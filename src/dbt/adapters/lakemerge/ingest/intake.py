@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.quarantine import quarantined
 from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
+from dbt.adapters.lakemerge.options.partial_runs import reads_no_rows
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 from lakemerge.errors import FileChanged
@@ -73,6 +74,9 @@ class Intake:
     def _choose_offsets(self, txn: NodeTransaction, rules: TopicRules, batch: IngestBatch) -> TopicArrivals:
         plan = self._plan
         ledger = OffsetLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
+        plan.ranges, plan.batch, plan.groups = (), ledger.last_batch + 1, ()
+        if reads_no_rows():
+            return TopicArrivals(topics=dict(ledger.topics))
         source = self._topic_source(rules)
         states = source.states()
         if batch.until is not None and plan.offsets_until is None:
@@ -83,14 +87,16 @@ class Intake:
         arrivals = look_at_topics(rules, ledger, states, plan.offsets_until)
         for lost in arrivals.lost:
             logger.warning(f"Records are lost (failOnDataLoss: false): {lost}")
-        plan.ranges, plan.batch = arrivals.chosen, ledger.last_batch + 1
+        plan.ranges = arrivals.chosen
         plan.groups = source.open(plan.ranges) if plan.ranges else ()
         return arrivals
 
     def _choose_files(self, txn: NodeTransaction, batch: IngestBatch) -> Arrivals:
         plan, until = self._plan, batch.until or int(time.time() * 1000)
         ledger = FileLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
-        arrivals: Arrivals = _with_retries(lambda: look(self._files, plan.options.landing, ledger, until))
+        arrivals = Arrivals()
+        if not reads_no_rows():
+            arrivals = _with_retries(lambda: look(self._files, plan.options.landing, ledger, until))
         self._log_changed(arrivals)
         plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
         positions = plan.orders or "_line" in plan.options.record_columns
@@ -170,7 +176,7 @@ class Intake:
     def _record_offsets(self, txn: NodeTransaction, arrivals: TopicArrivals) -> None:
         rules = self._plan.options.topics
         assert rules is not None, "these arrivals are of topics"
-        now = self._topic_source(rules).states()
+        now = self._topic_source(rules).states() if self._plan.ranges else {}
         for item in self._plan.ranges:
             state = now[item.topic]
             earliest = state.partitions.get(item.partition, (item.end, 0))[0]

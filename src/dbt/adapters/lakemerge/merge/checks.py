@@ -57,13 +57,13 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
         )
 
 
-def check_sync(config: MergeConfig, counts: Mapping[str, Any]) -> None:
+def check_sync(config: MergeConfig, plan: MergePlan, counts: Mapping[str, Any]) -> None:
     """Refuse a full sync with an empty feed: it would delete every row, which is more often a broken feed than a wish.
 
     Raises:
         EmptySync: it is one, and the model does not allow it.
     """
-    if config.sync == "full" and not counts["keys"] and not config.allow_empty_sync:
+    if plan.syncs and not counts["keys"] and not config.allow_empty_sync:
         raise EmptySync(
             expected="rows in the feed of a model with sync 'full'",
             found="none, which would delete every row of the table",

@@ -26,6 +26,7 @@ from dbt.adapters.lakemerge.merge.checks import (
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
+from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -113,7 +114,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def check(self, plan: MergePlan, feed: Mapping[str, Any]) -> None:
         check_changes(self, plan, feed, "lakemerge_latest")
-        check_sync(self.config, feed)
+        check_sync(self.config, plan, feed)
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         """By the cheapest way that is right."""
@@ -324,7 +325,8 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
     """How the typed feed meets the table. Raises LedgerMismatch."""
     plan = MergePlan.make(config, txn.plan, txn.spark.table(TYPED_FEED), txn.base, txn.table)
-    return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
+    syncs = plan.syncs and not reads_a_part()
+    return dataclasses.replace(plan, syncs=syncs, ledger=commit_purpose(txn, plan.ledger))
 
 
 def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:
