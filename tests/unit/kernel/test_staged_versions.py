@@ -180,6 +180,23 @@ def test_what_was_looked_at_is_published_or_nothing_is(
         txn.abort()
 
 
+@pytest.mark.parametrize("compacted", ["p=1", "p=2"])
+def test_a_compaction_of_what_was_read_may_come_between(world: World, compacted: str) -> None:
+    kernel, other = Kernel(world.process()), Kernel(world.process())
+    create(kernel, ONE, {"p=1": ["old"], "p=2": ["old"]})
+    txn = kernel.begin(ONE, "merge")
+    txn.read(None)
+    stage(kernel, txn, {"p=1": ["new"]})
+    suspend(txn)
+    with other.begin(ONE, "compact", data_change=False) as between:
+        between.read([compacted])
+        stage(other, between, {compacted: ["old"]})
+        between.commit()
+    resume(txn)
+    assert txn.commit() == 3
+    assert rows_of(kernel, ONE) == {"p=1": ["new"], "p=2": ["old"]}
+
+
 def test_deltas_that_come_between_are_a_conflict_and_folding_them_is_none(kernel: Kernel) -> None:
     create(kernel, ONE, {"": ["old"]})
     add_overlay(kernel, ONE, "first")
