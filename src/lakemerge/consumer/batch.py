@@ -82,9 +82,9 @@ class Batch:
     """The partitions that a run has taken.
 
     Attributes:
-        items: those; empty when nothing is to be done.
+        items: the partitions; empty when nothing is to be done.
         snapshot: the source as it was when they were taken.
-        progress: the consumer's before this run.
+        progress: the consumer's progress before this run.
         progress_after: what this run adds to it.
         left: what stays unprocessed.
         spent: the suspects that the run has taken, including those of this batch.

@@ -154,8 +154,8 @@ class Consumer:
 
         Args:
             rebuild: the output is rebuilt: take everything, however much it is.
-            suspects: take only those with which runs have failed, or only others. ``None``: the others, or where
-                there are none of them, suspects.
+            suspects: ``True`` takes only suspects, with which runs have failed or died; ``False`` only the others;
+                ``None`` the others or, where there are none, suspects.
             spent: the suspects that this run has taken so far.
 
         Raises:

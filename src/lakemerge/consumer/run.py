@@ -23,7 +23,7 @@ class Run:
     def __init__(self, consumers: Sequence[Consumer], *, rebuild: bool = False, once: bool = False) -> None:
         """
         Args:
-            consumers: which write to one output, by the same commits.
+            consumers: those that write to one output, by the same commits.
             rebuild: the output is rebuilt, by one commit of everything.
             once: make one commit only, whatever is left.
         """
@@ -33,7 +33,7 @@ class Run:
         self.left: list[Left] = []
 
     def __iter__(self) -> Iterator[list[Batch]]:
-        """The batches of each commit, one a consumer; the first are there even where nothing is to be taken.
+        """The batches of each commit, one per consumer; the first ones come even if there is nothing to take.
 
         End each with :meth:`Batch.succeed` or :meth:`Batch.fail` before the next; after a failure, take no more.
 

@@ -28,7 +28,7 @@ def source_snapshot(
     """What a source holds since a position (``None``: everything there is).
 
     Args:
-        source_id: of the table that the position is of; ``None`` where it does not matter.
+        source_id: the id of the table that the position belongs to; ``None`` where it does not matter.
 
     Raises:
         ConsumerExpired: the source is another table by now, or versions since the position are vacuumed.

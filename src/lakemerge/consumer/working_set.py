@@ -1,8 +1,8 @@
 """The working set: which partitions are available, in progress, processed or discarded, in a table people can query.
 
 It is a small text table of lakemerge's own beside the output, written by commits like any other, so two runs can never
-take the same partition. It is for coordination and inspection only: what is processed is
-decided by the output's commits alone.
+take the same partition. It is for coordination and inspection only: what is processed is decided by the output's
+commits alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOG = logging.getLogger("lakemerge")
 AVAILABLE, IN_PROGRESS, PROCESSED, DISCARDED = "available", "in_progress", "processed", "discarded"
 
 _TYPES = {"version": "bigint", "bytes": "bigint", "failures": "int", "batch_size": "int", "deaths": "int"}
-# Every so many versions the older ones are removed; a reader of one has this long.
+# After every ``_VACUUM_EVERY`` versions the older ones are removed; a reader of one of them has ``_READING`` for it.
 _VACUUM_EVERY = 25
 _READING = datetime.timedelta(hours=1)
 

@@ -2,12 +2,12 @@
 
 A folder of side data (``files``) lists the files of one batch or of several, ordered by path and cut into buckets, and
 has an index with the range and the digest of each bucket. A scan of a landing folder looks up many files at once. It
-skips a bucket whose digest equals that of the files looked up, and a bucket that none of them falls into. So it
+skips a bucket whose digest equals that of the files looked up, and a bucket that none of them falls into. So a scan
 costs about as much as the landing folder holds, however much has ever been read.
 
-A commit adds a folder, and takes into it the newest ones that list no more files than it does itself. So there are few,
-and a line is written again only when the list that it is part of doubles. As the commit names all folders that it
-knows, another one that added some meanwhile is a conflict.
+A commit adds a folder, and merges into it the newest folders that list no more files than it does itself. So there are
+few folders, and a line is rewritten only when the list that it is part of doubles. As the commit names all folders that
+it knows, another commit that added one meanwhile is a conflict.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakemerge.kernel import FileEntry, FileSystem, Transaction
 
 KIND = "files"
 _INDEX = "index.json"
-# About so many files are listed in one bucket, some 150 bytes each.
+# One bucket lists about this many files, with some 150 bytes each.
 _BUCKET = 5_000
 
 

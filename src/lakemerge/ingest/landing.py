@@ -29,15 +29,16 @@ class LandingRules:
     """Which files of a landing folder are to be read.
 
     Attributes:
-        patterns: paths or globs of files and folders; of a folder, all files at any depth.
+        patterns: paths or globs of files and folders; a folder stands for all files in it, at any depth.
         ignore_names: patterns of names of files and folders to leave alone.
         settle_seconds: a file that changed within this many seconds may still grow, so it is skipped.
-        done_marker: a name (``_SUCCESS``): files are read when their folder has it; or one with a ``*``
-            (``*.done``): a file is read when there is one of that name, its own in place of the star. Empty for none.
+        done_marker: a name (``_SUCCESS``): files are read when their folder has it. Or a name with a ``*``
+            (``*.done``): a file is read when there is one of that name, with its own name in place of the star. Empty
+            for none.
         reread_changed: read files again that changed since they were read.
         max_files, max_bytes: at most this much in one run, the oldest first; 0 for no limit. One file is always read.
-        takes_empty: whether a file of 0 bytes is one without records. Where files have a header, a footer or types of
-            their own it is one that nobody has written to yet, as is a compressed one.
+        takes_empty: whether a file of 0 bytes is a complete one without records. If files have a header, a footer or
+            types of their own, it is a file that nobody has written to yet, and so is a compressed file of 0 bytes.
     """
 
     patterns: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Which records of Kafka's topics are to be read, and how far each partition has been read.
 
-How far is kept with the commits that hold the records: a folder of side data (``offsets``) with one JSON object. A
-commit replaces it as a whole, so another commit that read the same topics meanwhile is a conflict.
+The offsets are kept with the commits that hold the records: in a folder of side data (``offsets``) with one JSON
+object. A commit replaces it as a whole, so another commit that read the same topics meanwhile is a conflict.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TopicRules:
         options: for Spark's reader, ``kafka.bootstrap.servers`` among them.
         starting_offsets: where to begin a topic that was never read: ``earliest``, ``latest``, or offsets by topic and
             partition, in which -2 is the earliest and -1 the latest.
-        max_offsets: about so many offsets in one batch; 0 for no limit.
+        max_offsets: about this many offsets in one batch; 0 for no limit.
         fail_on_data_loss: whether records that are gone before they were read are an error.
         keeps_tombstones: whether records without a value count as bad ones; otherwise they are left out.
     """
@@ -92,7 +92,7 @@ class TopicArrivals:
 
     Attributes:
         chosen: to be read now; none of them is empty.
-        topics: how far all topics have been read then.
+        topics: how far all topics have been read once ``chosen`` is read.
         backlog: how many offsets are left for later batches.
         is_news: whether ``topics`` differs from what the last commit says, even if there are no records.
         lost: what was deleted before it was read, in words; one text for each partition.
@@ -268,7 +268,7 @@ def _out_of_range(partition: str, start: int, earliest: int, latest: int) -> Off
 
 
 def _limited(waiting: Sequence[OffsetRange], limit: int) -> list[int]:
-    """The ends of what is read now: a share of the limit for each partition by what waits in it, at least one."""
+    """The ends of what is read now: each partition gets a share of the limit by what waits in it, at least one."""
     total = sum(map(len, waiting))
     if not limit or total <= limit:
         return [item.end for item in waiting]

@@ -1,7 +1,7 @@
 """The commit kernel: versions of plain Hive tables, published by moving locations.
 
 It knows neither dbt nor Spark SQL, and of the outside world only its ports. This is all that the rest of the project
-uses of it; who puts another world in the place of Hive's finds that in :mod:`lakemerge.kernel.ports`.
+uses of it; what to implement for another world than Hive's is in :mod:`lakemerge.kernel.ports`.
 """
 
 from lakemerge.kernel.commit.on_read import add_overlay, mark_folded, only_moved_since, remove_overlay

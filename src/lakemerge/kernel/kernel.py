@@ -21,7 +21,7 @@ class Kernel(Tables):
     # -- writing -------------------------------------------------------------------------------
 
     def begin(self, name: TableName, operation: str, *, data_change: bool = True) -> Transaction:
-        """Begin a transaction on the table's newest version, as far as its parameters tell.
+        """Begin a transaction on the table's newest version, as its parameters name it.
 
         Args:
             data_change: whether it changes rows, or only how they lie in files.
@@ -41,9 +41,10 @@ class Kernel(Tables):
     def commit_together(self, transactions: Iterable[Transaction]) -> dict[TableName, int]:
         """Publish what transactions of several tables have staged: all of it becomes visible, or nothing.
 
-        Each table shows its part at once; :func:`lakemerge.kernel.as_of_group` reads several as they were at one
-        moment. The transactions are begun by :meth:`begin` or :meth:`create`, each of another table; whoever gives up
-        aborts each of them. What a transaction cannot do, such as dropping a table, cannot be part of it.
+        Each table shows its whole part from one moment on, but not all tables from the same moment;
+        :func:`lakemerge.kernel.as_of_group` reads several as they were at one moment. The transactions come from
+        :meth:`begin` or :meth:`create`, each for another table. A caller that gives up aborts each of them. What a
+        transaction cannot do, such as dropping a table, cannot be part of the commit.
 
         Returns:
             The versions that were made.
@@ -123,7 +124,7 @@ class Kernel(Tables):
         for entry in self.files.list(state.layout.open):
             if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue
-            if not entry.name.startswith("."):  # else a look at the clock whose process died in it
+            if not entry.name.startswith("."):  # hidden: a probe of the clock whose process died
                 # a row that it made anew just after another process had finished its commit
                 rebuilds.clear_rows_if_over(state.name, entry.name)
             self.files.delete(entry.path)

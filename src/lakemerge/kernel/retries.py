@@ -1,4 +1,4 @@
-"""Doing a thing again when it fails, by the kernel's own clock and dice."""
+"""Retries of a failed action, by the kernel's own clock and random numbers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def retried(
     seconds: float | None = None,
     attempts: int | None = None,
 ) -> T:
-    """Call an action until it succeeds, or fails otherwise, or for the last time.
+    """Call an action until it succeeds, fails with another error, or fails for the last time.
 
     Args:
-        errors: what it is called again after.
-        first, longest: the waits in between, in seconds: at most ``first``, then twice as long each time.
-        seconds, attempts: how long and how often; one of the two.
+        errors: those after which it is called again.
+        first, longest: the waits in between, in seconds: at most ``first``, then at most twice as long each time, up to
+            ``longest``.
+        seconds, attempts: how long, or how often in all, it is tried; one of the two.
     """
     started = clock.monotonic()
 

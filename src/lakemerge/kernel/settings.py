@@ -14,7 +14,7 @@ class Settings:
     """How a kernel behaves.
 
     Attributes:
-        lease_seconds: a writer without a sign of life for so long is taken for dead.
+        lease_seconds: a writer without a sign of life for this long is taken for dead.
         claim_timeout: seconds to wait for a live writer to finish before giving up.
         on_foreign_write: take in what other programs wrote, or refuse to go on.
         writer: who writes, for the manifests: names and values of any kind.

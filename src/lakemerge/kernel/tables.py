@@ -32,8 +32,8 @@ from lakemerge.kernel.table.state import TableState, current_table, is_reserved
 
 T = TypeVar("T")
 
-#: After taking in what other programs did, a table is looked at again at once. So many times in a row, then it is an
-#: error: each time it had changed within milliseconds, or the metastore contradicts itself.
+#: After taking in what other programs did, a table is looked at again immediately. After this many times in a row it is
+#: an error: each time the table had changed within milliseconds, or the metastore contradicts itself.
 _MAX_TAKEN_IN = 20
 
 _LOG = logging.getLogger("lakemerge")
@@ -92,7 +92,7 @@ class Tables:
         return table
 
     def change_row(self, name: TableName, change: Callable[[HiveTable], HiveTable]) -> bool:
-        """Change what no commit concerns in a table's or view's row, such as comments, beside commits.
+        """Change what commits do not concern in the row of a table or view, such as comments, while commits may go on.
 
         Args:
             change: the row as it is to be, given the one that was found. Called again if a commit comes between.
@@ -143,10 +143,10 @@ class Tables:
         longest: float,
         attempts: int | None = None,
     ) -> T:
-        """Call an action again after some errors, for ``claim_timeout`` or so many times in all.
+        """Call an action again after some errors, for ``claim_timeout`` or ``attempts`` times in all.
 
         Args:
-            first, longest: the waits in between, in seconds: at most ``first``, then twice as long each time.
+            first, longest: the waits in between, as of :func:`lakemerge.kernel.retries.retried`.
         """
         seconds = self.settings.claim_timeout if attempts is None else None
         return retried(
@@ -166,7 +166,7 @@ class Tables:
             if current is None:
                 self._rebuild(name)
             elif current.state is None or current.manifest is None:
-                self.drops.finish(name)  # or it would delete what lies in the same places later
+                self.drops.finish(name)  # otherwise that drop would later delete what lies in its places
                 self.external.adopt(current.table)
             elif current.state.claim is None:
                 check_supported(current.table)
@@ -198,9 +198,9 @@ class Tables:
         return True
 
     def _require_row(self, name: TableName) -> bool:
-        """Whether the metastore has no row of a table only because a writer has died while it made it anew.
+        """Whether a table's row was missing because a writer died while it made the row anew; it is there afterwards.
 
-        A row that only holds a name, for a group that is to make the table, is none.
+        A row that only holds a name, for a group that is to make the table, counts as none.
 
         Raises:
             TableNotFound: there is no such table.
@@ -231,7 +231,7 @@ class Tables:
             try:
                 if rebuilds.is_prepared(name, rebuild.txn):
                     self._finish_rebuild(name, rebuild)
-                else:  # it has had its place, or the table was dropped; its process did not get to clear up
+                else:  # its row has had its place, or the table was dropped; the process died before it cleaned up
                     rebuilds.clear(name, rebuild.txn)
             except (CorruptTable, TableNotFound):
                 if rebuilds.is_prepared(name, rebuild.txn):
@@ -247,7 +247,7 @@ class Tables:
         self._look_after(name, layout, manifest)
 
     def default_root(self, name: TableName) -> str:
-        """The directory of a table that names none: in the database's."""
+        """The directory of a table that names none: one in the database's directory."""
         return self.roll_forward.rebuilds.default_root(name)
 
     def _rescue(self, state: TableState) -> None:
@@ -269,7 +269,7 @@ class Tables:
             self._rescue_others(name, self.groups.read(state.layout, manifest.txn))
 
     def _rescue_others(self, name: TableName, group: Group) -> None:
-        """Finish the other tables of a decided group, as far as that can be done; else who comes to them does."""
+        """Finish the other tables of a decided group as far as possible; whoever opens one of the rest finishes it."""
         for member in group.members:
             if member.table == name:
                 continue
@@ -283,7 +283,7 @@ class Tables:
                 _LOG.info("%s: its part of a group is not finished yet: %s", member.table, error)
 
     def _end_group(self, state: TableState) -> None:
-        """Find out about a claim of a group that is not decided, for all that the table tells, and see it ended.
+        """End a claim that belongs to an undecided group as far as this table shows: finish it, or take it back.
 
         Raises:
             ClaimHeld: its writer is alive.
@@ -293,7 +293,7 @@ class Tables:
         group = self.groups.read(state.layout, txn)
         own = next(member for member in group.members if member.txn == txn)
         status = self.groups.status(group)
-        # one that is over cannot come to stand any more, whether its writer lives or not
+        # a group that is over can no longer come to stand, whether its writer is alive or not
         if status is not GroupStatus.OVER:
             manifest = read_manifest(self.files, state.layout, txn)
             manifest.require_writer(str(name))
@@ -309,7 +309,7 @@ class Tables:
         self.releases.release(own, group)
 
     def _look_after(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
-        """See what other programs wrote while a commit was made that had to be finished for its writer."""
+        """Look for what other programs wrote while the commit was made, which had to be finished for its writer."""
         if manifest.parent is not None:
             self.late.after(name, layout, read_manifest(self.files, layout, manifest.parent), manifest)
 

@@ -33,7 +33,7 @@ class MemoryMetastore(Metastore):
 
     Attributes:
         honours_expectations: whether it compares and swaps (HIVE-26882), or ignores what is expected.
-        lock_seconds: after which a lock is given up by itself, as after ``hive.txn.timeout``.
+        lock_seconds: after this time a lock is given up by itself, as after ``hive.txn.timeout``.
     """
 
     def __init__(self, timeline: Timeline, *, warehouse: str = "memory:/warehouse") -> None:

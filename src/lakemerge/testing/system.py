@@ -52,7 +52,7 @@ class SimulatedClock(Clock):
         self._timeline.pass_by(seconds)
 
     def repeat(self, seconds: float, action: Callable[[], bool], name: str) -> None:
-        """Does nothing: without threads nothing happens beside the one that there is."""
+        """Does nothing: a simulation has one thread, so nothing runs in the background."""
 
 
 class SimulatedHost(Host):

@@ -6,7 +6,8 @@
         s.write(["1,disk full,Asia,India", "2,disk full,Asia,China"])
         s.commit()
 
-Several writers may write to one table at once. Records that are not committed when the block ends are discarded.
+Several writers may write to one table at the same time. Records that are not committed when the block ends are
+discarded.
 """
 
 from lakemerge.writer.records import FORMATS

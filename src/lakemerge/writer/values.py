@@ -93,7 +93,7 @@ def _of_json(kind: str, convert: Convert) -> Convert:
 def _whole(bits: int) -> Convert:
     def convert(value: Any) -> str:
         if isinstance(value, str) and _WHOLE.fullmatch(value):
-            # Python reads no number of thousands of digits
+            # Python refuses to read a number of thousands of digits
             value = int(value) if len(value.lstrip("+-0")) <= 20 else 2**bits
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError("not a whole number")
@@ -163,7 +163,7 @@ def _single(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """The nearest number, which is infinity or zero for no other one."""
+    """The nearest float, which is infinity or zero only if the value is."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("not a number")
     if isinstance(value, str) and not _NUMBER.fullmatch(value) and not _NO_NUMBER.fullmatch(value):
@@ -202,7 +202,7 @@ def _timestamp(value: Any) -> str:
     except OverflowError as error:
         raise ValueError("a time that is not of the years 1 to 9999 here") from error
     _require_held(local.date())
-    # near the ends of the calendar Python cannot tell
+    # near the ends of the calendar Python cannot find this out
     if datetime.MINYEAR < local.year < datetime.MAXYEAR:
         _require_unambiguous(value, local)
     return str(local.isoformat(sep=" "))

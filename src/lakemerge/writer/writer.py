@@ -52,10 +52,10 @@ def open(
         format: what records are; see :data:`lakemerge.writer.FORMATS`.
         partition: values of the table's partition columns for all records (static); without it, the records have
             them as their last fields (dynamic). A null or an empty one is Hive's default partition.
-        name: of the writer, open once at a time: opening it again fences the one that had it.
+        name: the writer's name. One writer of a name is open at a time: opening it again fences the one that had it.
         delimiter, null: of delimited records.
-        compact_after, compact_below: after a commit, so many partitions of commits that are smaller than so many
-            bytes are merged into one; 0 for never.
+        compact_after, compact_below: after a commit, ``compact_after`` partitions of commits that are smaller than
+            ``compact_below`` bytes are merged into one; 0 for never.
 
     Raises:
         TableNotFound, UnsupportedTable: there is no such table, or it is of another kind.
@@ -81,7 +81,7 @@ class _AlreadyCommitted(Exception):
 
 
 class Writer:
-    """See :func:`open`. Not for two threads at once; open one for each.
+    """See :func:`open`. Not for two threads at the same time; open one for each.
 
     Attributes:
         last_batch: the number of the last batch that the writer of this name has committed; ``None`` for none.
@@ -139,7 +139,7 @@ class Writer:
             transaction.commit()
 
     def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
-        """Whether the version to build on lacks this batch."""
+        """Make sure that this writer is the newest of its name, and that the version to build on lacks this batch."""
         found = read_progress(self._kernel, self._transaction_layout, parent).get(self._key)
         if self._progress is None:
             return
@@ -203,7 +203,7 @@ class Writer:
         return self._files[folder]
 
     def commit(self, batch: int | None = None) -> int | None:
-        """Publish what was written, all at once; returns the version, ``None`` if there was nothing to publish.
+        """Publish what was written, all together; returns the version, ``None`` if there was nothing to publish.
 
         Args:
             batch: the number of this batch of a named writer. A number not above :attr:`last_batch` was committed

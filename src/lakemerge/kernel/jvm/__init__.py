@@ -1,4 +1,4 @@
-"""The ports as a JVM with Hadoop's and Hive's client classes has them."""
+"""The ports, implemented by a JVM with Hadoop's and Hive's client classes."""
 
 from lakemerge.kernel.jvm.files import HadoopFileSystem
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
@@ -10,7 +10,7 @@ from lakemerge.kernel.ports.metastore import Metastore
 
 
 def ports_of(jvm: Jvm, *, metastore: Metastore | None = None, files: FileSystem | None = None) -> Ports:
-    """The world as a JVM reaches it; with other ports in the place of some, for tests that make calls fail."""
+    """The world as a JVM reaches it. Tests that make calls fail may replace some of the ports."""
     return Ports(metastore or HiveMetastore(jvm), files or HadoopFileSystem(jvm), OrcFiles(jvm))
 
 

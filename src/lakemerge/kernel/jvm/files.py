@@ -34,7 +34,7 @@ _STATUS = re.compile(
 
 
 class _Replacing(Enum):
-    """How a file system replaces a file by another: what is between, for readers and when the process is killed."""
+    """How a file system replaces one file by another: what readers, or a killed process, meet in between."""
 
     IN_PLACE = "files appear when they are closed"
     LOCAL = "by a rename of the operating system, in one step"
@@ -101,8 +101,8 @@ class HadoopFileSystem(FileSystem):
     def list_all(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
         """Listed by several threads, each of which makes one call of Java for its part.
 
-        Object stores take long to answer, so they are asked side by side. On a disk the way to Java takes longer than
-        the listing, so it is gone once for many.
+        Object stores take long to answer, so they are asked in parallel. On a disk a call to Java takes longer than the
+        listing, so one call lists many directories.
         """
         threads = min(_LISTERS, -(-len(paths) // _LEAST_LISTED))
         if threads < 2:
@@ -116,7 +116,7 @@ class HadoopFileSystem(FileSystem):
         return ThreadPoolExecutor(_LISTERS, thread_name_prefix="lakemerge-list")
 
     def _list_together(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
-        """Directories by one call; one by one where that fails, so that each is missing or refused by its own name."""
+        """List directories by one call; if it fails, one by one, so that each is missing or refused by its own name."""
         wanted = {normal(path): path for path in paths}
         if len(wanted) > 1 and len({_root_of(path) for path in paths}) == 1:
             try:
@@ -130,14 +130,14 @@ class HadoopFileSystem(FileSystem):
             found: dict[str, list[FileEntry]] = {path: [] for path in wanted}
             for entry in entries:
                 found.setdefault(normal(entry.path.rpartition("/")[0]), []).append(entry)
-            # a path of a file gives an entry of a directory that nobody has asked for, or may have
+            # the path of a file gives an entry in its folder, which may or may not have been asked for
             of_files = any(normal(entry.path) in wanted and not entry.is_directory for entry in entries)
             if found.keys() == wanted.keys() and not of_files:
                 return [found[normal(path)] for path in paths]
         return [self.list(path) for path in paths]
 
     def _of_many(self, system: Any, paths: Sequence[str]) -> builtins.list[FileEntry]:
-        # an array is filled at a round trip for each item, and a text is cut into one by Java at none
+        # filling an array takes a round trip for each item; splitting one text in Java takes none
         texts = self.jvm.java.java.util.regex.Pattern.compile("\0").split("\0".join(paths))
         where = self.jvm.java.org.apache.hadoop.util.StringUtils.stringToPath(texts)
         return self._entries(call_java(system.listStatus, where))
@@ -152,8 +152,8 @@ class HadoopFileSystem(FileSystem):
     def _entries(self, statuses: Any) -> builtins.list[FileEntry]:
         """The entries of a Java array of ``FileStatus``.
 
-        Their common text is read where it has the form that it has in Hadoop 3: one round trip for a directory
-        instead of six for each file in it. Any other form is noticed, and then they are asked one by one.
+        The text of the whole array is parsed if it has the form of Hadoop 3: this takes one round trip for a directory
+        instead of six for each file in it. Any other form is noticed, and then the statuses are asked one by one.
         """
         count = len(statuses)
         text = str(self.jvm.java.org.apache.commons.lang3.ArrayUtils.toString(statuses))
@@ -226,7 +226,7 @@ class HadoopFileSystem(FileSystem):
             apart = replacing is not _Replacing.IN_PLACE and (
                 replacing is not _Replacing.NEVER or not system.exists(where)
             )
-            # a local file system's checksums are files of their own, which cannot be replaced together with theirs
+            # a local file system's checksums are files of their own, which cannot be replaced together with the data
             writer = system.getRawFileSystem() if replacing is _Replacing.LOCAL else system
             stream = writer.create(self._path(hidden) if apart else where, True)
             try:
@@ -241,7 +241,7 @@ class HadoopFileSystem(FileSystem):
                     "rename", path, lambda system, where: self._rename(system, self._path(hidden), where)
                 )
         except StorageError:
-            with contextlib.suppress(StorageError):  # one left behind is hidden, and vacuum's
+            with contextlib.suppress(StorageError):  # one left behind is hidden, and vacuum deletes it
                 self._invoke("delete", hidden, lambda system, where: system.delete(where, False))
             raise
 
@@ -264,7 +264,7 @@ class HadoopFileSystem(FileSystem):
         replacing, array, java = self._replacing(system), self.jvm.gateway.new_array, self.jvm.java
         if replacing is _Replacing.LOCAL:
             bare = system.getRawFileSystem()
-            bare.delete(system.getChecksumFile(target), False)  # where another program has written the file
+            bare.delete(system.getChecksumFile(target), False)  # if another program has written the file
             options = array(java.java.nio.file.CopyOption, 1)
             options[0] = java.java.nio.file.StandardCopyOption.ATOMIC_MOVE
             # Hadoop's own rename copies where the system refuses
@@ -305,7 +305,7 @@ class HadoopFileSystem(FileSystem):
     def move(self, source: str, target: str) -> None:
         def run(system: Any, where: Any) -> None:
             target_path = self.jvm.java.org.apache.hadoop.fs.Path(target)
-            # some file systems make the folder, or take its place
+            # without this look, some file systems would make the folder, or put the file in its place
             if not system.getFileStatus(target_path.getParent()).isDirectory():
                 raise _no_rename(source, target)
             if not system.rename(where, target_path):
@@ -318,7 +318,7 @@ class HadoopFileSystem(FileSystem):
 
 
 def _root_of(path: str) -> str:
-    """The part of a URI that tells its file system."""
+    """The part of a URI that identifies its file system."""
     scheme, found, rest = path.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}" if found else path.partition(":")[0]
 

@@ -23,7 +23,7 @@ from lakemerge.java import ensure_java
 #: What a Java call raises: py4j's error, or what pyspark puts in its place for the exceptions that it knows
 #: (IllegalArgumentException among them) once a Spark session has been started in this process.
 JAVA_ERRORS = (Py4JJavaError, CapturedException)
-#: What a call raises that did not reach Java or was not answered, for Java has ended.
+#: What a call raises if it did not reach Java or was not answered, because Java has ended.
 LOST_CALL = (Py4JNetworkError, ConnectionError)
 
 _JAVA_OPTIONS = (
@@ -35,14 +35,15 @@ _JAVA_OPTIONS = (
     "-Dderby.stream.error.field=java.lang.System.err",
 )
 
-# Spark changes Hive's default here, because it ships no BoneCP. An embedded metastore whose clients differ in any such
-# property makes its persistence layer anew whenever another of them comes, at a second of CPU and some full garbage
-# collections each time.
+# Spark changes Hive's default here, because it ships no BoneCP. If the clients of an embedded metastore differ in any
+# such property, it makes its persistence layer anew whenever another of them comes. Each time this costs a second of
+# CPU and some full garbage collections.
 _POOLING = "datanucleus.connectionPoolingType"
 
 _METASTORE_URIS = "hive.metastore.uris"
 _METASTORE_URL = "javax.jdo.option.ConnectionURL"
-# And these it forces on every Derby that it opens itself, for Hive makes no tables in an empty database of its own.
+# Spark also forces these on every Derby that it opens itself, because Hive by default makes no tables in an empty
+# database.
 _EMBEDDED_DERBY = {"datanucleus.schema.autoCreateAll": "true", "hive.metastore.schema.verification": "false"}
 
 
@@ -90,7 +91,7 @@ class Jvm:
 
     @property
     def embeds_derby(self) -> bool:
-        """Whether a metastore client of this configuration opens a Derby database itself, as Spark's client asks it."""
+        """Whether a metastore client of this configuration opens a Derby database itself, as Spark's client decides."""
         hive_conf = self.hive_conf()
         uris, url = (str(hive_conf.get(name) or "") for name in (_METASTORE_URIS, _METASTORE_URL))
         return not uris.strip() and url.startswith("jdbc:derby")
@@ -134,10 +135,11 @@ class Jvm:
 
 
 def call_java(method: JavaMember, *arguments: Any) -> Any:
-    """Call a method of Java's, which raises what is no error: there is no such table, or file.
+    """Call a method of Java's that raises where it is no error: there is no such table, or file.
 
-    pyspark puts itself between py4j and each caller. To give Spark's exceptions classes of Python, it asks Java for the
-    class of every exception with some ninety calls, ten times what the call itself takes.
+    This avoids pyspark, which puts itself between py4j and each caller. To give Spark's exceptions classes of Python,
+    pyspark asks Java for the class of every exception with some ninety calls, which take ten times as long as the call
+    itself.
 
     Raises:
         Py4JJavaError: whatever Java raises.

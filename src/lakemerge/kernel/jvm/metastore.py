@@ -29,11 +29,11 @@ from lakemerge.kernel.ports.names import TableName
 
 T = TypeVar("T")
 
-#: Hive's own switch against recomputing (and so listing files) when a table or partition is altered.
+#: Hive's own switch against recomputing statistics (and so listing files) when a table or partition is altered.
 _KEEP_STATISTICS = ("DO_NOT_UPDATE_STATS", "true")
 # A separator that no Hive identifier or escaped partition name can hold.
 _SEPARATOR = "\x01"
-# So many rows travel in one text: a row of many columns is long.
+# At most this many rows travel in one text: a row of many columns is long.
 _ROWS_OF_TEXT = 500
 
 
@@ -118,13 +118,13 @@ class HiveMetastore(Metastore):
 
     def _object(self, thrift_object: Any, body: Mapping[str, Any]) -> Any:
         """The inverse of :meth:`_body`: fills an empty Thrift object."""
-        # Thrift reads no blanks between the tokens, and of escapes only those of control characters
+        # Thrift accepts no blanks between the tokens, and no escapes except those of control characters
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         self._json("TDeserializer").deserialize(thrift_object, text, "UTF-8")
         return thrift_object
 
     def _json(self, kind: str) -> Any:
-        """Thrift's serializer or deserializer of JSON. Each thread has its own: they are not safe for several."""
+        """Thrift's serializer or deserializer of JSON. Each thread has its own: they are not thread-safe."""
         if getattr(self._local, kind, (None, None))[0] != os.getpid():
             library = self.jvm.java.org.apache.thrift
             made = getattr(library, kind)(library.protocol.TJSONProtocol.Factory())
@@ -324,12 +324,12 @@ class HiveMetastore(Metastore):
     def probe_compare_and_swap(self, name: TableName) -> bool:
         """See the port.
 
-        A metastore without HIVE-26882 ignores the expectation silently, so it is asked for what all of them
-        refuse, another set of partition columns, while expecting what cannot be. One that compares finds fault
-        with the expectation first; nothing is changed either way.
+        A metastore without HIVE-26882 ignores the expected value silently. So it is asked for a change that every
+        metastore refuses, another set of partition columns, with an expected value that cannot be. A metastore that
+        compares finds fault with the value first. Nothing is changed either way.
 
         Raises:
-            Refused: for another reason, which tells nothing.
+            Refused: for another reason, which shows neither.
         """
         table = self.get_table(name)
         if table is None:

@@ -1,8 +1,8 @@
 """Rows of the metastore as Thrift writes them in JSON, and as the port has them.
 
-Thrift's JSON names fields by number and says each one's type: ``{"1":{"str":"t"},"9":{"map":["str","str",…]}}``. It can
-be read back, unlike its readable form, so that a row makes one trip each way, whatever is changed in it, and what the
-port does not know of it comes back as it was. The numbers are those of Hive's ``hive_metastore.thrift``.
+Thrift's JSON names fields by number and says each one's type: ``{"1":{"str":"t"},"9":{"map":["str","str",…]}}``. Unlike
+Thrift's readable form, it can be read back. So a row makes one trip each way, whatever is changed in it, and the fields
+that the port does not know come back as they were. The numbers are those of Hive's ``hive_metastore.thrift``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def partition_of(body: Mapping[str, Any]) -> HivePartition:
 
 
 def of_table(table: HiveTable) -> dict[str, Any]:
-    """A Thrift ``Table``; what the row did not say of itself is as the metastore's own default."""
+    """A Thrift ``Table``; for what the row does not say, the metastore's own default holds."""
     texts = {}
     if table.view_text != _text(table.rest, _TABLE["expanded_text"]):
         texts = {_TABLE[name]: {"str": table.view_text} for name in ("original_text", "expanded_text")}

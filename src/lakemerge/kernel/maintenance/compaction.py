@@ -1,7 +1,7 @@
-"""What of a table's files should be written anew, told by its manifest alone.
+"""Which of a table's files should be rewritten, decided from its manifest alone.
 
-Two rules, and one form for what they find (:class:`Group`): a partition that has many small files gets few, and small
-partitions of many commits become one.
+There are two rules, whose findings have one form (:class:`Group`): a partition that has many small files gets few, and
+small partitions of many commits become one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from lakemerge.kernel.commit.updates import Unit
 from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
 
-#: What one commit of a compaction takes on, so that its claim is held for a second or two and its filter stays short.
+#: The most that one commit of a compaction takes on: so it holds its claim for only a second or two, and its filter
+#: stays short.
 MOST_GROUPS = 50
 _MOST_MEMBERS = 500
 
 
 @dataclass(frozen=True)
 class Group:
-    """Partitions whose rows are written anew together, in the place of the newest of them.
+    """Partitions whose rows are rewritten together, into the place of the newest of them.
 
     Attributes:
-        members: their names, by commit; just one where a partition gets other files in its own place.
+        members: their names, in the order of their commits; only one where a partition gets new files in its own place.
         files, bytes: what they hold together.
     """
 
@@ -40,12 +41,12 @@ class Group:
 
     @property
     def commit(self) -> int | None:
-        """Of partitions that become one, the newest commit's number; ``None`` where there is nothing to become."""
+        """The newest commit's number if several partitions become one; ``None`` for a single partition."""
         return int(self.target.rpartition("=")[2]) if len(self.members) > 1 else None
 
     @property
     def unit(self) -> Unit:
-        """The same for a commit, which can do without it."""
+        """The group as a unit of a commit, which can do without it."""
         counts = {"compacted": len(self.members), "files_before": self.files, "bytes_before": self.bytes}
         return Unit(frozenset(self.members), counts)
 
@@ -57,7 +58,7 @@ class SmallFiles:
     Attributes:
         target: bytes that a file should have.
         files: so many are few enough, however small they are.
-        surplus: so many times the files that its bytes ask for are few enough.
+        surplus: up to this many times the files that its bytes ask for are few enough.
     """
 
     target: int
@@ -65,14 +66,14 @@ class SmallFiles:
     surplus: int = 1
 
     def fitting(self, size: int) -> int:
-        """How many files so many bytes ask for."""
+        """How many files this many bytes ask for."""
         return max(1, math.ceil(size / self.target))
 
     def packed(self, size: int) -> int:
         """How many files packing leaves at most.
 
-        Two files that lie next to each other in the packing do not fit into one, so that each is half full on average.
-        A partition that has no more is never written again, whatever else is asked for.
+        Two files that lie next to each other in the packing do not fit into one, so files are at least half full on
+        average. A partition with no more files than this is never rewritten, whatever else is asked for.
         """
         return 1 if size <= self.target else 2 * self.fitting(size)
 
@@ -86,9 +87,10 @@ def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below
     """The groups of small partitions that are large enough to be merged.
 
     Args:
-        commit_column: the last partition column, which tells partitions of commits apart by number. 0 is no commit's.
-        after: how many partitions of one tier make a group; 0 for none ever.
-        below: bytes from which on a partition is not small any more.
+        commit_column: the last partition column, whose number distinguishes the partitions of commits. 0 belongs to no
+            commit.
+        after: how many partitions of one tier make a group; 0 for never.
+        below: the size in bytes from which a partition is no longer small.
     """
     if not after:
         return []
@@ -109,7 +111,7 @@ def groups_to_merge(manifest: Manifest, commit_column: str, *, after: int, below
 def partitions_to_pack(
     manifest: Manifest, rule: SmallFiles, names: Iterable[str] | None = None
 ) -> list[Group]:
-    """The partitions with too many small files, those first that lose the most files for their bytes.
+    """The partitions with too many small files; those that lose the most files for their bytes come first.
 
     Args:
         names: which are looked at; all if ``None``.
@@ -128,7 +130,7 @@ def group_of(manifest: Manifest, members: Sequence[str]) -> Group:
 
 
 def beside(groups: Iterable[Group], others: Iterable[Group]) -> list[Group]:
-    """Groups, and those of others that share no partition with them."""
+    """The groups, followed by those of ``others`` that share no partition with them."""
     first = list(groups)
     taken: Set[str] = {name for group in first for name in group.members}
     return [*first, *(group for group in others if taken.isdisjoint(group.members))]
@@ -148,7 +150,7 @@ def batches(groups: Iterable[Group], most_bytes: int) -> Iterator[list[Group]]:
     """The groups in lots, each for a commit of its own.
 
     Args:
-        most_bytes: that a lot has, unless it is a single group.
+        most_bytes: the most bytes of a lot, unless it is a single group.
     """
     lot: list[Group] = []
     for group in groups:

@@ -1,6 +1,7 @@
-"""What compactions have done, or are doing: a small file each beside the table, which outlives a process that dies.
+"""What compactions have done, or are doing: one small file each beside the table, which outlives a process that dies.
 
-The log is for people. No commit hangs on it: a record that is lost, or that could not be written, costs a line of it.
+The log is for people. No commit depends on it: a record that is lost, or that could not be written, is only missing
+from the log.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ class CompactionRecord:
         requested_by: the node and the invocation of dbt.
         requested_at, started_at, ended_at: ISO 8601 in UTC, to the millisecond; empty for what has not happened yet.
         order: the columns that rows are sorted by; empty where they stay as they lie.
-        versions: that its commits made.
-        txns: of its commits, the one that is under way included.
-        groups: how many parts were planned, each of which is done or left alone by itself.
+        versions: the versions that its commits made.
+        txns: the transactions of its commits, including the one that is under way.
+        groups: how many parts were planned, each of which is done or left alone independently of the others.
         done: how many of them are compacted.
-        left: how many were left alone, because others changed them first; of deltas, for how many partitions one stays,
-            because they are out of bounds.
+        left: how many were left alone, because others changed them first. For deltas: the number of partitions for
+            which a delta stays, because they are out of bounds.
         files_before, bytes_before, files_after, bytes_after: of what is compacted.
-        rows: that were written again.
+        rows: how many rows were rewritten.
         error: why it failed.
     """
 
@@ -111,7 +112,7 @@ class CompactionLog:
         self._layout = state.layout
 
     def request(self, action: str, reason: str, order: tuple[str, ...] = ()) -> CompactionRecord:
-        """Log that a compaction is to come. From here on this process answers for it, until :meth:`end`."""
+        """Log that a compaction is to come. From here until :meth:`end`, this process keeps a heartbeat for it."""
         record = CompactionRecord(
             id=new_transaction_id(self._kernel.clock, self._kernel.host),
             table=str(self.table),
@@ -140,11 +141,11 @@ class CompactionLog:
             self._kernel.heartbeats.stop(self._layout, record.id)
 
     def _now(self) -> str:
-        # most compactions take less than some seconds
+        # most compactions take only a few seconds or less
         return timestamp(self._kernel.clock, "milliseconds")
 
     def write(self, record: CompactionRecord) -> CompactionRecord:
-        """Log how far it is. A record that cannot be written is told, and fails nothing."""
+        """Log how far it is. If the record cannot be written, there is a message about that, and nothing fails."""
         text = json.dumps(dataclasses.asdict(record), indent=1, ensure_ascii=False) + "\n"
         try:
             self._files.write_text(_path(self._layout, record.id), text)
@@ -153,7 +154,7 @@ class CompactionLog:
         return record
 
     def records(self, limit: int | None = None) -> list[CompactionRecord]:
-        """What was and is being done, the newest first. What a dead process was at is ``failed``."""
+        """What was and is being done, the newest first. What a dead process was doing is ``failed``."""
         entries = [
             entry for entry in self._files.list(self._layout.compactions) if not entry.name.startswith(".")
         ]
@@ -173,7 +174,7 @@ class CompactionLog:
             return None
 
     def _today(self, record: CompactionRecord) -> CompactionRecord:
-        """A record as it stands: of a process that died, what it left."""
+        """A record as it stands now: if its process died, it is ``failed``, with those of its commits that stand."""
         lease = self._kernel.settings.lease_seconds
         if record.is_over or self._kernel.heartbeats.alive(self._layout, record.id, lease):
             return record

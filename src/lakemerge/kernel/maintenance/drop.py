@@ -18,19 +18,20 @@ from lakemerge.kernel.table.state import state_of
 def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     """Drop a table or view with all its versions; no error where there is none.
 
-    The metastore's row goes first, so that no reader finds the table half there; of a table that is merged on read,
-    the base's before the view's. A drop that died is finished by the next one, or by the next table of the name.
+    The metastore's row is dropped first, so that no reader finds half a table. For a table that is merged on read, the
+    base's row is dropped before the view's. A drop that died is finished by the next drop, or before the next table of
+    this name is made.
 
     Args:
         keep_files: leave the files, as Hive does for external tables.
     """
     found = find_row(kernel.metastore, name)
     if found is not None:
-        name = model_name(found)  # of a base, its view's
+        name = model_name(found)  # the view's name, if it is the base's row
     kernel.drops.finish(name)
     dropped: HiveTable | None = None
     left: Leftovers | None = None
-    # a row that is made anew by another process at this moment is not there to be dropped, and comes back
+    # a row that another process is making anew at this moment cannot be dropped now, and comes back
     while kernel.exists(name):
         table = find_row(kernel.metastore, name)
         if table is None:
@@ -54,18 +55,18 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     elif dropped is not None and TABLE_ID in dropped.parameters:
         kernel.roll_forward.side_tables.drop(name, dropped.parameters[TABLE_ID])
     else:
-        kernel.drops.finish(name)  # of another process that was faster, and may have died
+        kernel.drops.finish(name)  # another process was faster, and may have died in its drop
 
 
 def _same(one: HiveTable, other: HiveTable) -> bool:
-    """Whether two rows of a name are of one table; that of a program which gives none an id has its time alone."""
+    """Whether two rows of one name are of the same table. Without ids (another program's table) their times decide."""
     ids = [row.parameters.get(TABLE_ID) for row in (one, other)]
     return ids[0] == ids[1] and (ids[0] is not None or one.created == other.created)
 
 
 def _let_others_know(kernel: Kernel, name: TableName, table_id: str) -> None:
-    """Confirm the claims of a group that stands by this table, for without it nobody would know that it does."""
-    # as it is now: a group may have been decided while what the table leaves was listed
+    """Confirm the claims of a group that stands by this table's claim: without the table nobody would know that."""
+    # the row is read again: a group may have been decided while the table's leftovers were listed
     table = find_row(kernel.metastore, name)
     if table is None or table.parameters.get(TABLE_ID, "") != table_id:
         return
@@ -76,7 +77,7 @@ def _let_others_know(kernel: Kernel, name: TableName, table_id: str) -> None:
 
 
 def _has_own_files(table: HiveTable) -> bool:
-    """Whether lakemerge deletes files of a table that is dropped: no look at its manifest, which may be corrupt."""
+    """Whether lakemerge deletes the files of a table that is dropped; its manifest may be corrupt and is not read."""
     if table.kind == "VIRTUAL_VIEW":
         return False
     return state_of(table) is not None or (table.kind != "EXTERNAL_TABLE" and bool(table.location))

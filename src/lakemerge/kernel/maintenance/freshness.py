@@ -1,4 +1,4 @@
-"""When a table's rows changed last, as far as its commits and its files tell. Nothing is written."""
+"""When a table's rows changed last, as far as its commits and its files show. Nothing is written."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _TAKES_IN = (ADOPTION, FOREIGN)
 def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
     """When rows of a table were changed last, in UTC.
 
-    Of what lakemerge wrote, that is the time of the commit. Of what others wrote it is the time of the newest file:
-    Spark's inserts into Hive tables leave the metastore's own time as it was, and `analyze table` changes it. Rows
-    that others only took away leave no trace, except where no file is left.
+    For what lakemerge wrote, that is the time of the commit. For what others wrote, it is the time of the newest file:
+    Spark's inserts into Hive tables leave the metastore's own time as it was, and `analyze table` changes it. If others
+    only removed rows, this leaves no trace, except where no file is left.
 
     Raises:
         TableNotFound: there is no such table.
@@ -61,7 +61,7 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
 
 
 def _keeps_rows(manifest: Manifest) -> bool:
-    """Whether a commit brings no row, takes none away and changes none but by its columns."""
+    """Whether a commit adds no row, removes none, and changes none except through the table's columns."""
     quiet = (ALTERATION, FENCE, LEDGER_RESET, RELEASE, WRITE_MODE)
     return manifest.operation != ADOPTION and (manifest.operation in quiet or not changes_rows(manifest))
 
@@ -84,11 +84,11 @@ def _newest(kernel: Kernel, directories: Iterable[str]) -> datetime.datetime | N
     snapshots = kernel.files.snapshots(list(directories))
     times = (entry.modified for _, entries in snapshots for entry in entries)
     newest = max(times, default=None)
-    return None if newest is None else _utc(newest // 1000)  # as commits and the metastore tell it
+    return None if newest is None else _utc(newest // 1000)  # whole seconds, as in commits and the metastore
 
 
 def _made(table: HiveTable) -> datetime.datetime:
-    """Of a table without files there is only the time of its last DDL."""
+    """The time of the last DDL, which is the only one that a table without files has."""
     return _utc(float(table.parameters.get(DDL_TIME) or 0))
 
 

@@ -25,7 +25,7 @@ def newest_commit(
     """The newest of a table's commits that matches; ``None`` if none does.
 
     Args:
-        most: so many are looked at, the newest first.
+        most: at most this many are looked at, the newest first.
     """
     return next(filter(matches, itertools.islice(_commits(kernel, name), most)), None)
 

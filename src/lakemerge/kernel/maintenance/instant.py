@@ -46,7 +46,7 @@ def _look_twice(kernel: Kernel, names: list[TableName]) -> dict[TableName, Manif
 
 
 def _note(marks: dict[TableName, _Mark], name: TableName, row: HiveTable | None) -> None:
-    """Note what a table is at this moment, which may be the second that it is looked at."""
+    """Note the mark of a table at this moment. If it was looked at before, the mark must still be the same."""
     mark = (row.parameters.get(TABLE_ID), row.parameters.get(VERSION)) if row else (None, None)
     if marks.setdefault(name, mark) != mark:
         raise LostRace(
@@ -60,7 +60,7 @@ def _standing_version(kernel: Kernel, name: TableName, marks: dict[TableName, _M
     """The newest version of a table that stands.
 
     Args:
-        marks: gets what this was concluded from.
+        marks: what the answer is based on is added here.
     """
     current = current_table(kernel.metastore, kernel.files, name)
     _note(marks, name, current.table if current else None)
@@ -84,7 +84,7 @@ def _standing_version(kernel: Kernel, name: TableName, marks: dict[TableName, _M
 
 
 def _is_decided(kernel: Kernel, state: TableState, marks: dict[TableName, _Mark]) -> bool:
-    """Whether a group stands whose claim of this table is not confirmed yet: its first table tells."""
+    """Whether the group stands whose claim of this table is not confirmed yet: its first table shows that."""
     assert state.claim is not None
     group = kernel.groups.read(state.layout, state.claim)
     row = find_row(kernel.metastore, group.first.table)

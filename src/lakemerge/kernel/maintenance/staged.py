@@ -18,7 +18,7 @@ class Waiting:
     """A version that was staged.
 
     Attributes:
-        manifest: as it would be.
+        manifest: the one that the version would have.
         left: why its writer has given it up; ``None`` while it has not.
         alive: whether its writer is at work.
     """
@@ -31,13 +31,13 @@ class Waiting:
 def staged_versions(kernel: Kernel, name: TableName, layout: Layout) -> list[Waiting]:
     """The versions of a table that were staged and are not published, the newest first.
 
-    The table need not exist: it may be one of them that would make it.
+    The table need not exist: one of these versions may be the one that would make it.
 
     Args:
-        layout: of its root, below which they were staged.
+        layout: the layout of the root below which they were staged.
     """
     found = _recorded(kernel, layout)
-    # a writer that died as it published has not taken its record away
+    # a writer that died while it published has not removed its record
     if any(one.left is None and not one.alive for one in found):
         versions = _versions(kernel, name)
         found = [one for one in found if one.manifest.txn not in versions]
@@ -69,7 +69,7 @@ def _recorded(kernel: Kernel, layout: Layout) -> list[Waiting]:
 
 
 def discard_left(kernel: Kernel, layout: Layout) -> list[str]:
-    """Delete what writers have given up; those that only are silent are left to vacuum, which keeps them from waking.
+    """Delete what writers have given up. Writers that are only silent are left to vacuum, which fences them off.
 
     Returns:
         The transactions that were discarded.

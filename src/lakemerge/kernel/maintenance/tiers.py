@@ -1,7 +1,7 @@
-"""Tiers of sizes: what is about as large goes together when small parts of a table are merged.
+"""Tiers of sizes: parts of about the same size go together when small parts of a table are merged.
 
-So a large part is not written again with every few small ones: a row is rewritten once for each time that its part
-grows by the factor. Below 8 MB all are of one tier: there the cost is that of opening files, not of their bytes.
+So a large part is not rewritten with every few small ones: a row is rewritten once for each time that its part grows by
+the factor. Parts below 8 MB are all in one tier: their cost is that of opening files, not of their bytes.
 """
 
 from __future__ import annotations

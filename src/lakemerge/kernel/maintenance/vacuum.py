@@ -49,27 +49,29 @@ def vacuum(
 ) -> list[Garbage]:
     """Free the files that no kept version needs.
 
-    The newest versions are kept, ``retain_last`` of them, every one that was still the newest at some moment of the
-    retention time, which must outlive the longest query, every one that a consumer has not got past yet, and every one
-    that a reference names. Open transactions are left alone, and so is what lies outside the table's root, and every
-    superseded directory that another program has written into since: an INSERT that was planned before a commit may end
-    after it. What it added is then taken in as a version of its own, and the directory is free for the next vacuum.
-    Deltas that the base holds for long are taken away first, as a version of its own too.
+    These versions are kept: the newest ``retain_last``; every one that was still the newest at some moment of the
+    retention time, which must outlive the longest query; every one that a consumer has not got past yet; and every one
+    that a reference names.
+
+    Three things are left alone: open transactions, what lies outside the table's root, and every superseded directory
+    that another program has written into since. The last happens when an INSERT was planned before a commit and ends
+    after it: what it added is taken in as a version of its own, and the next vacuum may delete the directory. Deltas
+    that the base has held for a long time are removed first, by a version of its own too.
 
     Args:
-        max_bytes: end when so many bytes are freed, and leave the rest to the next one; ``None`` for no limit.
-        dry_run: only tell what would be deleted.
+        max_bytes: end when this many bytes are freed, and leave the rest to the next vacuum; ``None`` for no limit.
+        dry_run: only return what would be deleted.
 
     Returns:
-        What is (or would be) deleted: data before manifests, so that what a limit leaves is known to the next one.
+        What is (or would be) deleted: data before manifests, so that the next vacuum still knows what a limit left.
     """
     kernel.drops.finish(name)
     if not dry_run:
         _retire(kernel, name)
-    # what was idle before the versions are read belongs to one of them or to none
+    # listed before the versions are read, so that what is idle here belongs to one of these versions or to none
     idle = _idle(kernel, kernel.open(name).layout)
     versions = _Versions.read(kernel, name)
-    # from before the fence: what grows old while that is made is not fenced off
+    # a time from before the fence: the fence does not name transactions that grow old while it is made
     aged_by = _now(kernel, versions.state.layout) - _milliseconds(retention)
     if not dry_run:
         dead = _dead(kernel, versions, idle, aged_by)
@@ -79,7 +81,7 @@ def vacuum(
             versions = _Versions.read(kernel, name)
         _mark_seen(kernel, versions.state)
     state = versions.state
-    # from after the newest of them was read, for until then it was not hidden
+    # a time from after the newest version was read: only by then is the one before it surely hidden
     now = _now(kernel, state.layout)
     if not dry_run and not _close_creations(kernel, state, idle, aged_by):
         return []
@@ -104,13 +106,13 @@ def vacuum(
 
 @dataclass(frozen=True)
 class _Versions:
-    """The versions of a table that are there.
+    """The versions of a table that still exist.
 
     Attributes:
         state: the newest one's.
         chain: those that led to it, the newest first.
-        aside: those before them that have a name; the way to them is vacuumed.
-        named: the transactions of all that have one.
+        aside: older ones that a reference names; the versions between them and the chain are vacuumed.
+        named: the transactions of all versions that a reference names.
     """
 
     state: TableState
@@ -141,7 +143,7 @@ def _still_there(kernel: Kernel, state: TableState, txns: Iterable[str]) -> Iter
 
 
 def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
-    """The first ones until they have so many bytes; all are looked at, because what has come late is found by that."""
+    """The first items until they have this many bytes; all are looked at, because that also finds late files."""
     found, size = [], 0
     for item in garbage:
         if max_bytes is None or size < max_bytes:
@@ -151,7 +153,7 @@ def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
 
 
 def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
-    """Have versions stand by themselves, before the manifests that they are the difference to go."""
+    """Write down whole states of versions, before the manifests are deleted that theirs are the difference to."""
     there = {manifest.txn for manifest in kept}
     for manifest in kept:
         alone = manifest.delta is not None and manifest.parent not in there
@@ -160,13 +162,13 @@ def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
 
 
 def _dead(kernel: Kernel, versions: _Versions, idle: dict[str, list[FileEntry]], oldest: int) -> set[str]:
-    """The transactions that never committed, and whose files are about to go."""
+    """The transactions that never committed, and whose files are about to be deleted."""
     layout = versions.state.layout
     known = {manifest.txn for manifest in versions}
     known |= {_transaction_of(layout, place) for manifest in versions for place in _places(layout, manifest)}
     entries = [entry for folder in _content(layout) for entry in idle[folder] if entry.is_directory]
     dead = {entry.name for entry in entries if entry.modified <= oldest} - known
-    # of one that only removes partitions, or sets parameters, there is no more than a manifest
+    # a transaction that only removes partitions, or sets parameters, leaves no more than a manifest
     for entry in idle[layout.commits]:
         txn = _txn_of(entry)
         alone = txn not in known | dead and f"{layout.commits}/{entry.name}" == layout.manifest_of(txn)
@@ -186,7 +188,7 @@ def _is_next(kernel: Kernel, state: TableState, txn: str) -> bool:
 def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
     """Make a version that names transactions which were taken for dead.
 
-    None of them that wakes up now can claim after it; one that was faster is in the lineage by then.
+    If one of them wakes up now, it can no longer claim a later version; one that was faster is in the lineage by then.
 
     Returns:
         Whether all of them are fenced off; false where the table has got other columns in this moment.
@@ -201,24 +203,24 @@ def _fence_off(kernel: Kernel, name: TableName, dead: set[str]) -> bool:
 
 
 def _retire(kernel: Kernel, name: TableName) -> None:
-    """Make a version without the deltas that the base holds for long, if there are any."""
+    """Make a version without the deltas that the base has held for a long time, if there are any."""
     if not kernel.settled(name)[1].sidecars.get(FOLDED):
         return
     with (
         contextlib.suppress(CommitConflict),
         kernel.begin(name, FENCE, data_change=False) as transaction,
     ):
-        if retire_unread(transaction):  # else, or if another commit came first, the next vacuum does it
+        if retire_unread(transaction):  # otherwise, or if another commit comes first, the next vacuum does it
             transaction.commit()
 
 
 def _close_creations(
     kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], oldest: int
 ) -> bool:
-    """Keep transactions that began to make the table, and are taken for dead, from making the next one of its name.
+    """Keep transactions that began to make the table, and are taken for dead, from making the next table of its name.
 
     Returns:
-        Whether that one is still to be made.
+        Whether the table is still this one, so that the next one of its name is yet to be made.
     """
     sleeping = [entry.name for entry in idle[state.layout.creations] if entry.modified <= oldest]
     kernel.creations.close(state.layout, sleeping)
@@ -236,7 +238,7 @@ def _milliseconds(retention: datetime.timedelta) -> int:
 
 
 def _places(layout: Layout, manifest: Manifest) -> Iterator[str]:
-    """Where all lies that a version consists of."""
+    """The places of all that a version consists of: its partitions and its side data."""
     yield from (normal(layout.absolute(entry.location)) for entry in manifest.partitions.values())
     yield from (normal(layout.absolute(path)) for paths in manifest.sidecars.values() for path in paths)
 
@@ -251,7 +253,7 @@ def _transaction_of(layout: Layout, place: str) -> str:
 
 
 def _mark_seen(kernel: Kernel, state: TableState) -> None:
-    """Leave a file whose time tells that by then the newest version was settled, and the one before hidden."""
+    """Leave a file whose time shows by when the newest version was settled, and the one before it hidden."""
     path = state.layout.seen_of(state.txn)
     if not kernel.files.exists(path):
         kernel.files.write_text(path, "")
@@ -260,9 +262,10 @@ def _mark_seen(kernel: Kernel, state: TableState) -> None:
 def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[Manifest, float]]:
     """The versions, the newest first, each with a time by which readers surely did not find it any more.
 
-    In the file system's milliseconds, because a writer's clock may be wrong, and any time may pass between a claim and
-    its swap: a version is hidden at the latest when the manifest of the version after next is written, whose
-    writer has found the next one settled. Of the version before the newest a vacuum's mark tells; else it is now.
+    The times are the file system's, in milliseconds, because a writer's clock may be wrong. Any time may pass between a
+    claim and its swap, but a version is hidden at the latest when the manifest of the version after the next is
+    written: its writer has found the next version settled. For the version before the newest, the mark of the newest
+    gives this time; without a mark it is now.
     """
     layout = versions.state.layout
     written = written_at(kernel.files, layout)
@@ -271,7 +274,7 @@ def _with_ends(kernel: Kernel, versions: _Versions, now: int) -> Iterator[tuple[
     settled_by = float(seen.get(versions.state.txn, now))
     for manifest in versions.chain:
         yield manifest, hidden_since
-        # a manifest may go at this moment: by another vacuum, because it is old, or with the table
+        # a manifest may be deleted at this moment: by another vacuum, because it is old, or with the table
         hidden_since, settled_by = settled_by, float(written.get(manifest.txn, 0))
 
 
@@ -286,8 +289,8 @@ def _garbage(
 ) -> Iterator[Garbage]:
     """
     Args:
-        oldest: the time, in the file system's milliseconds, before which what nothing refers to may go.
-        late: gets the directories that have to stay because another program has written into them.
+        oldest: unreferenced files from before this time may be deleted; in the file system's milliseconds.
+        late: the directories that have to stay because another program has written into them are added here.
     """
     layout = state.layout
     live = {place for manifest in kept for place in _places(layout, manifest)}
@@ -297,17 +300,17 @@ def _garbage(
         normal(place.location): place
         for place in superseded(layout, chain)
         if place.by.parent
-        == place.before.txn  # of a version that a reference names, those beside it may be gone
+        == place.before.txn  # not so beside a version that a reference names: its neighbours may be gone
     }
     written = written_at(kernel.files, layout)
-    if state.table.kind != "EXTERNAL_TABLE":  # those of an external table may be of use to somebody else
+    if state.table.kind != "EXTERNAL_TABLE":  # an external table's files may be of use to somebody else
         forgotten = _forgotten(
             kernel, state, idle, committed | {manifest.txn for manifest in expired}, oldest
         )
         yield from _superseded_originals(kernel, layout, live, [*expired, *forgotten])
     in_chain = committed | {manifest.txn for manifest in expired}
     for entry in (entry for folder in _content(layout) for entry in idle[folder]):
-        # not in the chain and young: a transaction that died lately, or one whose claim is on its way
+        # not in the chain and young: a transaction that died recently, or one that is about to claim
         if not entry.is_directory or (entry.name not in in_chain and entry.modified > oldest):
             continue
         reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
@@ -326,11 +329,11 @@ def _garbage(
 def _forgotten(
     kernel: Kernel, state: TableState, idle: dict[str, list[FileEntry]], known: set[str], oldest: int
 ) -> Iterator[Manifest]:
-    """Versions whose manifests are about to go although they are not in the chain: they had a name once."""
+    """Versions whose manifests are about to be deleted although they are not in the chain: they had a name once."""
     for entry in idle[state.layout.commits]:
         txn = _txn_of(entry)
         if txn not in known and entry.modified <= oldest and not entry.name.startswith("."):
-            # no manifest, or one of which a part has gone
+            # no manifest, or one that builds on a manifest that is gone
             with contextlib.suppress(CorruptTable, TableTooNew):
                 manifest = kernel.manifest(state, txn)
                 if manifest.table_id == state.table_id:
@@ -338,7 +341,7 @@ def _forgotten(
 
 
 def _ways_to(late: list[Superseded], expired: list[Manifest]) -> list[Manifest]:
-    """The expired versions that tell of directories which have to stay: what the next vacuum knows them by."""
+    """The expired versions by which the next vacuum recognises the directories that have to stay."""
     oldest = min((place.before.version for place in late), default=math.inf)
     return [manifest for manifest in expired if manifest.version >= oldest]
 
@@ -367,17 +370,18 @@ def _small_files(
 
 
 def _unfinished(entries: Iterable[FileEntry], oldest: int) -> Iterator[Garbage]:
-    """The small files that are there under the hidden names under which they are written."""
+    """The small files that still have the hidden names under which they are written."""
     for entry in entries:
         if entry.name.startswith(".") and not entry.is_directory and entry.modified <= oldest:
             yield Garbage(entry.path, entry.size, "left by a write that never ended")
 
 
 def _idle(kernel: Kernel, layout: Layout) -> dict[str, list[FileEntry]]:
-    """What lies in the folders of transactions and belongs to none that is at work, by folder."""
+    """What lies in the folders of transactions and belongs to no transaction that is at work, by folder."""
     folders = (*_content(layout), layout.empty, layout.commits, layout.staged, *_others(layout))
     found = {folder: kernel.files.list(folder) for folder in folders}
-    # looked at after the folders: who begins later is in none of them, who ended before is in the lineage
+    # listed after the folders: a transaction that begins later is in none of them, and one that ended before is in
+    # the lineage
     lease = kernel.settings.lease_seconds
     at_work = {
         entry.name
@@ -396,7 +400,7 @@ def _content(layout: Layout) -> list[str]:
 
 
 def _others(layout: Layout) -> list[str]:
-    """The folders of small files that are no transaction's, or only as long as it is open."""
+    """The folders of small files that belong to no transaction, or to one only as long as it is open."""
     return [layout.control, layout.open, layout.creations, layout.rebuilds, layout.pins, layout.compactions]
 
 
@@ -406,7 +410,7 @@ def _txn_of(entry: FileEntry) -> str:
 
 
 def _dead_parts(kernel: Kernel, path: str, live: set[str], reason: str) -> Iterator[Garbage]:
-    """A directory as a whole where no live one is below it, else its dead parts."""
+    """A directory as a whole if no live one is below it, otherwise its dead parts."""
     here = normal(path)
     if here in live:
         return
@@ -438,7 +442,7 @@ def _superseded_originals(
             if layout.owns(location) or not below or location in live or location in seen:
                 continue
             seen.add(location)
-            # the root of an unpartitioned table holds _lakemerge too, so files go one by one
+            # the root of an unpartitioned table holds _lakemerge too, so files are deleted one by one
             if kernel.files.fingerprint(location).digest == entry.digest:
                 for file in kernel.files.list(location):
                     if not file.is_directory and file.name[:1] not in "_.":

@@ -1,4 +1,4 @@
-"""Everything outside of the kernel that it works on: what to implement to put another world in its place."""
+"""Everything outside the kernel that it works on: the interfaces to implement to run it in another world."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Fingerprint:
     digest: str
 
 
-# So many sets of files are tried where it is to be found out which of a directory's files are new.
+# At most this many sets of files are tried to find out which of a directory's files are new.
 _MOST_CHOICES = 10_000
 
 
@@ -78,7 +78,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def last_bytes(self, path: str, size: int, count: int) -> bytes:
-        """The last bytes of a file of so many bytes."""
+        """The last ``count`` bytes of a file of ``size`` bytes."""
 
     @abstractmethod
     def is_compressed(self, path: str) -> bool:
@@ -93,7 +93,7 @@ class FileSystem(ABC):
                 yield entry
 
     def list_all(self, paths: Sequence[str]) -> builtins.list[builtins.list[FileEntry]]:
-        """What each of many directories holds, as :meth:`list` tells it; systems that can do so ask at once."""
+        """What each of many directories holds, as :meth:`list` returns it; systems that can list many together."""
         return [self.list(path) for path in paths]
 
     def fingerprint(self, path: str) -> Fingerprint:
@@ -101,14 +101,14 @@ class FileSystem(ABC):
         return self.snapshot(path)[0]
 
     def snapshot(self, path: str) -> tuple[Fingerprint, builtins.list[FileEntry]]:
-        """A directory's fingerprint and the very files that it is of."""
+        """A directory's fingerprint and the files that it describes."""
         return self.snapshots([path])[0]
 
     def added_since(self, path: str, before: Fingerprint) -> builtins.list[FileEntry] | None:
-        """The files that a directory has got since it had a fingerprint.
+        """The files that were added to a directory since it had this fingerprint.
 
         Returns:
-            None where that is not all that happened to it: files are gone, or are others.
+            None where that is not all that happened to the directory: files are gone, or were replaced.
         """
         pairs = sorted(self._visible([path])[0], key=lambda pair: pair[0])
         more = len(pairs) - before.files
@@ -130,7 +130,7 @@ class FileSystem(ABC):
         return [mark for mark, _ in self.snapshots(paths)]
 
     def snapshots(self, paths: Sequence[str]) -> builtins.list[tuple[Fingerprint, builtins.list[FileEntry]]]:
-        """As :meth:`snapshot` of each directory. All that are equally deep are listed together."""
+        """As :meth:`snapshot` of each directory. Directories of the same depth are listed together."""
         return [_snapshot_of(pairs) for pairs in self._visible(paths)]
 
     def _visible(self, paths: Sequence[str]) -> builtins.list[builtins.list[tuple[str, FileEntry]]]:
@@ -156,7 +156,7 @@ class FileSystem(ABC):
         return found
 
     def now(self, folder: str) -> int:
-        """This moment by the clock of a folder's file system, in milliseconds since 1970: of a file written now."""
+        """This moment by a folder's file system, in milliseconds since 1970: the time of a file that is written now."""
         probe = f"{folder}/.now-{self._token()}"
         self.write_text(probe, "")
         try:
@@ -166,7 +166,7 @@ class FileSystem(ABC):
         finally:
             with contextlib.suppress(StorageError):  # a probe left behind is hidden and harmless
                 self.delete(probe)
-        return self.now(folder)  # who clears up took it for one that was left behind
+        return self.now(folder)  # a cleanup took the probe for one that was left behind
 
     def _token(self) -> str:
         """A part of a file's name that no other file has."""
@@ -203,14 +203,14 @@ class FileSystem(ABC):
 
     @abstractmethod
     def move(self, source: str, target: str) -> None:
-        """Give one file another path of the same file system, in one step where that can do so.
+        """Give one file another path of the same file system, in one step where the file system can do so.
 
         Raises StorageError, and moves nothing, where there is no such file, or no such folder to move it to.
         """
 
 
 def log_level(error: StorageError) -> int:
-    """The level at which to log that something could not be tidied up: with Java gone, that is its own news already."""
+    """The level at which to log that something could not be cleaned up: low if Java has ended, which others report."""
     return logging.DEBUG if isinstance(error, StorageUnreachable) else logging.WARNING
 
 
@@ -228,5 +228,5 @@ def _snapshot_of(found: Iterable[tuple[str, FileEntry]]) -> tuple[Fingerprint, l
     return Fingerprint(len(entries), size, digest.hexdigest()[:16]), entries
 
 
-#: Of a directory without files.
+#: The fingerprint of a directory without files.
 EMPTY = _snapshot_of([])[0]

@@ -1,8 +1,8 @@
 """The port to a Hive metastore: what the kernel asks of one, in Python's own values.
 
-Reads are repeated when the connection breaks, and so are the writes that may be done twice. Others are
-not: a broken connection leaves their outcome unknown, which is told apart (:class:`ReplyLost`) so that the
-caller looks before it decides.
+Reads are repeated when the connection breaks, and so are the writes that may be done twice. Other writes are not: a
+broken connection leaves their outcome unknown. They raise :class:`ReplyLost` then, so that the caller looks before
+it decides.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class HiveTable:
     Attributes:
         kind: ``MANAGED_TABLE``, ``EXTERNAL_TABLE`` or ``VIRTUAL_VIEW``.
         view_text: the query of a view.
-        created: when the metastore made it, in seconds of its clock; whole ones, and 0 where it is not known.
+        created: when the metastore made it, in whole seconds of its clock; 0 if that is not known.
         rest: as of :class:`Storage`.
     """
 

@@ -37,7 +37,7 @@ class RowFiles(Protocol):
         """Copy the stripes of files into one new file, without decoding them.
 
         Returns:
-            Those that are not in it, because they are of another compression or schema.
+            The files that were not copied, because they have another compression or schema.
 
         Raises:
             StorageError: one of them cannot be read.

@@ -1,4 +1,4 @@
-"""The ports to time, chance and the processes of a machine, and those of the system that Python runs on."""
+"""The ports to time, chance and the processes of a machine, and their versions for the system that Python runs on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
     def repeat(self, seconds: float, action: Callable[[], bool], name: str) -> None:
-        """Call an action every so many seconds, beside everything else, until it returns false."""
+        """Call an action every ``seconds`` seconds, in the background, until it returns false."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Owner:
     """A process, as others can look for it.
 
     Attributes:
-        started: tells it from a later process of its pid; empty where the system does not say.
-        machine: the boot and the pid namespace that the pid is of; empty where the system does not say.
+        started: distinguishes the process from a later one of the same pid; empty where the system does not say.
+        machine: the boot and the pid namespace that the pid belongs to; empty where the system does not say.
     """
 
     host: str
@@ -53,7 +53,7 @@ class Owner:
 
 
 class Host(Protocol):
-    """The process that commits, its machine, and its dice.
+    """The process that commits, its machine, and its random numbers.
 
     Attributes:
         open_here: the transactions that are open in this process, whichever kernel they belong to.
@@ -65,13 +65,13 @@ class Host(Protocol):
         """This process."""
 
     def is_gone(self, owner: Owner) -> bool:
-        """Whether a process is known to have ended; false where that cannot be told from here."""
+        """Whether a process is known to have ended; false where that cannot be known from here."""
 
     def token(self) -> str:
         """32 hexadecimal digits that nobody has had before."""
 
     def chance(self) -> float:
-        """A number from 0 to 1, for waits that are not to be alike."""
+        """A random number from 0 to 1, which makes waits differ."""
 
 
 class SystemClock(Clock):
@@ -96,7 +96,7 @@ class SystemClock(Clock):
 
 
 class SystemHost(Host):
-    """This process on this machine. All of its instances are one."""
+    """This process on this machine. All instances share their state."""
 
     open_here: set[str] = set()  # noqa: RUF012 - a Protocol's own attribute is no ClassVar
 
@@ -107,7 +107,7 @@ class SystemHost(Host):
     def is_gone(self, owner: Owner) -> bool:
         if not owner.machine or owner.machine != _machine() or not owner.started:
             return False
-        # one of this process would be open here
+        # a transaction of this process would be in open_here
         return owner.pid == os.getpid() or _start_of(owner.pid) != owner.started
 
     def token(self) -> str:
@@ -123,12 +123,12 @@ def new_transaction_id(clock: Clock, host: Host) -> str:
 
 
 def timestamp(clock: Clock, timespec: str = "seconds") -> str:
-    """This moment, ISO 8601 in UTC, to the second or to what else ``isoformat`` takes."""
+    """This moment, ISO 8601 in UTC, to the second or to another ``timespec`` of ``isoformat``."""
     return clock.now().isoformat(timespec=timespec)
 
 
 def from_milliseconds(milliseconds: int) -> datetime.datetime:
-    """The moment of so many milliseconds since 1970, as file systems tell times."""
+    """The moment this many milliseconds after 1970, the form of file systems' times."""
     return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
 
 

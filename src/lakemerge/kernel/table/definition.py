@@ -12,8 +12,8 @@ from lakemerge.kernel.ports.names import TableName
 
 Row = TypeVar("Row", HiveTable, HivePartition)
 
-#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed; ``13:<txn>.group`` while the claim is one of a group's
-#: that is not decided.
+#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed; ``13:<txn>.group`` while the claim belongs to a
+#: group that is not decided.
 VERSION = "lakemerge.version"
 #: What such a claim ends with.
 UNDECIDED = ".group"
@@ -23,7 +23,7 @@ TRANSACTION = "lakemerge.txn"
 ROOT = "lakemerge.root"
 #: Made at creation or adoption; a table dropped and made again gets another.
 TABLE_ID = "lakemerge.id"
-#: Of a table of the append kind: the last partition column, whose value is the version that added the partition.
+#: For a table of the append kind: the last partition column, whose value is the version that added the partition.
 COMMIT_COLUMN = "lakemerge.commit_column"
 #: The type of that column.
 COMMIT_COLUMN_TYPE = "bigint"
@@ -51,7 +51,8 @@ FORMATS: Mapping[str, FileFormat] = {
     ),
 }
 
-#: Of tables that lakemerge makes for itself and writes without Spark: a line a row, fields between ``\\x01``.
+#: The format of tables that lakemerge makes for itself and writes without Spark: a line for each row, with ``\\x01``
+#: between the fields.
 TEXT = "text"
 _TEXT_FORMAT = FileFormat(
     "org.apache.hadoop.mapred.TextInputFormat",
@@ -71,7 +72,7 @@ class TableDefinition:
 
     Attributes:
         columns: without the partition columns.
-        root: URI of its directory; ``None`` is the database's directory and the table's name.
+        root: URI of its directory; ``None`` for a directory of the table's name in the database's directory.
         external: whether dropping the table elsewhere (``DROP TABLE`` in Hive) keeps the files.
         commit_column: makes a table of the append kind: the name of the last partition column, a bigint.
         parameters: further table parameters, such as ``comment``.
@@ -94,7 +95,7 @@ def storage_of(file_format: str) -> FileFormat:
 
 
 def file_format_of(table: HiveTable) -> str:
-    """``orc`` or ``parquet``; ``text`` of a table of lakemerge's own.
+    """``orc`` or ``parquet``; ``text`` for a table of lakemerge's own.
 
     Raises:
         UnsupportedTable: the table has another format.
@@ -118,7 +119,7 @@ _COPY = (
 
 
 def check_supported(table: HiveTable) -> None:
-    """Refuse what is no plain table, before anything of it is touched.
+    """Refuse a table that is not a plain one, before anything of it is touched.
 
     Raises:
         UnsupportedTable: a view, Iceberg, Delta, Hudi, Hive ACID, bucketed or skewed table, or one of another format.
@@ -203,7 +204,7 @@ def with_statistics(
     """A row with these statistics among its parameters; those not known are removed.
 
     Args:
-        with_spark: also write Spark's own keys, which its optimizer takes the size from.
+        with_spark: also write Spark's own keys, from which its optimizer takes the size.
     """
     parameters = {
         key: value
@@ -239,13 +240,13 @@ def same_keys(one: Sequence[HiveColumn], other: Sequence[HiveColumn]) -> bool:
 def needs_new_row(before: Sequence[HiveColumn], after: Sequence[HiveColumn]) -> bool:
     """Whether the metastore would refuse these columns in the place of others.
 
-    It compares their types by position (``hive.metastore.disallow.incompatible.col.type.changes``), so that a
-    column which is dropped makes its followers look changed; ORC and Parquet files go by name.
+    It compares their types by position (``hive.metastore.disallow.incompatible.col.type.changes``), so a dropped column
+    makes those after it look changed. ORC and Parquet files are read by column name.
     """
     return any(one.type != other.type for one, other in zip(before, after, strict=False))
 
 
 def without_spark_schema(table: HiveTable) -> HiveTable:
-    """A row without Spark's own copy of the schema, which it would otherwise believe over the metastore's columns."""
+    """A row without Spark's own copy of the schema, which Spark would otherwise prefer to the metastore's columns."""
     kept = {key: value for key, value in table.parameters.items() if not key.startswith(_SPARK_SCHEMA)}
     return replace(table, parameters=kept)

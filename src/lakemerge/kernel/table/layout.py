@@ -1,4 +1,4 @@
-"""Where a table keeps what: the folders below its root.
+"""Where a table keeps its files: the folders below its root.
 
 ::
 
@@ -19,8 +19,8 @@
     <root>/_lakemerge/creations/<txn>        there while a transaction that makes the table is under way
     <root>/_lakemerge/rebuilds/<txn>         there while a transaction makes the table's metastore row anew
     <root>/_lakemerge/dropping               what a drop has still to delete
-    <root>/_lakemerge/seen/<txn>             its time tells that by then this version was settled
-    <root>/_lakemerge/empty/<txn>/           holds nothing: where partitions that are no more point to
+    <root>/_lakemerge/seen/<txn>             its time shows by when this version was settled
+    <root>/_lakemerge/empty/<txn>/           holds nothing: removed partitions point here
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Layout:
 
     @property
     def seen(self) -> str:
-        """Marks whose time of change tells when a version was surely settled."""
+        """Marks whose time of change shows by when a version was surely settled."""
         return f"{self.control}/seen"
 
     @property
@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def rebuilds(self) -> str:
-        """Who is making the table's metastore row anew; below its default root, whatever its own."""
+        """Which transactions make the table's metastore row anew; below its default root, whatever its own root is."""
         return f"{self.control}/rebuilds"
 
     @property
@@ -114,7 +114,7 @@ class Layout:
         return f"{self.commits}/{txn}.state.json"
 
     def group_of(self, txn: str) -> str:
-        """The group that a transaction's commit is part of; where an older program looks for the claim's manifest."""
+        """The group that a transaction's commit is part of. An older program looks here for the claim's manifest."""
         return f"{self.commits}/{txn}{UNDECIDED}.json"
 
     def seen_of(self, txn: str) -> str:
@@ -136,9 +136,10 @@ class Layout:
         return f"{self.empty}/{txn}"
 
     def relative(self, location: str) -> str:
-        """A location as a manifest holds it: relative to the root where it lies below it, else as it is.
+        """A location as a manifest holds it: relative to the root if it lies below that, otherwise unchanged.
 
-        As it is, too, where its first folder has a colon: what comes before that would be taken for a scheme.
+        It is also unchanged if its first folder below the root has a colon: the text before the colon would be taken
+        for a scheme.
         """
         prefix = f"{normal(self.root)}/"
         location = normal(location)
@@ -146,7 +147,7 @@ class Layout:
         return location if _has_scheme(below) else below
 
     def absolute(self, location: str) -> str:
-        """The inverse of :meth:`relative`; the root itself is the empty string's."""
+        """The inverse of :meth:`relative`; the empty string stands for the root itself."""
         if not location:
             return self.root
         return location if _has_scheme(location) else f"{self.root}/{location}"

@@ -24,7 +24,7 @@ WRITER_FEATURES: frozenset[str] = frozenset({MERGE_ON_READ, GROUPS})
 #: The name under which a manifest keeps the one directory of an unpartitioned table.
 WHOLE_TABLE = ""
 
-# Operations that a commit is told by. Those of writers besides them are theirs, such as ``merge`` or ``append``.
+# Operations that the kernel knows commits by. Writers choose other names for theirs, such as ``merge`` or ``append``.
 #: A plain table's state becomes version 0.
 ADOPTION = "adopt"
 #: What other programs did is taken in.
@@ -37,9 +37,9 @@ ALTERATION = "alter"
 WRITE_MODE = "write_mode"
 #: Nothing changes but what a merge remembers beside the table.
 LEDGER_RESET = "reset_ledger"
-#: No row changes; a vacuum names transactions that it takes for dead, or takes deltas away that the base holds.
+#: No row changes; a vacuum names transactions that it takes for dead, or removes deltas that the base holds.
 FENCE = "vacuum"
-#: Nothing changes; the writer of a group that was not decided is named, which was taken for dead.
+#: Nothing changes; the commit fences the writer of an undecided group, which was taken for dead.
 RELEASE = "release"
 
 
@@ -62,10 +62,10 @@ class PartitionState:
 
 @dataclass(frozen=True)
 class Delta:
-    """How a manifest that holds changes alone stands to the newest whole one.
+    """How a manifest that holds only changes relates to the newest whole one.
 
     Attributes:
-        whole: the transaction of that one.
+        whole: the transaction of the whole one.
         steps: how many manifests there are since, this one included.
         states: how many states of partitions they hold together.
     """
@@ -97,10 +97,11 @@ class Manifest:
         references: transactions of versions that have a name, by name; vacuum keeps what they need.
         fenced: transactions that were taken for dead and must not commit on this version or a later one.
         side_data_for: by kind of side data, what it was made for; see :meth:`Transaction.describe_side_data`.
-        reader_features, writer_features: what a program must know to read this version, and to follow on it.
+        reader_features, writer_features: what a program must know to read this version, and to commit after it.
         committed_at: ISO 8601 in UTC; for people and retention, never for order.
-        group: of a commit that several tables have part in, its id: the transaction of the table that decides.
-        delta: of a manifest whose file holds only the partitions that changed; ``None`` where it holds all.
+        group: the id of the group, if the commit is one of several tables: the transaction of the table that decides.
+        delta: how this manifest builds on a whole one, if its file holds only the partitions that changed; ``None`` if
+            the file holds all.
         unread: the partitions that this commit changed without having read them; ``None`` for all.
         overlay: the view that readers see the table through; ``None`` where they read the table itself.
     """
@@ -163,7 +164,7 @@ class Manifest:
             body["partition_columns"] = tuple(HiveColumn(**column) for column in body["partition_columns"])
             body["partitions"] = states_of(body["partitions"])
             if "rewritten" not in body and body["operation"] == COMPACTION:
-                body["rewritten"] = [*body["written"], *body["removed"]]  # before manifests told so
+                body["rewritten"] = [*body["written"], *body["removed"]]  # manifests did not say so yet
             for name in ("written", "removed", "rewritten", "fenced", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
@@ -177,7 +178,7 @@ class Manifest:
                 body["delta"] = Delta(**body["delta"])
             body["overlay"] = overlay_from(body.get("overlay"))
             known = {field.name for field in dataclasses.fields(cls)}
-            # a member that must not be passed over comes with a feature
+            # unknown members are ignored; one that must not be ignored comes with a feature
             manifest = cls(**{name: value for name, value in body.items() if name in known})
         except (KeyError, TypeError, AttributeError) as error:
             raise _corrupt(source, f"{type(error).__name__}: {error}") from error
@@ -185,7 +186,7 @@ class Manifest:
         return manifest
 
     def followed_by(self, *, txn: str, operation: str, committed_at: str, **changes: Any) -> Manifest:
-        """The manifest of a commit on this version: the state that this one left, and nothing of what its commit did.
+        """The manifest of a commit on this version: it keeps the state, and nothing of what this version's commit did.
 
         Args:
             changes: members by name.
@@ -213,7 +214,7 @@ class Manifest:
         )
 
     def require_writer(self, source: str) -> None:
-        """Make sure that this program may follow on this version. Raises TableTooNew."""
+        """Make sure that this program may commit after this version. Raises TableTooNew."""
         _require_features(source, self.writer_features, WRITER_FEATURES, "written")
 
     @property

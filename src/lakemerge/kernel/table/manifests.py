@@ -1,7 +1,8 @@
 """Manifests as files: whole, or as the difference to the version before.
 
-A table of few partitions has its whole state in each manifest. In one of many that would be megabytes for a commit that
-changes one partition, so there a manifest holds the partitions that its commit changed, and every so often the whole.
+A table of few partitions has its whole state in each manifest. For a table of many partitions that would be megabytes
+for a commit that changes one of them. So its manifests hold the partitions that their commits changed, and every so
+often one holds the whole state.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import PARTITION_DELTAS, Delta, Manifest, PartitionState, states_of
 
-#: Up to so many partitions are written whole each time.
+#: A table of up to this many partitions has its whole state in each manifest.
 FEW_PARTITIONS = 100
-#: So many manifests in a row may be differences; the next is whole.
+#: This many manifests in a row may be differences; the next is whole.
 LONGEST_CHAIN = 15
-# The cache of a process holds at most so many manifests, and of partitions in all of them.
+# The cache of a process holds at most this many manifests, and this many states of partitions in all of them.
 _MANIFESTS, _STATES = 32, 400_000
 
 
@@ -77,7 +78,7 @@ def write_manifest(
 
 
 def keep_state(files: FileSystem, layout: Layout, manifest: Manifest) -> None:
-    """Write down the whole state of a version, so that those it is the difference to may go."""
+    """Write down the whole state of a version, so that the manifests before it may be deleted."""
     body = {
         "txn": manifest.txn,
         "partitions": {name: vars(state) for name, state in manifest.partitions.items()},
@@ -86,7 +87,7 @@ def keep_state(files: FileSystem, layout: Layout, manifest: Manifest) -> None:
 
 
 def _delta_of(manifest: Manifest, parent: Manifest, changed: int) -> Delta | None:
-    """How a manifest stands to the newest whole one; ``None`` where it is to be whole itself.
+    """How a manifest relates to the newest whole one; ``None`` if it is to be whole itself.
 
     Args:
         changed: the number of partitions whose states it would hold.
@@ -95,7 +96,7 @@ def _delta_of(manifest: Manifest, parent: Manifest, changed: int) -> Delta | Non
         return None
     before = parent.delta or Delta(whole=parent.txn, steps=0, states=0)
     states = before.states + changed
-    # who reads a difference drops what was removed and puts in what was changed, and has to come to the same
+    # a reader of a difference drops what was removed and puts in what was changed, and must arrive at the same state
     gone = parent.partitions.keys() - manifest.partitions.keys()
     removed = frozenset(manifest.removed)
     complete = gone <= removed and removed.isdisjoint(manifest.partitions)
@@ -105,7 +106,7 @@ def _delta_of(manifest: Manifest, parent: Manifest, changed: int) -> Delta | Non
 
 
 def _changed(manifest: Manifest, parent: Manifest) -> dict[str, PartitionState]:
-    """The states of partitions that the version before has not, or has others of."""
+    """The states of partitions that were written, or that the version before lacks or has other states of."""
     before = parent.partitions
     written = frozenset(manifest.written)
     return {
@@ -117,7 +118,7 @@ def _changed(manifest: Manifest, parent: Manifest) -> dict[str, PartitionState]:
 
 @dataclass(frozen=True)
 class _Step:
-    """A manifest, and what tells its text from another."""
+    """A manifest, and a hash of its text."""
 
     mark: bytes
     manifest: Manifest
@@ -195,16 +196,16 @@ def _store_of(files: FileSystem) -> _Store:
 def _from_kept_state(
     files: FileSystem, layout: Layout, steps: list[_Step], gone: CorruptTable
 ) -> tuple[list[_Step], Mapping[str, PartitionState]]:
-    """The state of one of some versions that vacuum has kept, and those that come after it.
+    """The state that vacuum has kept for one of these versions, with that version's step and those after it.
 
-    Vacuum keeps that of the oldest version that it leaves, before it deletes the ones before.
+    Vacuum keeps the state of the oldest version that it leaves, before it deletes the manifests before that.
 
     Args:
         steps: the newest first; what the last of them builds on is gone.
         gone: the error that says so.
 
     Raises:
-        CorruptTable: it has kept none.
+        CorruptTable: vacuum has kept none.
     """
     for number in reversed(range(len(steps))):
         path = layout.state_of(steps[number].manifest.txn)

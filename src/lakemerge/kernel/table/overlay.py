@@ -23,19 +23,20 @@ BASE = "lakemerge.base"
 MADE_BY = "lakemerge.made_by"
 #: On a view: the version whose deltas it names, and its transaction, as in ``12:<txn>``.
 SHOWS = "lakemerge.shows"
-#: What a view shows that does not say it: one that was made before views said so, or that another program has changed.
+#: The version of a view that does not say which one it shows: the view was made before views said so, or another
+#: program has changed it.
 NO_VERSION = -1
 #: On a base table: the name of its view.
 BASE_OF = "lakemerge.base_of"
 #: The kind of side data that holds the changes.
 DELTAS = "deltas"
-#: Deltas that the view names no more. They can still be read, for queries that have read its text before.
+#: Deltas that the view no longer names. They can still be read, for queries that have read its text before.
 FOLDED = "folded_deltas"
 #: The feature of a manifest whose table has a view over it.
 MERGE_ON_READ = "merge_on_read"
 #: In a view's query: where the names of deltas go, which are values of the column ``txn`` in their table.
 NAMED = "'{deltas}'"
-# A base is found missing, and its view there, for as long as a rename takes.
+# While a rename is under way, the base may be missing although its view is there.
 _LOOKS = 3
 
 
@@ -59,7 +60,7 @@ class Overlay:
     made_by: str
 
     def naming(self, deltas: Iterable[str]) -> str:
-        """The view's query, by the folders of the deltas that it merges."""
+        """The view's query, merging the deltas of these folders."""
         names = [folder.rpartition("/")[2] for folder in deltas]
         return self.text.replace(NAMED, ",".join(f"'{name}'" for name in names or [""]))
 
@@ -103,7 +104,7 @@ def shown_version(view: HiveTable) -> int:
 
 
 def find_row(metastore: Metastore, name: TableName) -> HiveTable | None:
-    """The row that has a table's versions: the table's own, or its base's; another view is its own.
+    """The row that has a table's versions: the table's own, or its base's. For another program's view, the view's row.
 
     While a view is put in a table's place, or taken away, the name is missing and the base is there.
     """
@@ -134,7 +135,7 @@ def has_base(metastore: Metastore, name: TableName) -> bool:
 
 
 def view_over_base(metastore: Metastore, name: TableName) -> HiveTable | None:
-    """A view of another program's that has the place of ours: the base below it is then found by nobody."""
+    """Another program's view that is in the place of ours, so that nobody finds the base below it; or ``None``."""
     row = metastore.get_table(name)
     if row is None or row.kind != "VIRTUAL_VIEW" or is_overlay_view(row):
         return None

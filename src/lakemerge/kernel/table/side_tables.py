@@ -30,7 +30,7 @@ class SideTable:
     """A kind of side data that is published.
 
     Attributes:
-        suffix: the published table's name is the main table's and this.
+        suffix: the published table's name is the main table's name followed by this.
         columns: those of the files, besides the main table's if ``like_main``.
         also: another kind of side data whose folders it shows too.
         like_main: whether its rows have the main table's columns and format, the partition columns among the columns;
@@ -87,7 +87,7 @@ SIDE_TABLES = {
 
 
 class SideTables:
-    """Keeps published tables what the newest manifest says."""
+    """Keeps published tables in the state that the newest manifest describes."""
 
     def __init__(self, metastore: Metastore, files: FileSystem) -> None:
         self._metastore = metastore
@@ -104,7 +104,7 @@ class SideTables:
         """Bring the published tables to a manifest's state.
 
         Args:
-            parent: of the version before; what it had and this one has no more is taken away.
+            parent: the one of the version before; what it had and this one no longer has is removed.
             still_newest: asked just before each change; false when another process has moved on.
 
         Returns:
@@ -145,7 +145,7 @@ class SideTables:
             self._create(published, name, layout, manifest)
             table = self._metastore.get_table(name)
             if table is None and not still_newest() and find_row(self._metastore, main) is not None:
-                return True  # others have finished this commit, and a later one has dropped it
+                return True  # others have finished this commit, and a later commit has dropped the table
             if table is None:
                 raise TableNotFound(
                     expected=f"the table {name}, which was made just now",
@@ -210,7 +210,7 @@ class SideTables:
                 self._metastore.drop_table(table.name)
 
     def check(self, main: TableName, kind: str) -> None:
-        """Whether the name of the published table of a kind is free, or its own already.
+        """Make sure that the name of the published table of a kind is free, or is its own already.
 
         Raises:
             UnsupportedTable: another table has the name.
@@ -233,7 +233,8 @@ def check_own(table: HiveTable) -> None:
 def _is_outdated(published: SideTable, table: HiveTable, manifest: Manifest) -> bool:
     """Whether a published table shows the side data of another table, or the deltas of an earlier view.
 
-    Another program has dropped its table by itself, or its maker came so late that the view was gone by then.
+    That happens if another program has dropped the main table alone, or if the maker of the published table came so
+    late that the view was gone by then.
     """
     if table.parameters[PUBLISHED_OF] != manifest.table_id:
         return True

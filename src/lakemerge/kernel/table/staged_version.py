@@ -1,4 +1,4 @@
-"""What is told of a version that was staged and is not published: a small file for people and later runs."""
+"""The record of a version that was staged and is not published: a small file for people and later runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class StagedVersion:
     """A version that a transaction would make.
 
     Attributes:
-        manifest: as it would be if the transaction were committed on the version that it was begun on.
+        manifest: as it would be if the transaction were committed on the version on which it began.
         left: why its writer has given it up, after which it can never be committed; ``None`` while it has not.
     """
 

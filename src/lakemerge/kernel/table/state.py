@@ -28,11 +28,11 @@ class TableState:
     """A table of lakemerge's at one moment.
 
     Attributes:
-        table: the row that has the versions; its base's where a view has the table's place.
+        table: the row that has the versions; the base's row if a view is in the table's place.
         version: the number of the last settled version.
         txn: its transaction.
         claim: the transaction that has claimed the next version, ``None`` when settled.
-        undecided: whether the claim is one of a group's that is not decided: the next version may never be.
+        undecided: whether the claim belongs to a group that is not decided: the next version may never exist.
     """
 
     table: HiveTable
@@ -45,7 +45,7 @@ class TableState:
 
     @property
     def is_reserved(self) -> bool:
-        """Whether there is only the name of a table, which a group that is not decided is to make."""
+        """Whether only the name is taken, for a table that an undecided group is to make."""
         return is_reserved(self.table)
 
     @property
@@ -55,13 +55,14 @@ class TableState:
 
     @property
     def commit_column(self) -> str:
-        """Of a table of the append kind, the last partition column; else empty."""
+        """The last partition column of a table of the append kind; empty for other tables."""
         return self.table.parameters.get(COMMIT_COLUMN, "")
 
     def is_stray(self, location: str) -> bool:
-        """Whether a partition that no version has points here by the work of a writer that came too late.
+        """Whether a partition that no version has points here because a writer came too late.
 
-        That is an empty directory of a commit's. Where appends register partitions at their files, it is those too.
+        Such a location is an empty directory of a commit. If appends register partitions at their files, it may also be
+        a directory with a commit's files.
         """
         found = normal(location)
         ours = (self.layout.empty, self.layout.data) if self.commit_column else (self.layout.empty,)
@@ -81,7 +82,7 @@ def is_reserved(table: HiveTable) -> bool:
 
 
 def state_of(table: HiveTable) -> TableState | None:
-    """The state that a table's parameters tell; ``None`` for a table that lakemerge has not adopted.
+    """The state that a table's parameters describe; ``None`` for a table that lakemerge has not adopted.
 
     Raises:
         CorruptTable: some of the parameters are missing or not readable.
@@ -128,11 +129,12 @@ def current_table(metastore: Metastore, files: FileSystem, name: TableName) -> C
 
     The metastore reads a table's row by several statements, and over Derby even its parameters are not of one
     moment: a commit that happens meanwhile may be half seen, with the version of one moment and the transaction, the
-    columns or the location of another. The manifest tells, because it has those of its version. What does not fit is
-    read again until two reads agree: a change that was half seen in the first is wholly seen in the second.
+    columns or the location of another. The manifest shows this, because it has those of its version. A row that does
+    not fit its manifest is read again until two reads agree: a change that was half seen in the first is wholly seen in
+    the second.
 
     Raises:
-        CorruptTable: the parameters say what cannot be.
+        CorruptTable: the parameters contradict each other or the manifest.
     """
     before = None
     while True:
