@@ -47,11 +47,11 @@ _PROGRESS_SECONDS = 20.0
 class Compaction:
     """Rewrites rows of one table into fewer or better sorted files. No row changes.
 
-    Each lot of groups is a commit of its own. A group that others change first is left out of its commit, and tried
-    once more at the end.
+    Each lot of groups is a commit of its own. A group that other commits change first is left out of its commit, and
+    tried once more at the end.
 
     Attributes:
-        numbered_by: the last partition column, if it numbers partitions by commit; else empty.
+        numbered_by: the last partition column, if it numbers partitions by commit; otherwise empty.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Compaction:
         if request.order.columns:
             request.order.check(self.publisher.name, manifest)
             ordered = self._ordered_already()
-            # what is smallest first, so that a limit leaves out few
+            # the smallest first, so that a limit leaves out few
             names = [
                 name for name, one in manifest.partitions.items() if one.files and one.location not in ordered
             ]
@@ -109,7 +109,7 @@ class Compaction:
         return [group for group in groups if chosen.issuperset(group.members)]
 
     def _ordered_already(self) -> frozenset[str]:
-        """The places of partitions that earlier runs ordered so, by the log: a partition that changes gets another."""
+        """The places of partitions that earlier runs, by the log, ordered in this way. A change moves a partition."""
         order = self.request.order
         txns = {
             txn
@@ -130,11 +130,11 @@ class Compaction:
         """Do what the table needs; ``None`` if that is nothing.
 
         Raises:
-            DbtRuntimeError: it failed; the commits before stand, and the log says so.
+            DbtRuntimeError: it failed; its earlier commits stand, and the log says so.
         """
         with self.publisher.guarded(f"compact {self.publisher.name}"):
             if self.request.reason == "operation":
-                # what other programs have added is what there is most to do with
+                # the files that other programs have added are those that need compaction most
                 self.publisher.kernel.commit_external_changes(self.publisher.name, None)
             base = self.publisher.kernel.settled(self.publisher.name)[1]
             groups = self.plan(base)
@@ -214,7 +214,7 @@ class Compaction:
         return rows
 
     def parts(self, txn: NodeTransaction, groups: Sequence[Group]) -> list[dict[str, Any]]:
-        """Of an ordered compaction, each group's condition and the number of its files."""
+        """For an ordered compaction: each group's condition, and the number of files that it gets."""
         rule = SmallFiles(self.publisher.config.target_file_size)
         return [
             {
@@ -231,7 +231,7 @@ class Compaction:
         return self._log
 
     def _tell(self, record: CompactionRecord) -> None:
-        """A line of progress now and then."""
+        """Log a line of progress from time to time."""
         now = time.monotonic()
         if now - self._told >= _PROGRESS_SECONDS:
             self._told = now
@@ -305,9 +305,9 @@ def packing(spark: Any, target: int) -> Iterator[None]:
 def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     """Compact what the last commit has left, where thresholds say so.
 
-    Looks at the committed version alone, without a call. Packs only partitions that the commit wrote, so it costs no
-    more than a part of the commit itself. The model's rows are published by then: a failure is a warning,
-    and a later commit tries again.
+    To decide, this looks only at the committed version, without a call to the metastore or the storage. It packs only
+    partitions that the commit wrote, so it costs no more than a part of the commit itself. The model's rows are
+    published by then: a failure is a warning, and a later commit tries again.
     """
     config, made = publisher.config, publisher.committed
     if made is None or not compacts_now(config, macros):

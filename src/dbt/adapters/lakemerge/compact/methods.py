@@ -32,7 +32,7 @@ class CompactionMethods(Capability):
         deltas: str | None = None,
         dry_run: bool = False,
     ) -> dict[str, Any] | None:
-        """Compact a table, or only tell what it needs.
+        """Compact a table, or only report what it needs.
 
         Args:
             context: dbt's, of the operation.
@@ -63,7 +63,7 @@ class CompactionMethods(Capability):
     def log(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The log of a table's compactions, the newest first; empty where there is no table with versions.
 
-        Each record says also who asked for it (``by``: the node or the program), and in which ``invocation_id``.
+        Each record also says who asked for it (``by``: the node or the program), and in which ``invocation_id``.
         """
         if not OperationMethods(self.host).has_versions(relation):
             return []

@@ -21,8 +21,8 @@ class Ordering:
     """How rows are ordered in the files of a partition.
 
     Attributes:
-        columns: by these, in lower case; none to let rows lie as they do.
-        zorder: by all of them alike, instead of one after the other.
+        columns: those that rows are ordered by, in lower case; none to leave rows in their order.
+        zorder: whether rows are ordered by all of them alike, instead of by one after the other.
     """
 
     columns: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Ordering:
 
     @classmethod
     def of(cls, sort_by: Any, zorder_by: Any) -> Ordering:
-        """Of an operation's arguments, each a name, or a list of such.
+        """The ordering for an operation's arguments, each of which is a name or several.
 
         Raises:
             InvalidConfig: both are given, or too few or too many columns to interleave.
@@ -61,7 +61,7 @@ class Ordering:
         return f"{self.action} by {', '.join(self.columns)}" if self.columns else "small files"
 
     def check(self, table: object, manifest: Manifest) -> None:
-        """Make sure that a table can be ordered so.
+        """Make sure that a table can be ordered in this way.
 
         Raises:
             InvalidConfig: columns are missing, partition columns, or of types without an order.
@@ -89,7 +89,7 @@ class Request:
         reason: ``threshold`` or ``operation``, for the log.
         bounds: of what is written again.
         order: of the rows in the new files.
-        merge_after: of partitions that are numbered by commit, so many small ones become one; 0 for never.
+        merge_after: this many small partitions that are numbered by commit become one; 0 for never.
         merge_below: bytes from which on such a partition is not small.
         files, surplus: as of :class:`SmallFiles`.
         only: names of the partitions that are packed; all if ``None``.

@@ -17,7 +17,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 
-# Of a model's options, those that say how files are written.
+# The options of a model that say how files are written.
 _OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
 
 
@@ -27,7 +27,7 @@ class CompactionOptions:
 
     Attributes:
         config: of the model.
-        deltas: what is done to those of a table that is merged on read.
+        deltas: what is done to the deltas of a table that is merged on read.
         history: where a history has its closed rows.
         bounds, order: as of :class:`Request`.
     """
@@ -105,7 +105,7 @@ class TableCompaction:
         """Do what the table needs; returns the log's record of each as a mapping."""
         with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
             action = self._action()
-        # moved into the base, deltas leave files that are packed next
+        # deltas that are moved into the base leave files there, which are packed next
         deltas = self._deltas.compact(action, "operation", self._bounds) if action else None
         if deltas:
             spent = self._bounds.without(deltas["bytes_before"] if deltas["done"] else 0)

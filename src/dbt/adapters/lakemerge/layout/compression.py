@@ -27,7 +27,7 @@ def default_codec(spark: SparkSession, file_format: str) -> str:
 
 
 def stored_codec(spark: SparkSession, files: FileSystem, layout: Layout, manifest: Manifest) -> str:
-    """The codec of one of a version's files, by its footer; empty where there is none, or none that can be read."""
+    """The codec of one of a version's files, as its footer says; empty where there is no file or it is unreadable."""
     for state in manifest.partitions.values():
         if not state.files:
             continue
@@ -60,4 +60,4 @@ def _codec_of(spark: SparkSession, path: str, file_format: str) -> str:
         finally:
             with_parquet.close()
     except Py4JJavaError:
-        return ""  # whatever is wrong with it, reading its rows says it better
+        return ""  # whatever is wrong with the file, reading its rows reports it better

@@ -1,8 +1,8 @@
 """How the rows of rewritten partitions come into few files.
 
 Spark's tasks read files of several partitions, and each task writes a file of its own into every partition that it has
-rows for. A shuffle gathers the rows of a partition, and costs a fifth of a rewrite. Without one, a query is made of
-parts instead, each of them for some partitions alone and run by one task.
+rows for. A shuffle gathers the rows of a partition, and costs a fifth of a rewrite. To do without one, a query is made
+of parts: each is for some of the partitions only, and one task runs it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ REBALANCE = "rebalance"
 #: Each task writes the rows that it has read.
 AS_READ = ""
 
-# So many compressed bytes are worth a task, and so many are the most for one, as Spark has it for files.
+# The fewest compressed bytes that are worth a task of their own, and the most for one task, as Spark's default has it.
 _LEAST_BYTES, _MOST_BYTES = 4 * 1024 * 1024, 128 * 1024 * 1024
-# Of a part with so many bytes no other task needs to take some.
+# A part with up to this many bytes is never too large for its task.
 _SMALL = 16 * 1024 * 1024
-# How much more than its share the largest part may have, before the others wait for it.
+# How many times its share the largest part may have; with more, the other tasks would wait for it.
 _UNEVEN = 1.5
-# More parts take Spark longer to plan than they save; and so do more columns in all of them.
+# More parts take Spark longer to plan than they save, and so do more columns in all parts together.
 _PARTS, _COLUMNS = 16, 400
 
 
@@ -34,8 +34,8 @@ class Part:
 
     Attributes:
         filter: SQL over the stored rows that is true in them.
-        changes: SQL over the rows to be written, ``__new_row``, which is true for those that belong to them; of all
-            parts it is true in one.
+        changes: SQL over the rows to be written, ``__new_row``, which is true for those that belong to these
+            partitions; for each row it is true in one of all parts.
     """
 
     filter: str
@@ -47,8 +47,9 @@ class Gathering:
     """How the touched partitions are written.
 
     Attributes:
-        hint: ``one_task``, a part by each; ``rebalance``, or empty where each task writes the rows that it has read.
-        parts: of the query; most have one.
+        hint: ``one_task`` where one task runs each part, ``rebalance``, or empty where each task writes the rows that
+            it has read.
+        parts: of the query; most queries have one.
     """
 
     hint: str
@@ -61,7 +62,7 @@ def by_tasks(
     """One task for each of several parts; ``None`` where these would be too many, too large or too uneven.
 
     Args:
-        tasks: as many can run at once.
+        tasks: how many can run at the same time.
         columns: of the table.
         file_size: bytes that a file should have.
     """
@@ -81,7 +82,7 @@ def by_tasks(
 
 
 def _even(sizes: dict[str, int], count: int) -> list[list[str]]:
-    """Groups of about the same size: the largest first, each to the group that has least."""
+    """Groups of about the same size: the largest partition first, each into the group that has the fewest bytes."""
     groups: list[list[str]] = [[] for _ in range(count)]
     loads = [0] * count
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
@@ -98,6 +99,7 @@ def _parts(partitions: Partitions, groups: Sequence[list[str]]) -> list[Part]:
         f"coalesce({partition_filter(partitions.columns, group, '__new_row.')}, false)"
         for group in groups[1:]
     ]
-    # a row that no condition takes, because its value is not read back from a name as it was written, is the first's
+    # a row that no condition matches, because its value is not read back from a partition's name as it was written,
+    # belongs to the first part
     first = f"not ({' or '.join(others)})" if others else "true"
     return [Part(condition, changes) for condition, changes in zip(filters, [first, *others], strict=True)]

@@ -1,6 +1,6 @@
 """How a query of changes and stored rows joins them, by how much there is of both.
 
-A shuffle and a broadcast are a job of Spark each, which costs the driver as much as a task that reads some megabytes.
+A shuffle or a broadcast is a Spark job of its own, which costs the driver as much as a task that reads some megabytes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ANY = ""
 
 # A broadcast of more keys takes gigabytes.
 _BROADCAST_KEYS = 5_000_000
-# What one task reads about as fast as Spark starts further jobs: compressed bytes, and files, of which a slow store
-# takes some hundredths of a second each to open.
+# What one task reads in about the time that Spark takes to start further jobs: compressed bytes, and files. A slow
+# store takes some hundredths of a second to open each file.
 _BYTES, _FILES = 2 * 1024 * 1024, 32
 # Values in the rows of all changes, which lie uncompressed in memory, and in stored rows, which may be well compressed.
 _VALUES, _STORED_VALUES = 500_000, 5_000_000
@@ -37,7 +37,7 @@ class Amount:
     Attributes:
         files: number of data files.
         bytes: their size together.
-        rows: about how many they have, as far as it is known; else 0.
+        rows: about how many rows the files have; 0 where that is not known.
     """
 
     files: int
@@ -49,7 +49,7 @@ class Amount:
 
 
 def may_broadcast(keys: int) -> bool:
-    """Whether so many keys are few enough to be sent to every task."""
+    """Whether this many keys are few enough to be sent to every task."""
     return keys <= _BROADCAST_KEYS
 
 
@@ -59,7 +59,7 @@ def choose_join(keys: int, columns: int, stored: Amount | None) -> str:
     Args:
         keys: number of changes.
         columns: of their rows.
-        stored: what is read besides; ``None`` where that is not known, or not files alone.
+        stored: what else is read; ``None`` where that is not known, or is more than files.
     """
     small = (
         stored is not None
@@ -73,10 +73,10 @@ def choose_join(keys: int, columns: int, stored: Amount | None) -> str:
 
 
 def planned(spark: SparkSession, join: str, read: Amount | None = None) -> AbstractContextManager[None]:
-    """Let Spark plan the session's queries inside the block for such a join.
+    """Let Spark plan the session's queries inside the block for this join.
 
     Args:
-        read: what the tasks read few columns of, if it is known.
+        read: the stored data of which the tasks read few columns, if it is known.
     """
     if join == ONE_TASK:
         return planned_for_one_task(spark)

@@ -19,7 +19,7 @@ from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_name, part
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Text that Spark certainly writes so. Of other text it is asked: that may be so, too.
+# Text that Spark is sure to write in the same way. For other text Spark is asked, and may write it in the same way too.
 _PLAIN = {
     "string": re.compile(r".*", re.DOTALL),
     "boolean": re.compile(r"true|false"),
@@ -42,11 +42,11 @@ class Spelling:
 
     Attributes:
         table: its name, for messages.
-        stored: the names in the metastore, by the one that Spark gives to their values; of a table that Spark spells
-            like the metastore, which most are, none.
+        stored: the names in the metastore, by the name that Spark gives to their values; empty for a table that Spark
+            spells like the metastore, as it does most tables.
         values: for each partition column, how the metastore spells values, by Spark's text.
-        lengths: for each partition column the length of its ``char(n)``, 0 for another type; of a table without any,
-            none.
+        lengths: for each partition column the length of its ``char(n)``, 0 for another type; empty for a table without
+            such a column.
     """
 
     table: str = ""
@@ -56,7 +56,7 @@ class Spelling:
 
     @classmethod
     def of_new(cls, table: str, columns: Sequence[HiveColumn]) -> Spelling:
-        """Of a table that has no partition yet."""
+        """The spelling of a table that has no partition yet."""
         sizes = [_CHAR.fullmatch(column.type) for column in columns]
         return cls(table, lengths=[int(size[1]) if size else 0 for size in sizes]) if any(sizes) else cls()
 
@@ -64,10 +64,10 @@ class Spelling:
     def of(
         cls, spark: SparkSession, table: str, columns: Sequence[HiveColumn], names: Iterable[str]
     ) -> Spelling:
-        """Compare the names of a table's partitions with Spark's, which is asked about unusual ones alone.
+        """Compare the names of a table's partitions with Spark's; Spark is asked about unusual values only.
 
         Raises:
-            UnsupportedTable: a value of a ``char(n)`` is shorter than that.
+            UnsupportedTable: a value of a ``char(n)`` is shorter than ``n``.
         """
         new = cls.of_new(table, columns)
         new._require_lengths(names)
@@ -91,9 +91,9 @@ class Spelling:
         return cls(table, stored, values, new.lengths)
 
     def names(self, written: str) -> tuple[str, ...]:
-        """The partitions with the values of one that Spark names so; if there is none, the name that it gets.
+        """The partitions with the values of the one that Spark names ``written``; if there is none, the new one's name.
 
-        A new partition spells each of its values as others do, so that a path's first part is the same in all.
+        A new partition spells each value as existing ones do, so that the first part of their paths is the same.
         """
         self._require_lengths([written])
         if not self.stored:
@@ -105,7 +105,7 @@ class Spelling:
         return (partition_name([part.partition("=")[0] for part in parts], texts),)
 
     def name(self, written: str) -> str:
-        """The partition that gets the rows which Spark writes by this name."""
+        """The partition that gets the rows which Spark writes under this name."""
         return self.names(written)[0]
 
     def twins(self, names: Iterable[str]) -> set[str]:
@@ -133,7 +133,7 @@ class Spelling:
             raise self._refused(f"{', '.join(odd[:3])}, whose text is no value of the column's type")
 
     def _require_lengths(self, names: Iterable[str]) -> None:
-        """Refuse values that Spark writes with blanks and Hive without: a metastore may take the two for one."""
+        """Refuse values that Spark writes with blanks and Hive without: a metastore may take both for the same."""
         if not self.lengths:
             return
         for name in names:
@@ -155,7 +155,7 @@ class Spelling:
 
 
 def _by_spark(spark: SparkSession, column: HiveColumn, texts: Collection[str]) -> dict[str, str]:
-    """What Spark writes for values that are given as text; the partition of null for what is none of the type."""
+    """What Spark writes for values that are given as text; the name for null where a text is no value of the type."""
     if not texts:
         return {}
     given = spark.createDataFrame([(text,) for text in sorted(texts)], "given string")

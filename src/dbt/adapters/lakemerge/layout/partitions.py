@@ -20,9 +20,9 @@ from lakemerge.kernel import (
     partition_values,
 )
 
-# A condition on more partitions than this takes Spark longer than it saves, where they are all that there are.
+# Where a condition names all partitions, and more than this, it takes Spark longer than it saves.
 _MANY = 1000
-# How many times the files that their size asks for the partitions may have before they are gathered.
+# Partitions are gathered when they have more than this many times the files that their size asks for.
 _MOST_FILES = 4
 
 
@@ -53,10 +53,10 @@ class Partitions:
         """SQL that is true in the partitions of these names (``None``: in all).
 
         Args:
-            exact: not true in others even where these are many, and all that are known.
+            exact: not true in any other, even where these are many, and all that are known.
 
         Raises:
-            UnsupportedTable: the partitions' values do not tell these from others.
+            UnsupportedTable: the values do not distinguish these partitions from others.
         """
         if names is None:
             return "true"
@@ -68,7 +68,7 @@ class Partitions:
 
     def filter_at_least(self, names: Collection[str]) -> str:
         """SQL that is true in the partitions of these names, and may be true in others, too."""
-        # others that have the same values, or names that are too many to be told
+        # others may have the same values, or the names are too many for a condition
         if len(names) > _MANY or self.spelling.stored:
             return "true"
         return partition_filter(self.columns, names)
@@ -76,8 +76,7 @@ class Partitions:
     def names_of(self, texts: Iterable[str]) -> list[str]:
         """Partition names of the texts that ``lakemerge_partition_sql`` makes: a JSON array of strings each.
 
-        A partition that there is keeps the metastore's spelling; where there are several of the same values, all are
-        named.
+        An existing partition keeps the metastore's spelling; where several have the same values, all of them are named.
         """
         rows = [json.loads(text) for text in texts]
         if not self.columns:
@@ -94,9 +93,9 @@ class Partitions:
         return not self.columns or set(self.stored) <= set(names)
 
     def needs_all(self, names: Collection[str]) -> bool:
-        """Whether a condition on these partitions is one on all, because they are many, and all that are known.
+        """Whether a condition on these partitions is true in all, because they are many, and all that are known.
 
-        Work on them reads those too that others add meanwhile, and has to begin again if there are any.
+        Then work on them reads also those that other commits add meanwhile, and has to begin again if there are any.
         """
         return len(names) > _MANY and self.are_all(names)
 
@@ -117,8 +116,8 @@ class Partitions:
     def should_gather(self, touched: Iterable[str], file_size: int) -> bool:
         """Whether these partitions should be written with a shuffle that gathers their rows in few files.
 
-        Without one a rewrite costs a fifth less, and leaves one small file more in each partition. So that is
-        done as long as a partition has few files, and every few commits they are gathered again.
+        Without a shuffle a rewrite costs a fifth less, but leaves one more small file in each partition. So there is
+        none as long as partitions have few files, and one every few commits, which gathers their rows again.
 
         Args:
             file_size: bytes that a file should have.
@@ -159,7 +158,7 @@ def _one_of(column: HiveColumn, values: list[str], prefix: str) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
     quoted = f"{prefix}`{column.name}`"
     terms = []
-    # the metastore's filters cannot hold both quotes: Spark has to look at the names of all partitions then
+    # a filter of the metastore cannot hold both kinds of quotes, so Spark has to look at the names of all partitions
     unfit = any("'" in value and '"' in value for value in given)
     if given:
         items = ", ".join(f"cast({literal(value)} as {column.type})" for value in given)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger("lakemerge")
-# Of a record of the compaction log, what a row tells as it is.
+# The fields of a record of the compaction log that a row has unchanged.
 _NUMBERS = ("files_before", "files_after", "bytes_before", "bytes_after", "rows", "left")
 
 Row = dict[str, Any]
@@ -101,7 +101,7 @@ def _each(
     work: Callable[[TableName], list[Row]],
     failed: Row,
 ) -> list[Row]:
-    """The rows of each table; of one that fails, a row that says why."""
+    """The rows of each table; for a table that fails, a row that says why."""
     rows: list[Row] = []
     for name in _selected(kernel, names, exclude):
         try:
@@ -115,7 +115,7 @@ def _each(
 
 
 def _selected(kernel: Kernel, names: Iterable[str], exclude: Iterable[str]) -> list[TableName]:
-    """The tables that names with ``*`` stand for, but those that others stand for. Raises InvalidConfig."""
+    """The tables that match ``names`` (``*`` stands for any text) and none of ``exclude``. Raises InvalidConfig."""
     chosen, without = [_qualified(name) for name in names], [_qualified(name) for name in exclude]
     if not chosen:
         raise InvalidConfig(

@@ -1,4 +1,4 @@
-"""What a feed of changes must keep so that a merge of it has one answer."""
+"""The rules that a feed of changes must keep so that its merge has exactly one result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ M = TypeVar("M", bound=MergeConfig)
 
 
 def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any], view: str) -> None:
-    """Refuse null keys, null sequences, and different rows at one place in the order.
+    """Refuse null keys, null sequences, and different rows with the same place in the order.
 
     Args:
         counts: of the changes, as they were computed.
         view: the changes, for samples.
 
     Raises:
-        NullKey, NullSequence, AmbiguousChange: the feed has such; nothing was written.
+        NullKey, NullSequence, AmbiguousChange: the feed has such rows; nothing was written.
     """
     keys = ", ".join(key.name for key in plan.keys)
 
@@ -58,10 +58,10 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
 
 
 def check_sync(config: MergeConfig, plan: MergePlan, counts: Mapping[str, Any]) -> None:
-    """Refuse a full sync with an empty feed: it would delete every row, which is more often a broken feed than a wish.
+    """Refuse a full sync with an empty feed: it would delete every row, and more often the feed is broken.
 
     Raises:
-        EmptySync: it is one, and the model does not allow it.
+        EmptySync: this is such a sync, and the model does not allow it.
     """
     if plan.syncs and not counts["keys"] and not config.allow_empty_sync:
         raise EmptySync(
@@ -72,7 +72,7 @@ def check_sync(config: MergeConfig, plan: MergePlan, counts: Mapping[str, Any]) 
 
 
 def repeats_error(keys: Iterable[Iterable[Any]]) -> AmbiguousChange:
-    """The error of changes that have the sequence of the stored row and other values."""
+    """The error for changes that have the sequence of the stored row but other values."""
     return AmbiguousChange(
         expected="a change with the sequence of the stored row to have its values",
         found=f"others, for the keys {key_list(keys)}",

@@ -10,9 +10,9 @@ from dbt.adapters.lakemerge.publish.strategies import materialize_feed, replace_
 
 
 class DeleteInsert(Driver[DeleteInsertConfig]):
-    """Stored rows that have a key of the feed go, all rows of the feed come, all at once.
+    """Deletes the stored rows that have a key of the feed, and inserts all rows of the feed, in one commit.
 
-    Where the feed tells which partitions its keys are in, only those are read.
+    Where the feed shows which partitions its keys are in, only those are read.
     """
 
     operation = "delete+insert"

@@ -34,7 +34,7 @@ from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 M = TypeVar("M", bound=MergeConfig)
 P = TypeVar("P")
 
-# So many changes may make one more file in each partition where they are not gathered.
+# This many changes may make one more file in each partition, where they are not gathered.
 _CHANGES_OF_FILE = 1_000_000
 
 
@@ -45,7 +45,7 @@ class Staged:
     Attributes:
         writes: whether there is anything to commit.
         counts: for the result line and the manifest.
-        rows: the number of rows after it, where it is known.
+        rows: the number of rows after the commit, where it is known.
     """
 
     writes: bool
@@ -72,7 +72,7 @@ class ChangeDriver(Driver[M], Generic[M, P]):
     def properties(
         self, txn: NodeTransaction, plan: P, feed: Mapping[str, Any], staged: Staged
     ) -> dict[str, Any]:
-        """What the commit tells later ones."""
+        """What the commit records for later ones."""
         return merge_properties(self.merge_of(plan), feed, staged.rows)
 
     @abstractmethod
@@ -89,7 +89,7 @@ class ChangeDriver(Driver[M], Generic[M, P]):
 
     @abstractmethod
     def check(self, plan: P, feed: Mapping[str, Any]) -> None:
-        """Refuse a feed that has no one answer, before anything is written."""
+        """Refuse a feed whose merge has more than one possible result, before anything is written."""
 
     @abstractmethod
     def stage(self, txn: NodeTransaction, plan: P, feed: Mapping[str, Any]) -> Staged:
@@ -117,7 +117,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         check_sync(self.config, plan, feed)
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
-        """By the cheapest way that is right."""
+        """Stage in the cheapest way that gives the right result."""
         scanned = txn.partitions.names_of(feed["partitions"]) if scans_known_partitions(plan, feed) else None
         txn.read(scanned)
         if plan.sequence:
@@ -222,16 +222,16 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         ledger: Amount | None,
     ) -> str:
         """How the changes meet the stored rows of partitions (``None``: all), and the ledger."""
-        # through a view, the rows are those of joins with the deltas
+        # through a view, the stored rows come from joins with the deltas
         stored = None if txn.overlay else txn.partitions.amount(names) + (ledger or Amount(0, 0))
-        # partial updates of a key are all in its row
+        # the row of a key holds all of its partial updates
         return choose_join(feed["changes" if plan.partial else "keys"], len(plan.columns), stored)
 
     def _check_repeats(self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any]) -> None:
-        """Refuse changes that have the sequence of what is stored and other values.
+        """Refuse changes that have the sequence of the stored row but other values.
 
-        Which of the two is right, nobody can tell. Costs a scan of the partitions in question, and only when a feed is
-        delivered again.
+        Nobody can know which of the two is right. The check costs a scan of the partitions in question, and only when a
+        feed is delivered again.
         """
         where = txn.partitions.filter(txn.partitions.names_of(resolved["same_partitions"]))
         differing = self.queries.rows(self.macros.lakemerge_differing_repeats_sql(plan, where))
@@ -279,7 +279,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         absent: list[str],
         ledger: Amount | None,
     ) -> None:
-        """Write the content of the touched partitions; of all where stored files no longer fit."""
+        """Write the content of the touched partitions; of all partitions where stored files no longer fit."""
         old = resolved.get("old_partitions") or []
         touched = txn.partitions.names_of([*resolved["new_partitions"], *old, *absent])
         if txn.rewrites_all:
@@ -311,7 +311,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         live = counts["inserted"] + counts["updated"] if plan.keeps_live_sequences else 0
         if counts["deleted"] + counts["tombstones"] + live:
             return True
-        # a truncate is remembered even when it ended no row, but once
+        # a truncate is remembered even when it ended no row, but only once
         sql = self.macros.lakemerge_new_truncates_sql(has_ledger)
         return bool(feed["truncates"]) and bool(self.queries.rows(sql))
 
@@ -332,8 +332,8 @@ def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
 def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:
     """Whether the stored rows of the feed's keys can only be in the partitions that the feed names.
 
-    So it is where the key holds the partition columns, or the config says that a key never moves. Changes that name no
-    partition spoil it.
+    That is the case where the key holds the partition columns, or the config says that a key never moves; but not with
+    a full sync, a truncate, or changes that name no partition.
     """
     return plan.partition_known and not plan.syncs and not feed["truncates"] and not feed["unplaced"]
 

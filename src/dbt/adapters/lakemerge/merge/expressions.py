@@ -1,4 +1,4 @@
-"""Options that are SQL over the feed: each is read by Spark before the merge's queries hold it."""
+"""Options that are SQL over the feed: Spark analyses each one before it is put into the merge's queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONDITIONS = ("apply_as_deletes", "apply_as_truncates")
 
 
 def check_expressions(config: MergeConfig, feed: DataFrame) -> None:
-    """Raises InvalidConfig, with each option that is no expression of the feed's columns and why."""
+    """Raises InvalidConfig, which names each option that is not an expression of the feed's columns, and why."""
     options = [("sequence_by", text) for text in config.sequence_by]
     options += [(option, text) for option in _CONDITIONS if (text := getattr(config, option))]
     problems = _problems(feed, options)
@@ -30,15 +30,15 @@ def check_expressions(config: MergeConfig, feed: DataFrame) -> None:
 
 
 def _problems(feed: DataFrame, options: Sequence[tuple[str, str]]) -> list[str]:
-    """Each option that is not what it needs to be, and why, in one line. Where all are right, one analysis tells it."""
+    """Each option that is not what it needs to be, and why, in one line. If all are right, one analysis shows it."""
     from pyspark.errors import AnalysisException
     from pyspark.sql.types import BooleanType
 
     if not options:
         return []
     try:
-        # in brackets as the queries have it, so without an alias or a comment at its end; and beside the columns, where
-        # an aggregate has no meaning
+        # in brackets, as in the queries, so that an alias or a comment at the end is an error; and beside the columns,
+        # so that an aggregate is one
         found = feed.selectExpr("*", *(f"({text})" for _, text in options)).schema.fields[-len(options) :]
     except AnalysisException as error:
         if len(options) > 1:

@@ -1,8 +1,8 @@
 """What a merge's ledger was made for: the key and the sequence by which it remembers changes.
 
-A ledger holds keys and sequences and not the rows that they are of. Read for another key, it takes new rows for
-deleted ones; read by another sequence, it takes new changes for late ones. So the manifest says what it is for, and a
-merge that would read it otherwise is refused.
+A ledger holds keys and sequences, but not their rows. A merge that read it for another key would take new rows for
+deleted ones; with another sequence it would take new changes for late ones. So the manifest records what the ledger is
+for, and a merge that would read it for anything else is refused.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ logger = AdapterLogger("Lakemerge")
 
 #: The kind of side data.
 LEDGER = "ledger"
-# The column that ledgers of histories alone have.
+# The column that only ledgers of histories have.
 _ROW = "__row"
-# Of a text in SQL: what stands in quotes, and what does not.
+# The pieces of a SQL text: what stands in quotes, and what does not.
 _PIECES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\"]+", re.DOTALL)
 
 
@@ -50,7 +50,7 @@ class Part:
 
     @classmethod
     def of(cls, text: str, kind: str) -> Part:
-        """A part of a Hive or Spark type; all types of text are one."""
+        """A part with a Hive or Spark type; all types of text count as one."""
         return cls(text, unsized(kind))
 
     def united(self, other: Part) -> Part | None:
@@ -72,8 +72,8 @@ class LedgerPurpose:
         sequence: the expressions of the sequence, in their order.
         history: the columns that the merge gives the table to keep history in; empty where it keeps none.
         shown: whether the table itself shows the sequences of its rows, so that the ledger lacks them.
-        named: whether its texts have to be those of a model; not so if they are only the names of the ledger's own
-            columns, or if the next merge may give them others.
+        named: whether the texts of a model have to equal these. They need not if these are only the names of the
+            ledger's own columns, or if the next merge may set other texts.
     """
 
     keys: tuple[Part, ...]
@@ -84,7 +84,7 @@ class LedgerPurpose:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> LedgerPurpose:
-        """As a manifest has it."""
+        """The purpose that a manifest records."""
         keys, sequence = (
             tuple(Part.of(str(part["expression"]), str(part["type"])) for part in record[name])
             for name in ("key", "sequence")
@@ -93,7 +93,7 @@ class LedgerPurpose:
 
     @property
     def record(self) -> dict[str, Any]:
-        """For a manifest."""
+        """The purpose as a manifest records it."""
         key, sequence = (
             [{"expression": part.text, "type": part.type} for part in parts]
             for parts in (self.keys, self.sequence)
@@ -103,7 +103,7 @@ class LedgerPurpose:
 
     @classmethod
     def of_files(cls, schema: StructType) -> LedgerPurpose:
-        """What the columns of a ledger tell that no manifest tells of."""
+        """The purpose as far as a ledger's columns show it, for a ledger whose purpose no manifest records."""
         types = {field.name: field.dataType for field in schema.fields}
         keys = [
             Part.of(name, kind.simpleString()) for name, kind in types.items() if name.startswith("__key_")
@@ -186,7 +186,7 @@ def agreed_purpose(
         paths: the ledger's folders.
 
     Raises:
-        LedgerMismatch: the ledger is for something else, or would have to have what only the table shows.
+        LedgerMismatch: the ledger is for something else, or would need sequences that so far only the table shows.
         InvalidConfig: the table keeps history in other columns, or keeps none.
     """
     known = LedgerPurpose.of_record(record) if record else None
@@ -268,10 +268,10 @@ def _plain(spark: SparkSession, sql: str) -> str:
 
 
 def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -> LedgerPurpose | None:
-    """Make the ledger of a commit one for this purpose (``None``: it has none), if the one which is there is, too.
+    """Record that a commit's ledger is for this purpose (``None``: it has no ledger), if the existing one is, too.
 
     Raises:
-        LedgerMismatch: that one was made for another.
+        LedgerMismatch: the existing ledger was made for another purpose.
     """
     if wanted is None:
         return None
@@ -317,10 +317,10 @@ def write_ledger(transaction: NodeTransaction, sql: str, *, anew: bool) -> None:
 
 
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:
-    """Forget a table's ledger by a commit of its own, or only what it is for.
+    """Forget a table's ledger by a commit of its own, or only what the ledger is for.
 
     Args:
-        keep: let the next merge say what it is for.
+        keep: keep the ledger, and let the next merge say what it is for.
 
     Returns:
         The version that was made; 0 where nothing is known of the table's keys.
@@ -337,7 +337,7 @@ def _reset(kernel: Kernel, name: TableName, keep: bool) -> int:
         record = base.side_data_for.get(LEDGER) if base else None
         if not folders and not record:
             return 0
-        # the columns of a history are not the ledger's
+        # the columns of a history are the table's, not the ledger's, so they stay recorded
         transaction.describe_side_data(LEDGER, record and {**record, "named": False})
         kept = [transaction.layout.absolute(folder) for folder in folders] if keep else []
         transaction.set_sidecars(LEDGER, kept)

@@ -17,7 +17,7 @@ class MergeMethods(Capability):
 
     @available.parse(lambda *args, **kwargs: False)
     def names_no_key(self, model: Mapping[str, Any]) -> bool:
-        """Whether a model that is to replace rows by their key has none, nor any option that needs one."""
+        """Whether a model that is to replace rows by their key names no key, nor any option that needs one."""
         return names_no_key(model["config"])
 
     @available.parse(lambda *args, **kwargs: 0)

@@ -17,23 +17,24 @@ from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 
 from lakemerge.kernel import DELTAS, FOLDED, Manifest, retire_unread
 
-# What of `write_mode: auto`: partitions of so many bytes together, and so many times the changes, are not rewritten.
+# With `write_mode: auto`, partitions are not rewritten that have at least this many bytes together, and more than this
+# many times the bytes of the changes.
 _LEAST_BYTES = 64 * 1024 * 1024
 _TIMES_DEARER = 10
-# Of a table whose number of rows was never known.
+# The bytes of a row in a table whose number of rows was never known.
 _BYTES_OF_ROW = 100
-# The property that tells it; a text, which commits that follow on each other do not add up.
+# The property that records the bytes of a row. It is a text, because commits that follow each other add up numbers.
 _WIDTH = "bytes_of_row"
 
 
 class MergeOnRead(Merge):
-    """A merge whose commit adds one delta. On a table that has no view yet, or no more, it rewrites partitions."""
+    """A merge whose commit adds one delta. On a table that has no view, yet or any more, it rewrites partitions."""
 
     # what the newest attempt does with its changes, where the config leaves the choice; empty if there are none
     _choice = ""
-    # which partitions that would rewrite
+    # the partitions that a rewrite would take
     _touched: Sequence[str] = ()
-    # where its delta goes at once, if that is not worth staying beside the base
+    # where its delta is moved right after the commit, if it is not worth keeping beside the base
     _moved: Bounds | None = None
 
     @property
@@ -90,7 +91,8 @@ class MergeOnRead(Merge):
             fits: whether they can be a delta.
 
         Raises:
-            CommitConflict: they are to be one, and the table has a view from now on: another attempt adds it.
+            CommitConflict: they are to be a delta, and the table has a view from now on: the next attempt adds the
+                delta.
         """
         self._moved = None
         if not (feed["keys"] or feed["truncates"] or txn.changes_schema):
@@ -107,7 +109,7 @@ class MergeOnRead(Merge):
             raise txn.restarted("that the changes cost less beside the table, which is merged on read now")
 
     def _needs_no_match(self, plan: MergePlan, feed: Mapping[str, Any]) -> bool:
-        """Whether each change counts, whatever is stored: whole rows that are newer than all that the table has met."""
+        """Whether each change takes effect, whatever is stored: whole rows, newer than all that the table has met."""
         newest = not plan.sequence or plan.is_above_all_known(feed.get("min_sequence"))
         return newest and not plan.partial and not self.config.exact_counts
 
@@ -146,7 +148,7 @@ class MergeOnRead(Merge):
 
 
 def _touched_by(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> list[str]:
-    """The partitions that a rewrite for a feed takes, as far as the feed tells: all where it names none."""
+    """The partitions that a rewrite for a feed would take, as far as the feed names them; all where it names none."""
     if scans_known_partitions(plan, feed):
         return txn.partitions.names_of(feed["partitions"])
     if plan.partitions and feed.get("live_partitions"):
@@ -155,7 +157,7 @@ def _touched_by(txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) 
 
 
 def is_costly(base: Manifest | None, touched: Iterable[str], keys: int) -> bool:
-    """Whether to rewrite partitions costs much more than to write so many rows beside them."""
+    """Whether rewriting partitions costs much more than writing this many rows beside them."""
     if base is None or not base.total_bytes:
         return False
     size = sum(base.partitions[name].bytes for name in set(touched) if name in base.partitions)
@@ -164,10 +166,10 @@ def is_costly(base: Manifest | None, touched: Iterable[str], keys: int) -> bool:
 
 
 def bytes_of_row(base: Manifest | None) -> float | None:
-    """How many bytes a stored row of a version takes, as far as it or one before tells.
+    """How many bytes a stored row of a version takes, as far as this version or an earlier one shows it.
 
-    Without matching, a delta leaves the number of rows unknown; with it, the number is that of rows which the base does
-    not have yet. So that of the base before the first delta is kept.
+    A delta that was written without matching leaves the number of rows unknown. With matching, the number counts rows
+    that the base does not have yet. So what the base showed before the first delta is kept.
     """
     if base is None:
         return None

@@ -19,12 +19,13 @@ class MergeConfig(WriteConfig):
     Attributes:
         unique_key: the key's columns.
         sequence_by: expressions that order the changes of a key; empty for none.
-        write_mode: ``copy_on_write``, ``merge_on_read``, or ``auto``: what costs less, by each commit.
-        exact_counts: whether a merge on read tells inserts from updates where it need not match to be right.
-        compact_deltas: so many deltas are compacted; 0 for never.
-        compact_deltas_percent: deltas of so many percent of the base's bytes are moved into it; 0 for never.
-        change_order: SQL over the feed that orders the changes of a key where the sequence does not; no option of a
-            model, whose rows have no order. Empty for none.
+        write_mode: ``copy_on_write``, ``merge_on_read``, or ``auto``: each commit chooses what costs less.
+        exact_counts: whether a merge on read distinguishes inserts from updates even where its result is right without
+            matching.
+        compact_deltas: this many deltas are compacted; 0 for never.
+        compact_deltas_percent: deltas with this percentage of the base's bytes are moved into it; 0 for never.
+        change_order: SQL over the feed that orders the changes of a key where the sequence does not; not an option of
+            models, because their rows have no order. Empty for none.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "merge on read"})
@@ -149,7 +150,7 @@ class MergeConfig(WriteConfig):
 
 @dataclass(frozen=True)
 class DeleteInsertConfig(MergeConfig):
-    """The options of dbt's delete+insert: those of a merge that say which rows meet, and no others."""
+    """The options of dbt's delete+insert: of a merge's options, only those that say which rows match."""
 
     groups: ClassVar[frozenset[str]] = frozenset()
     changed_by: ClassVar[str] = ""

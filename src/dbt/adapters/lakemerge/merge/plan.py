@@ -29,8 +29,8 @@ class MergeColumn:
     """A column of the table in a merge.
 
     Attributes:
-        mode: what a matched row gets: ``set`` the change's value, ``coalesce`` it unless it is null,
-            ``keep`` the stored one.
+        mode: what a matched row gets. ``set``: the change's value; ``coalesce``: that value unless it is null;
+            ``keep``: the stored value.
         comparable: SQL template of a form that can be compared and hashed, with ``{}`` for the value.
     """
 
@@ -50,7 +50,7 @@ class MergeColumn:
     def from_feed(self) -> str:
         """SQL over the typed feed. An empty string in a partition column is null, as Hive has it.
 
-        Else a change would not be known again when it is delivered once more.
+        Otherwise a change that is delivered again would not be recognized.
         """
         if not self.plan.in_feed:
             return self.plan.from_feed
@@ -77,7 +77,7 @@ class MergePlan:
         null_sequence: SQL that is true where a part of the sequence is null.
         stored_sequence: SQL over the stored rows; empty where the table does not hold the sequence.
         mixes_sequences: whether a stored row may give another sequence than its newest change, because that change
-            left out a column of it.
+            left out a column of the sequence.
         ledger: what the merge's ledger is for; ``None`` without a sequence.
         change_order: SQL over the typed feed that orders changes of one sequence; empty for none.
         partition_known: whether a key's partition follows from the change.
@@ -143,7 +143,7 @@ class MergePlan:
         columns = tuple(_merge_column(config, column) for column in plan.columns)
         by_name = {column.name: column for column in columns}
         _require(by_name, config)
-        if not config.keeps_history:  # whose columns depend on them: checked by then
+        if not config.keeps_history:  # a history's columns depend on these, so they were checked before
             check_expressions(config, feed)
         keys = tuple(by_name[name] for name in _keys(config, base))
         partitions = tuple(column for column in columns if column.plan.is_partition)
@@ -243,7 +243,7 @@ def _stored_sequence(config: MergeConfig, feed: DataFrame, columns: tuple[MergeC
     if not config.sequence or config.keeps_history:
         return ""
     held = {column.name for column in columns if column.plan.in_feed and column.mode != "keep"}
-    # looked up, not tried on stored rows alone: pyspark logs each query that fails, with its stack trace
+    # looked up instead of tried on stored rows: pyspark logs each query that fails, with its stack trace
     read = feed.selectExpr(config.sequence)._jdf.queryExecution().analyzed().references().toSeq()
     names = {str(read.apply(place).name()).lower() for place in range(read.size())}
     return config.sequence if names <= held else ""
@@ -252,7 +252,7 @@ def _stored_sequence(config: MergeConfig, feed: DataFrame, columns: tuple[MergeC
 def _hides_nulls(feed: DataFrame, expression: str) -> bool:
     """Whether an expression may have a value although a column that it reads is null, as ``coalesce`` may.
 
-    Of an expression that Spark does not know well enough, yes.
+    True also for an expression that Spark does not know well enough.
     """
     analyzed = feed.selectExpr(expression)._jdf.queryExecution().analyzed()
     nodes = [analyzed.expressions().apply(0)]

@@ -1,4 +1,4 @@
-"""What follows on a commit, in commits of its own that change no row, and may fail."""
+"""What follows a commit, in commits of its own that change no row and may fail."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LOG = logging.getLogger("lakemerge")
 
 @contextmanager
 def told_only(table: TableName, left: str, action: str) -> Iterator[None]:
-    """Tell of an error of Spark, of the kernel or of dbt instead of raising it.
+    """Log an error of Spark, of the kernel or of dbt as a warning instead of raising it.
 
-    The rows are published by then. If their node failed, dbt would run it again, and they might come twice.
+    The rows are published by then. If their node failed, dbt would run it again, and they might be added twice.
 
     Args:
-        left: what is not done then, of the table.
-        action: who does it, or what a user does.
+        left: what then is not done to the table.
+        action: who does it later, or what a user can do.
     """
     from pyspark.errors import PySparkException
 

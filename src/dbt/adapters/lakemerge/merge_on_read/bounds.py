@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.sql_text import literal
 
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
-#: What one commit of a compaction writes again at most: a kill, or a writer that comes between, costs no more.
+#: The most bytes that one commit of a compaction writes again. A kill, or a writer that commits first, costs no more.
 BYTES_OF_A_LOT = 10 * 2**30
 
 
@@ -19,9 +19,9 @@ class Bounds:
     """The partitions, and the bytes, that a compaction may write again.
 
     Attributes:
-        partitions: SQL over the partition columns that is true in those that may be; empty for all.
+        partitions: SQL over the partition columns that is true in those that may be written again; empty for all.
         max_bytes: of what is read to be written again; ``None`` for any number.
-        names: of the only partitions that may be; ``None`` for all.
+        names: of the only partitions that may be written again; ``None`` for all.
     """
 
     partitions: str = ""
@@ -33,7 +33,7 @@ class Bounds:
         return bool(self.partitions) or self.max_bytes is not None or self.names is not None
 
     def without(self, size: int) -> Bounds:
-        """What is left of these once so many bytes are written."""
+        """The bounds that are left once this many bytes are written."""
         left = None if self.max_bytes is None else max(0, self.max_bytes - size)
         return replace(self, max_bytes=left)
 
@@ -42,14 +42,14 @@ class Bounds:
 
         Args:
             columns: the partition columns.
-            queries: ask Spark, whose SQL the condition is.
+            queries: to ask Spark, because the condition is Spark's SQL.
         """
         wanted = sorted(set(names) if self.names is None else self.names.intersection(names))
         if not self.partitions or not wanted:
             return set(wanted)
         texts = ", ".join(f"`__{place}`" for place in range(len(columns)))
         typed = [f"cast(`__{place}` as {one.type}) as `{one.name}`" for place, one in enumerate(columns)]
-        # a list of values and no union: Spark reads that one branch inside another, and runs out of stack
+        # a list of values, not a union: Spark nests the branches of a union in one another, and runs out of stack
         rows = ", ".join(f"({', '.join(map(_literal, [name, *partition_values(name)]))})" for name in wanted)
         sql = (
             f"select `__name` from (select {', '.join(['`__name`', *typed])} "

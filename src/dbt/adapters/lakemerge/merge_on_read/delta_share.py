@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.publish.queries import Queries
 
 from lakemerge.kernel import Group, within
 
-# Each commit that leaves partitions to a later one reads the base's keys once more, so there are not many.
+# Each commit that leaves partitions to a later one reads the base's keys once more, so there are few such commits.
 _MOST_LOTS = 8
 
 
@@ -23,9 +23,9 @@ class Share:
 
     Attributes:
         taken: those that this commit writes again.
-        left: those that it leaves to later ones, and for which deltas stay.
-        bytes: of those that it takes.
-        lot: how many of them such a commit takes at most, unless it is a single partition.
+        left: those that it leaves to later commits, and for which deltas stay.
+        bytes: of the partitions taken.
+        lot: how many bytes such a commit takes at most, unless it takes a single partition.
         goes_on: whether the next commit has more to take, within the bounds.
     """
 
@@ -39,13 +39,14 @@ class Share:
 def share_of(
     txn: NodeTransaction, bounds: Bounds, macros: Macros, queries: Queries, lot: int | None = None
 ) -> Share:
-    """Choose partitions within bounds, those first that take the most keys out of the deltas for their bytes.
+    """Choose partitions within bounds: first those that take the most keys out of the deltas for their bytes.
 
-    A key that moves to another partition leaves the deltas with the later one of its two. So that each commit gets on,
-    the one that it comes from goes first; partitions that only wait for others are left, unless nothing else is.
+    A key that moves to another partition stays in the deltas until both of its partitions are written. So that each
+    commit makes progress, the partition that the key comes from is written first. Partitions that take out no key
+    before others are written come last: only if all others are chosen.
 
     Args:
-        lot: of the commits before; ``None`` for the first.
+        lot: that of the commits before; ``None`` for the first.
     """
     if not bounds and lot is None:
         rows = queries.rows(macros.lakemerge_delta_partitions_sql(txn))
@@ -74,7 +75,7 @@ def share_of(
 
 
 def _first_of(groups: list[Group], lot: int) -> list[Group]:
-    """The first groups that have so many bytes together, in order; one at least."""
+    """The first groups, in order, that together have at most ``lot`` bytes; at least one."""
     sizes = itertools.accumulate(group.bytes for group in groups)
     fitting = sum(1 for size in sizes if size <= lot)
     return groups[: max(1, fitting)]

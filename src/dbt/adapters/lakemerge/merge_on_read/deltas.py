@@ -27,15 +27,19 @@ from lakemerge.kernel import (
 
 logger = AdapterLogger("Lakemerge")
 
-#: What is done to deltas, by Hive's names: all of them become one, or the base takes them in.
+#: What is done to deltas, by Hive's names: all become one (``minor``), or they move into the base (``major``).
 Action = Literal["minor", "major"]
 _NOTHING = Share([], [])
-# Deltas of fewer bytes are moved into the base for their number alone.
+# Deltas of fewer bytes together are moved into the base only if they are many.
 _FEW_BYTES = 32 * 1024 * 1024
 
 
 class Deltas:
-    """The deltas of one table. What is done to them changes no row, and disturbs no merge: its delta stays beside."""
+    """The deltas of one table.
+
+    What is done to them changes no row, and disturbs no merge: a delta that a merge adds meanwhile stays beside the
+    base.
+    """
 
     def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
         self._publisher = publisher
@@ -50,7 +54,7 @@ class Deltas:
         return len(self._newest().sidecars.get(DELTAS, ()))
 
     def files(self) -> tuple[int, int]:
-        """The number of their files, and the bytes of these."""
+        """The number of the deltas' files, and their bytes."""
         kernel = self._publisher.kernel
         state, manifest = kernel.settled(self._publisher.name)
         folders = manifest.sidecars.get(DELTAS, ())
@@ -71,8 +75,8 @@ class Deltas:
         """Compact after a commit, where there are many deltas or they are large.
 
         Args:
-            most: so many deltas are folded into one, or moved into the base if they are large; 0 for never.
-            percent: deltas of so many percent of the base's bytes are large; 0 for none.
+            most: this many deltas are folded into one, or moved into the base if they are large; 0 for never.
+            percent: deltas that have this percentage of the base's bytes are large; 0 for none.
         """
         with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
             action = self._due(most, percent)
@@ -139,7 +143,7 @@ class Deltas:
         return record.as_dict() if made or record.left else None
 
     def fold(self, made: Callable[[Manifest], None]) -> None:
-        """Make one delta of all, with the newest row of each key.
+        """Make one delta out of all, with the newest row of each key.
 
         Args:
             made: gets the version, if there was more than one delta.
@@ -163,10 +167,11 @@ class Deltas:
     def move_into_base(
         self, bounds: Bounds | None = None, made: Callable[[Manifest], object] = lambda _: None
     ) -> None:
-        """Let the base hold what the deltas hold, by one commit, or several if that is much.
+        """Move what the deltas hold into the base, by one commit, or by several if it is much.
 
-        Only the partitions are rewritten whose rows a delta replaces or deletes, or that it adds rows to. For those
-        that a commit leaves out, one delta stays, of the keys whose rows lie in one of them.
+        Only those partitions are rewritten whose rows a delta replaces or deletes, or to which it adds rows. For the
+        partitions that a commit leaves out, one delta stays, with the keys whose rows lie in one of them or come into
+        one.
 
         Args:
             made: gets each version.
@@ -220,7 +225,7 @@ class Deltas:
         )
 
     def retire(self) -> Manifest | None:
-        """Take away the deltas that the base holds for so long that no query needs them; returns the version."""
+        """Take away deltas that the base has held for so long that no query needs them; returns the version."""
         if not self._newest().sidecars.get(FOLDED):
             return None
 
@@ -241,9 +246,9 @@ class Deltas:
 
 
 def compacts_now(config: WriteConfig, macros: Macros) -> bool:
-    """Whether a commit may be followed by a compaction: not if the model is to have none, or this run has no time.
+    """Whether a compaction may follow a commit: not if the model is to have none, or this run has no time for it.
 
-    `--vars '{lakemerge_compact: false}'` leaves it to others.
+    A run with `--vars '{lakemerge_compact: false}'` leaves compactions to others.
     """
     wanted = str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")
     return config.compaction != "off" and wanted

@@ -10,7 +10,7 @@ from lakemerge.kernel import DELETED, NAMED, ORDER
 
 
 def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[str]) -> str:
-    """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted.
+    """The query of the base's rows whose keys no delta has, and of each delta key's newest row, unless it is deleted.
 
     The kernel puts in the names of the deltas (:data:`NAMED`). Each column is named once: a metastore on Derby keeps
     no more than 32,700 characters of a view.

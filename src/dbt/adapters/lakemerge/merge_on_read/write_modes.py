@@ -43,7 +43,7 @@ class WriteModes:
             self.add_overlay(config.merge_keys)
 
     def settle(self, driver: Driver[Any]) -> None:
-        """Let a table be read as its options say when a driver has published."""
+        """Let a table be read as its options say, after a driver has published."""
         if not driver.config.always_on_read:
             return
         with told_only(self._publisher.name, "it is not merged on read yet", "The next run makes its view."):
@@ -51,7 +51,10 @@ class WriteModes:
                 self.add_overlay(driver.config.merge_keys)
 
     def _merges_otherwise(self, config: WriteConfig) -> bool:
-        """Whether the view that there is has to go for what the options say: it stays where they name no such key."""
+        """Whether the options ask for the existing view to be removed.
+
+        It stays if it merges by their key, or if the table lacks a column of that key.
+        """
         current = self._publisher.current
         overlay = current.overlay if current else None
         if current is None or overlay is None or not config.merges_on_read:

@@ -78,7 +78,7 @@ class Alter(Driver[WriteConfig]):
         if txn.rewrites_all:
             txn.read()
             txn.stage(self.macros.lakemerge_own_rows_sql(txn), count=False)
-            # a sequence may be of a column that is gone, or be written in another way
+            # the highest sequence may be that of a column that is gone, or be written in another way now
             properties |= {"max_sequence": None, "sequence_by": None}
         txn.commit({}, properties)
         return {}
@@ -100,11 +100,11 @@ class AlterationMethods(Capability):
         """Change a table's columns by one commit.
 
         Args:
-            relation: may be one that `--empty` limits: its name alone counts.
+            relation: may be one that `--empty` limits: only its name counts.
             retype: new types by column name.
 
         Raises:
-            DbtRuntimeError: there is no such table, it is none that lakemerge writes, or a change is not possible.
+            DbtRuntimeError: there is no such table, lakemerge does not write it, or a change is not possible.
         """
         alteration = Alteration(
             {column.name: column.data_type for column in add},
@@ -119,7 +119,7 @@ class AlterationMethods(Capability):
     def empty(self, context: Mapping[str, Any], relation: LakemergeRelation) -> None:
         """Publish a version of a table without rows; the versions before it stay.
 
-        A view over a base is taken off first, and the model's next run makes it again: no delta says that all rows go.
+        A view over a base is removed first, and the model's next run makes it again: no delta can delete all rows.
         """
         self._require_published(relation, "empty")
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
@@ -145,7 +145,7 @@ def plan_altered(
     remove: Iterable[str],
     retype: Mapping[str, str],
 ) -> SchemaPlan:
-    """The columns of a table some of which are added, dropped or given another type.
+    """The columns of a table after some are added, dropped or given another type.
 
     Args:
         add, retype: types by column name, as Spark writes them; a text without a length is a ``string``.
@@ -186,7 +186,7 @@ def plan_altered(
 
 
 def _declared(types: Mapping[str, str]) -> dict[str, str]:
-    """Hive's names of types that somebody wrote, by column name in lower case. Raises UnsupportedColumnType."""
+    """Hive's names for types as users write them, by column name in lower case. Raises UnsupportedColumnType."""
     fields = [StructField(name.lower(), _parsed(name, kind)) for name, kind in types.items()]
     return {column.name: column.type for column in hive_columns(StructType(fields))}
 

@@ -1,4 +1,4 @@
-"""Which version a table had at a time, for questions of people: commits are ordered by number and never by a clock."""
+"""Which version a table had at a time, for people who ask: commits are ordered by number and never by a clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def version_at(commits: Sequence[Manifest], at: str) -> int:
         at: ISO 8601; UTC where it names no zone.
 
     Raises:
-        InvalidConfig: the text is no time, or the commits that would tell are vacuumed.
+        InvalidConfig: the text is no time, or the commits that would show the version are vacuumed.
     """
     time = _time(at)
     for commit in commits:

@@ -62,7 +62,7 @@ class OperationMethods(Capability):
 
     @available.parse_none
     def drop(self, relation: LakemergeRelation) -> None:
-        """Drop a table with all its versions; nothing where there is none."""
+        """Drop a table with all its versions; does nothing where there is none."""
         with self.guarded():
             staged_names.require_published(relation.table_name, "drop")
             drop(self.kernel(), relation.table_name)

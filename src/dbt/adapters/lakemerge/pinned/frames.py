@@ -74,7 +74,7 @@ def _merged(
     folders: Sequence[str],
     keys: Sequence[str],
 ) -> DataFrame:
-    """The base's rows whose keys no delta has, and of each key in the deltas the newest row, unless it is deleted."""
+    """The base's rows whose keys no delta has, and the newest row of each key in the deltas, unless it is deleted."""
     from pyspark.sql import Window, functions
 
     schema = schema_of((*version.columns, *version.partition_columns, DELETED, ORDER))

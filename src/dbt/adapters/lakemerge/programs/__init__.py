@@ -1,1 +1,1 @@
-"""What a Python program has in the place of a dbt run: sessions of its Spark application, and the packaged macros."""
+"""What a Python program has instead of a dbt run: sessions of its Spark application, and the packaged macros."""

@@ -6,6 +6,6 @@ from lakemerge.kernel import TableName
 
 
 def table_name(text: str) -> TableName:
-    """The table of ``schema.table``, in any case and with or without backticks; of the schema ``default`` by itself."""
+    """The table of ``schema.table``, in any case, with or without backticks; without a schema, it is ``default``'s."""
     schema, _, name = text.replace("`", "").lower().rpartition(".")
     return TableName(schema or "default", name)

@@ -37,7 +37,7 @@ class _PackagedMacro(BaseMacroGenerator):
 def packaged_macros() -> Macros:
     """All macros of this package, in dbt's base context and with the adapter's methods that need no connection.
 
-    There is no project, so none of a project's macros takes the place of one.
+    There is no project, so no macro of a project takes the place of one of these.
     """
     from dbt.context.base import generate_base_context
 

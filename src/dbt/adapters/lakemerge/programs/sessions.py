@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TIME_ZONE = "spark.sql.session.timeZone"
 # What the macros are written for, and what a program may have set otherwise in its own session.
 _ANSI = {"spark.sql.ansi.enabled": "false"}
-# Of the program's thread, which its own Spark jobs run under.
+# Properties of the program's thread, under which its own Spark jobs run.
 _JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -38,7 +38,7 @@ def active_session() -> SparkSession:
 
 @contextmanager
 def session_beside(spark: SparkSession, purpose: str) -> Iterator[SessionHandle]:
-    """A session that shares no temporary views and, but for the time zone, no settings with a program's.
+    """A session that shares no temporary views and, except for the time zone, no settings with a program's session.
 
     Afterwards the program's jobs run under the names that they had before.
 

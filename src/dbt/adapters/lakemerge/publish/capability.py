@@ -41,9 +41,9 @@ class Host(Protocol):
 
 
 class Capability:
-    """Methods of one capability for macros. It has no state: one is made for each use.
+    """Methods of one capability, for macros. The object has no state: a new one is made for each use.
 
-    Methods say by dbt's decorators what they give while dbt parses, as an adapter's own methods do.
+    As with an adapter's own methods, dbt's decorators say what the methods return while dbt parses.
     """
 
     def __init__(self, host: Host) -> None:
@@ -60,11 +60,11 @@ class Capability:
         return guard
 
     def kernel(self, model: Mapping[str, Any] | None = None, config: WriteConfig | None = None) -> Kernel:
-        """What commits.
+        """The kernel that commits.
 
         Args:
-            model: the node on whose behalf; ``None`` for an operation.
-            config: its options about writing.
+            model: the node on whose behalf it commits; ``None`` for an operation.
+            config: the node's options about writing.
         """
         show_kernel_log()
         writer = {
@@ -91,8 +91,8 @@ class Capability:
 
         Args:
             model: the node whose rows they are; ``None`` for an operation.
-            kernel: what commits to other tables as well; ``None`` for one of its own.
-            commit: takes what is complete; see :class:`NodeTransaction`.
+            kernel: one that commits to other tables as well; ``None`` for a kernel of its own.
+            commit: takes the complete transaction; see :class:`NodeTransaction`.
         """
         return Publisher(
             self.handle,
@@ -111,7 +111,7 @@ K = TypeVar("K", bound=Capability)
 
 
 class AtParse(Generic[K]):
-    """Stands for a capability while dbt parses, and where there is no adapter: its methods by their stand-ins."""
+    """Stands for a capability while dbt parses, and where there is no adapter: gives its methods' stand-ins."""
 
     def __init__(self, kind: type[K]) -> None:
         self._kind = kind
@@ -122,7 +122,8 @@ class AtParse(Generic[K]):
 
 
 class capability(Generic[K]):  # noqa: N801 - it is used as `property` is
-    """An attribute of the adapter with a capability's object; macros may use it, as dbt's ``available`` says it."""
+    """An attribute of the adapter that gives a capability's object. It is marked like dbt's ``available`` methods, so
+    that macros may use it."""
 
     _is_available_ = True
 

@@ -10,7 +10,7 @@ from typing import Any
 def enforced_checks(model: Mapping[str, Any]) -> dict[str, str]:
     """SQL that finds the rows which break the contract's constraints, by the constraint's name.
 
-    Of several constraints of one name, the later ones get what they are of added.
+    If several constraints have one name, the later ones get their column, or ``model``, added to it.
     """
     if not (model.get("config", {}).get("contract") or {}).get("enforced"):
         return {}
@@ -33,7 +33,7 @@ def enforced_checks(model: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _add(checks: dict[str, str], label: str, place: str, broken: str) -> None:
-    """Add a check, by a label that is its own; one that is there already is not added again."""
+    """Add a check under a label that no other check has; a check that is there already is not added again."""
     labels = itertools.chain(
         (label, f"{label} ({place})"), (f"{label} ({place}, {number})" for number in itertools.count(2))
     )

@@ -32,7 +32,7 @@ class Driver(ABC, Generic[C]):
     def __init__(self, publisher: Publisher[C], macros: Macros, *, rebuild: bool = False) -> None:
         """
         Args:
-            rebuild: put a new table in the place of what is there, of any schema.
+            rebuild: put a new table in the place of what is there, whatever its schema.
         """
         self.publisher = publisher
         self.queries = publisher.queries
@@ -41,13 +41,17 @@ class Driver(ABC, Generic[C]):
         self.rebuild = rebuild
 
     def publish(self) -> CommitResponse:
-        """Make attempts until another commit overtakes none. Raises DbtRuntimeError; nothing was published then."""
+        """Make attempts until one is not overtaken by another commit.
+
+        Raises:
+            DbtRuntimeError: nothing was published.
+        """
         response = self.run()
         self.tidy()
         return response
 
     def run(self) -> CommitResponse:
-        """As :meth:`publish`, but leave what :meth:`tidy` does to be done later."""
+        """As :meth:`publish`, but without :meth:`tidy`, which is left for later."""
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
         response = CommitResponse.of(self.operation, txn.version, counts, self.remarks)
         return response.staged() if txn.is_staged else response
@@ -74,6 +78,6 @@ class Driver(ABC, Generic[C]):
 
 
 def rows_after(txn: NodeTransaction, inserted: int, deleted: int = 0) -> dict[str, int | None]:
-    """What a commit tells later ones of its rows: their number, where that before is known."""
+    """What a commit records about its rows for later ones: their number, if the number before it is known."""
     before = txn.rows_before
     return {"rows": None if before is None else before + inserted - deleted}

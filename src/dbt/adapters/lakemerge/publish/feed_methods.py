@@ -22,7 +22,10 @@ class FeedMethods(Capability):
 
     @available.parse_none
     def open_python(self, model: dict[str, Any], compiled_code: str) -> None:
-        """Let each transaction run a Python model after it has begun: only then do its rows depend on what it reads."""
+        """Let each attempt to publish run a Python model.
+
+        On an existing table it runs after the transaction has begun: what it reads is no older than the transaction.
+        """
         self.handle.compute_feed = partial(self._compute_python_feed, model, compiled_code)
 
     @available.parse_none
@@ -34,7 +37,7 @@ class FeedMethods(Capability):
     def _compute_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
         """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``.
 
-        It goes by a global view, because the frame may belong to another session (pandas-on-Spark's do).
+        A global view passes the frame on, because it may belong to another session (pandas-on-Spark's frames do).
         """
         self.host.submit_python_job(model, compiled_code)
         frame = self.handle.python_result

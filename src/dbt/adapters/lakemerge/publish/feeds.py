@@ -4,5 +4,5 @@ from __future__ import annotations
 
 #: The temporary view of a model's rows.
 FEED = "lakemerge_feed"
-#: That of the same rows with the columns that reach the table in the table's types.
+#: The temporary view of the same rows, where the columns that reach the table have the table's types.
 TYPED_FEED = "lakemerge_typed_feed"

@@ -11,13 +11,13 @@ from dbt_common.exceptions import CompilationError
 class Macros:
     """Macros by name: ``macros.lakemerge_new_rows_sql(txn)``.
 
-    They are looked up as a model would: a macro of the same name in the user's project takes the place of ours.
+    They are looked up as for a model: a macro of the same name in the user's project takes the place of ours.
     """
 
     def __init__(self, context: Mapping[str, Any]) -> None:
         """
         Args:
-            context: dbt's, as macros have it in the variable of that name.
+            context: dbt's, which macros have in the variable of that name.
         """
         self._context = context
 

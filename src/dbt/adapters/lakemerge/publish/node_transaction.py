@@ -1,4 +1,4 @@
-"""One attempt of a node to publish: what drivers fill between begin and commit, and macros ask for their SQL."""
+"""One attempt of a node to publish: drivers fill it between begin and commit, and macros ask it for facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 #: Commits a transaction, or keeps it for later.
 Publish = Callable[[Transaction], "int | None"]
-# The names of what is counted as rows are written: all of them, and those that break a constraint, by its place.
+# The names of the counts that are taken as rows are written: of all rows, and of those that break a constraint, by the
+# constraint's place.
 _ROWS, _BROKEN = "__rows", "__broken_"
 
 
@@ -73,11 +74,11 @@ class NodeTransaction:
         """
         Args:
             files: how its rows are written.
-            side_files: how what is beside them is written, where that is not like the rows.
-            publish: takes the transaction when it is complete; returns the version that it has made of it, ``None``
-                where it commits it later, with others.
+            side_files: how side data is written, where it is not like the rows.
+            publish: takes the complete transaction and commits it; returns the version that it has made, or ``None``
+                where it commits the transaction later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
-            before_commit: called when all is staged, such as to drop a view that stands where a table is to be.
+            before_commit: called when all is staged, for example to drop a view that stands where a table is to be.
             processing: partitions of sources whose processing is part of the commit.
         """
         self.spark = spark
@@ -172,12 +173,12 @@ class NodeTransaction:
     def read(self, names: Iterable[str] | None = None) -> None:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
-        A commit that rewrites all partitions reads all, those included that others make meanwhile; so does one whose
-        query has no condition on partitions, because they are many and all.
+        A commit that rewrites all partitions reads all, including those that other commits add meanwhile. So does a
+        commit whose query has no condition on partitions, because these are many, and all that there are.
 
         Raises:
-            CommitConflict: the table is no longer what this attempt was planned for, for another program has changed
-                it; the next attempt begins with the change.
+            CommitConflict: the table is no longer what this attempt was planned for, because another program has
+                changed it; the next attempt begins with the change.
         """
         base = self._transaction.base
         if not self.exists or base is None:
@@ -196,7 +197,7 @@ class NodeTransaction:
         self._transaction.follow_same_rows()
 
     def overtaken(self, found: str) -> CommitConflict:
-        """The error that ends this attempt, because what it was planned for has changed. The next begins with that."""
+        """The error that ends this attempt because the table has changed; the next attempt begins with the change."""
         return CommitConflict(
             expected=f"{self.table} to be as this attempt was planned for",
             found=found,
@@ -204,7 +205,7 @@ class NodeTransaction:
         )
 
     def restarted(self, found: str) -> Restarted:
-        """As :meth:`overtaken`, where nobody else has changed the table, but this attempt."""
+        """As :meth:`overtaken`, for a table that this attempt has changed itself, and nobody else."""
         conflict = self.overtaken(found)
         return Restarted(expected=conflict.expected, found=conflict.found, action=conflict.action)
 
@@ -221,8 +222,8 @@ class NodeTransaction:
         Args:
             touched: partitions that the rows replace; those that get none are dropped.
             count: whether to count the rows, which takes a little time for each.
-            filled: those of them that are sure to get rows. If that is the only one that is touched, its rows are
-                written without being sorted by partition, which takes a tenth of the CPU time.
+            filled: the touched partitions that are sure to get rows. If only one partition is touched, and it is sure
+                to get rows, these are written without a sort by partition, which would take a tenth of the CPU time.
 
         Returns:
             The number of rows written; 0 if they were not counted.
@@ -242,7 +243,9 @@ class NodeTransaction:
         return int(counts.get(_ROWS, 0))
 
     def _take_staged(self, touched: Iterable[str] = ()) -> None:
-        """Add what lies in the stage directory, and drop what it replaces by other partitions or none.
+        """Add the partitions in the stage directory, and drop those that they replace.
+
+        Dropped are the touched partitions that got no rows, and others with the values of a written one.
 
         Raises:
             UnsupportedTable: a written partition cannot be distinguished from a stored one with another name.
@@ -258,7 +261,7 @@ class NodeTransaction:
         """Write changed rows beside the base, for readers to merge.
 
         Args:
-            sql: rows with the columns of a delta; what is deleted has no values to keep a constraint.
+            sql: rows with the columns of a delta; constraints are not checked on deleted rows, which have no values.
 
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
@@ -273,8 +276,8 @@ class NodeTransaction:
         """Write the rows of records that keep all rules, constraints among them.
 
         Args:
-            counted: what was counted of the records as they were read, asked when the rows are written: ``records``,
-                and ``rejected`` among them.
+            counted: called when the rows are written; gives what was counted as the records were read: ``records``, and
+                how many of them were ``rejected``.
             rewrites: whether the query has rows of earlier commits too.
 
         Returns:
@@ -295,7 +298,7 @@ class NodeTransaction:
         return counts
 
     def _write_partition(self, frame: DataFrame, name: str) -> None:
-        """Write rows that all are of one partition, so that Spark need not sort them by it."""
+        """Write rows that all belong to one partition, so that Spark need not sort them by partition."""
         keys = self.plan.partitions
         parts = zip(keys, name.split("/"), strict=True)
         path = "/".join(f"{directory_name(key)}={part.partition('=')[2]}" for key, part in parts)
@@ -309,7 +312,7 @@ class NodeTransaction:
 
     @property
     def commit_column(self) -> str:
-        """Of a table of the append kind, the last partition column; else empty."""
+        """The last partition column of a table of the append kind; empty for another table."""
         return self._transaction.commit_column
 
     def commit(self, metrics: Mapping[str, int], properties: Mapping[str, Any] | None = None) -> None:
@@ -319,7 +322,7 @@ class NodeTransaction:
             CommitConflict: another commit came first; nothing was published.
         """
         self._transaction.metrics.update({key: int(value) for key, value in metrics.items()})
-        # what earlier commits knew of the rows need not hold for these
+        # what earlier commits recorded about the rows may not hold any more
         self._transaction.properties = {
             key: value for key, value in (properties or {}).items() if value is not None
         }
@@ -341,7 +344,10 @@ class NodeTransaction:
         return self._transaction.made
 
     def skip(self) -> None:
-        """End without a commit, because there is nothing to publish; partitions that gave no rows are, as processed."""
+        """End without a commit, because there are no rows to publish.
+
+        But if partitions of sources were processed, a commit records that, where there is a table.
+        """
         base = self._transaction.base
         if base is not None and self._processing and self._processing.has_items:
             return self.commit({}, base.properties)
@@ -366,10 +372,10 @@ class NodeTransaction:
     def _observe(
         self, frame: DataFrame, metrics: Mapping[str, str], unless: str = "false"
     ) -> tuple[DataFrame, Observed | None]:
-        """Let what breaks the constraints be counted as rows pass, and more; without anything to count, do nothing.
+        """Count the rows that break constraints, and other metrics, as rows pass; do nothing without any of these.
 
         Args:
-            unless: SQL that is true for rows which need not keep them.
+            unless: SQL that is true for rows which need not keep the constraints.
         """
         # by names of their own, because a constraint may have any name
         checks = {

@@ -1,4 +1,4 @@
-"""How a node's rows come into its table: transactions on the newest version, redone when another commit overtakes."""
+"""How a node's rows come into its table: by transactions on the newest version, redone if another commit overtakes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of th
 
 
 class Publisher(Generic[C]):
-    """Begins the transactions of one node on its table, and does the work again that another commit overtook.
+    """Begins the transactions of one node on its table, and redoes work that another commit has overtaken.
 
     Attributes:
         name: the table.
@@ -76,8 +76,8 @@ class Publisher(Generic[C]):
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
-            records_rules: whether its commits tell programs by which rules the table may be changed.
-            commit: takes what brings the feed into the table; see :class:`NodeTransaction`.
+            records_rules: whether its commits record, for programs, the rules by which the table may be changed.
+            commit: takes the transaction that brings the feed into the table; see :class:`NodeTransaction`.
             retries: the invocations that the running one repeats; see :func:`retried_runs`.
         """
         self.name = name
@@ -98,7 +98,7 @@ class Publisher(Generic[C]):
         return self._kernel
 
     def guarded(self, what: str) -> AbstractContextManager[None]:
-        """Translate errors of Spark and of the kernel to dbt's meanwhile."""
+        """Translate errors of Spark and of the kernel to dbt's inside the block."""
         return self._guard(what)
 
     @property
@@ -111,7 +111,7 @@ class Publisher(Generic[C]):
         begin: Callable[[], NodeTransaction],
         attempt: Callable[[NodeTransaction], T],
     ) -> tuple[NodeTransaction, T]:
-        """Make attempts at a piece of work until another commit overtakes none.
+        """Make attempts at a piece of work until one is not overtaken by another commit.
 
         Args:
             operation: for messages.
@@ -122,8 +122,8 @@ class Publisher(Generic[C]):
             The transaction that was committed or skipped, and what the attempt has returned.
 
         Raises:
-            DbtRuntimeError: a typed error of the kernel; nothing was published. CommitsExhausted among them: each of
-                ``max_attempts`` was overtaken.
+            DbtRuntimeError: a typed error of the kernel; nothing was published. One of these errors is
+                CommitsExhausted: each of ``max_attempts`` attempts was overtaken.
         """
         with self._guard(f"{operation} {self.name}"):
             redo = redoing(str(self.name), self.config.max_attempts, self._say_redo, advice=_WHEN_EXHAUSTED)
@@ -132,7 +132,7 @@ class Publisher(Generic[C]):
         return txn, done
 
     def note(self, txn: NodeTransaction) -> None:
-        """Keep the version that a transaction has made, and let Spark forget the files of the one before."""
+        """Keep the version that a transaction has made, and let Spark forget the files of the version before."""
         self.committed = txn.made
         if self.committed is not None:
             self.refresh()
@@ -167,11 +167,11 @@ class Publisher(Generic[C]):
     def begin(self, operation: str, *, rebuild: bool = False) -> NodeTransaction:
         """A transaction that takes the feed (:data:`FEED`) into the table, making it where there is none.
 
-        A table that is there is begun on before the feed is computed: what the feed reads of it is then no older than
-        the transaction, and a commit that comes later is noticed.
+        On an existing table, the transaction begins before the feed is computed. So what the feed reads of the table
+        is no older than the transaction, and a later commit is noticed.
 
         Args:
-            rebuild: put a new table in the place of what is there, of any schema.
+            rebuild: put a new table in the place of what is there, whatever its schema.
 
         Raises:
             CompilationError: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
@@ -222,8 +222,8 @@ class Publisher(Generic[C]):
         """A transaction that changes a table's columns and keeps its rows.
 
         Args:
-            plan_columns: the columns that the table is to have, of those that it has: data columns, and partition
-                columns.
+            plan_columns: gets the table's data columns and its partition columns; returns the columns that it is to
+                have.
         """
         transaction = self._kernel.begin(self.name, operation)
         self._handle.on_release(transaction.abort)
@@ -249,11 +249,11 @@ class Publisher(Generic[C]):
     def added_before(self, txn: NodeTransaction) -> int | None:
         """The version by which a run that this one repeats has added the node's rows; ``None`` if none has.
 
-        What a model consumes is chosen by its consumer: its feed has only what is left.
+        ``None`` also for a model that consumes: its consumer chooses what it reads, so its feed has only what is left.
         """
         if not self._retries or txn.base is None or self._handle.processing is not None:
             return None
-        # a claim of that run, which was in doubt, may be finished meanwhile
+        # a claim that the other run left in doubt may be finished meanwhile
         txn.follow_same_rows()
         made = added_by(self._kernel, self.name, self._retries)
         return made.version if made else None
@@ -270,13 +270,13 @@ class Publisher(Generic[C]):
         return row is not None and row.name != self.name
 
     def clear_place(self, replaces: bool) -> None:
-        """Make sure that no view of another program's has the place of the one over the base.
+        """Make sure that no other program's view is in the place of the view over the base.
 
         Args:
             replaces: whether the rows are about to be replaced, and such a view with them.
 
         Raises:
-            UnsupportedTable: one has, and is not to be replaced.
+            UnsupportedTable: such a view is there, and is not to be replaced.
         """
         metastore, name = self._kernel.metastore, self.name
         with self._guard(f"look for {name}"):
@@ -349,7 +349,7 @@ class Publisher(Generic[C]):
     def _plan_next(
         self, transaction: Transaction, feed: DataFrame, keep: list[str], operation: str
     ) -> SchemaPlan:
-        """The columns that a table which is there will have."""
+        """The columns that an existing table will have."""
         config, base = self.config, transaction.base
         assert base is not None
         config.require_layout(self.name, transaction.commit_column)
@@ -366,7 +366,7 @@ class Publisher(Generic[C]):
         return plan
 
     def _warn_of_kept(self, base: Manifest, commit_column: str) -> None:
-        """Warn once of what the table keeps although the model says otherwise."""
+        """Warn once about what the table keeps although the model says otherwise."""
         kept = self.config.kept(base, commit_column)
         if kept and not self._has_warned:
             self._has_warned = True
@@ -379,7 +379,7 @@ class Publisher(Generic[C]):
         return plan_new(feed.schema, config.partition_columns, keep, generated)
 
     def _rules(self, feed: DataFrame, keep: Sequence[str]) -> dict[str, str]:
-        """The parameter that tells the table's rules; empty text where programs are not to change it."""
+        """The parameter that records the table's rules; an empty text where programs are not to change the table."""
         config = self.config
         if not self._records_rules:
             return {}
@@ -422,7 +422,7 @@ class Publisher(Generic[C]):
         """Give the transaction the table's columns and properties, as far as they change.
 
         Returns:
-            Whether the rules of an existing table do.
+            Whether the rules of an existing table change.
         """
         base, config = transaction.base, self.config
         if base is None:
@@ -451,7 +451,7 @@ class Publisher(Generic[C]):
     @staticmethod
     def _type_feed(feed: DataFrame, plan: SchemaPlan, keep: list[str]) -> None:
         reach = {column.name for column in plan.columns}
-        # the table may have a column that the model keeps from it, and sequence_by reads
+        # sequence_by may read a column of the feed that the model does not store, though the table has such a column
         others = [f"`{name}`" for name in feed.columns if name.lower() not in reach or name not in keep]
         typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
         feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)

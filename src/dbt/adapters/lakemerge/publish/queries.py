@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
     from pyspark.sql import SparkSession
 
-#: Translates the errors of Spark that come of a statement to dbt's; takes the statement.
+#: Translates the errors of Spark that a statement causes to dbt's; takes the statement.
 Guard = Callable[[str], AbstractContextManager[None]]
 
 
 class Queries:
-    """Runs the SQL that drivers get of macros.
+    """Runs the SQL that drivers get from macros.
 
     Attributes:
         spark: the node's session.
@@ -34,11 +34,11 @@ class Queries:
     def materialize(self, view: str, sql: str, metrics: Mapping[str, str]) -> dict[str, Any]:
         """Compute a query once, keep its rows for the rest of the attempt, and count as it runs.
 
-        Rows are kept in memory, on local disk where that is full. An attempt never computes them twice: a second
+        Rows are kept in memory, and on local disk where memory is full. An attempt never computes them twice: a second
         run of a feed that is not deterministic would give other rows.
 
         Args:
-            view: the temporary view to read them by.
+            view: the temporary view by which the rows are read.
             metrics: aggregate expressions by name.
 
         Returns:
@@ -62,7 +62,7 @@ class Queries:
             files.load(list(paths)).createOrReplaceTempView(view)
 
     def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
-        """Make a temporary view that counts as its rows are read, once; ``get`` of the result has the counts."""
+        """Make a temporary view that computes metrics as its rows are first read; ``get`` of the result has them."""
         with self._guard(sql):
             frame, observed = observe(self.spark.sql(sql), metrics)
             frame.createOrReplaceTempView(view)

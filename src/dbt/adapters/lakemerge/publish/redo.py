@@ -10,23 +10,24 @@ import tenacity
 
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
-# So often an attempt may restart by itself; only a run of another write_mode beside it takes more than once.
+# An attempt may restart by itself this many times. It takes more than one restart only if a run with another write_mode
+# is at work beside it.
 _MOST_PREPARED = 20
-# Seconds before the first redo of an overtaken attempt, at most, and before the later ones.
+# The most seconds before the first redo of an overtaken attempt, and before the later ones.
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
 class Restarted(CommitConflict):
-    """The attempt has itself changed how the table is read, and the next begins on that. No other commit came first."""
+    """The attempt itself has changed how the table is read; the next one begins on that. No other commit came first."""
 
 
 def redoing(
     what: str, max_attempts: int, say: Callable[[CommitConflict], None], *, advice: str
 ) -> tenacity.Retrying:
-    """What calls an attempt again while it raises CommitConflict. Its result is for one piece of work.
+    """A callable that repeats an attempt as long as it raises CommitConflict. Make one for each piece of work.
 
     Args:
-        max_attempts: that other commits may overtake; one that restarts by itself is not counted.
+        max_attempts: how many attempts other commits may overtake; one that restarts by itself is not counted.
         what: the tables that are committed to, for the error.
         say: called with each conflict after which there is another attempt.
         advice: what a user does when no attempt is left.

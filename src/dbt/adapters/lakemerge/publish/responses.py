@@ -20,8 +20,8 @@ class CommitResponse(AdapterResponse):
         version: the version that the commit made; 0 if nothing had to be written.
         inserted, updated, deleted, ignored: rows of a merge by what became of their change; ``ignored`` are
             those that change nothing: late, repeated, or deletes of keys that are not there.
-        upserted: rows of a merge on read, which does not tell inserts from updates.
-        left: of a model that consumes, the partitions that a later run takes.
+        upserted: rows of a merge on read, which does not distinguish inserts from updates.
+        left: how many partitions a model that consumes leaves to a later run.
     """
 
     version: int = 0

@@ -1,7 +1,7 @@
 """The runs that `dbt retry` repeats: rows that one of them has added already are not added again.
 
-A node may have failed after its commit: by a hook that follows, or because the metastore went silent and its answer was
-lost. A merge may be repeated, an append may not.
+A node may have failed after its commit: because a hook after it failed, or because the metastore went silent and its
+answer was lost. A merge may be repeated, an append may not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dbt.adapters.lakemerge.publish.responses import STAGED
 from lakemerge.errors import NotPublished
 from lakemerge.kernel import Kernel, Manifest, TableName, newest_commit
 
-# Beside dbt's results, which name only the last run: each retry knows those that it repeats.
+# A file beside dbt's results, which name only the last run: it names all runs that a retry repeats.
 _CHAIN = "lakemerge_retries.json"
-# What puts a node's rows into its table, where they are added the next time.
+# The operations that put rows into a table to which the node's next run adds rows.
 _OPERATIONS = ("append", "replace")
 # Further back than a node of a failed run can be.
 _MOST_COMMITS = 1000
@@ -59,7 +59,7 @@ def retried_runs(config: Any, invocation: str) -> tuple[str, ...]:
 def _require_end(run: Mapping[str, Any]) -> None:
     """Refuse to repeat a run whose results say that nodes are built, and which was cut off before it published them.
 
-    dbt would not build them again, and tell of success.
+    dbt would not build them again, and would report success.
     """
     staged = [
         str(result["unique_id"])

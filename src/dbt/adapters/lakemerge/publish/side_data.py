@@ -21,9 +21,9 @@ class SideData:
     ) -> None:
         """
         Args:
-            files: of rows like the table's, such as deltas.
-            own_files: of others.
-            keeps: whether the commit keeps what the table has; not where the table is made or replaced.
+            files: how rows like the table's, such as deltas, are written.
+            own_files: how other rows are written.
+            keeps: whether the commit keeps what the table has; false where the table is made or replaced.
         """
         self._transaction = transaction
         self._files = files
@@ -32,7 +32,7 @@ class SideData:
         self._concerned: dict[str, list[str] | None] = {}
 
     def folders(self, kind: str) -> list[str]:
-        """The URIs of the folders of a kind that the version which this one builds on has."""
+        """The URIs of a kind's folders in the version that this one builds on."""
         base = self._transaction.base
         folders = base.sidecars.get(kind, ()) if self._keeps and base else ()
         return [self._transaction.layout.absolute(folder) for folder in folders]
@@ -42,25 +42,25 @@ class SideData:
         return self._keeps and self._transaction.has_many_sidecars(kind)
 
     def read(self, kind: str, names: Iterable[str] | None) -> None:
-        """Say that the work hangs on the side data of a kind, of these partitions (``None``: all).
+        """Declare that the work depends on the side data of a kind, for these partitions (``None``: all).
 
-        See :meth:`Transaction.read_side_data`. What is written of that kind concerns the same.
+        See :meth:`Transaction.read_side_data`. What this commit writes of that kind concerns the same partitions.
         """
         self._concerned[kind] = None if names is None else list(names)
         self._transaction.read_side_data(kind, names)
 
     def add(self, kind: str, rows: DataFrame) -> None:
-        """Write rows beside what there is of a kind."""
+        """Write rows beside the existing side data of a kind."""
         directory = self.write(kind, rows)
         self._transaction.add_sidecar(kind, directory, concerns=self._concerned.get(kind))
 
     def replace(self, kind: str, rows: DataFrame) -> None:
-        """Write rows in the place of all that there is of a kind."""
+        """Write rows in the place of all existing side data of a kind."""
         directory = self.write(kind, rows)
         self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
 
     def clear(self, kind: str) -> None:
-        """Leave nothing of a kind."""
+        """Leave no side data of a kind."""
         self._transaction.set_sidecars(kind, [])
 
     def write(self, kind: str, rows: DataFrame) -> str:

@@ -23,7 +23,7 @@ class Placed:
 
 
 class Replace(Driver[WriteConfig]):
-    """The feed becomes the whole content of the table, of whatever schema it was before."""
+    """The feed becomes the whole content of the table, whatever its schema was before."""
 
     operation = "replace"
 
@@ -57,10 +57,10 @@ class Append(Driver[AppendConfig]):
         return {"inserted": self._add_commit(txn) if txn.adds_commits else self._rewrite(txn)}
 
     def _add_commit(self, txn: NodeTransaction) -> int:
-        """Add the rows as new partitions, those of this commit; returns how many.
+        """Add the rows as new partitions, those of this commit; returns how many rows.
 
-        Nothing is read and no partition is rewritten, so appends never conflict. Only where stored files no longer
-        fit the columns are they written again, each row to its commit's partition.
+        Nothing is read and no partition is rewritten, so appends never conflict. Stored files are written again only
+        where they no longer fit the columns, each row to its commit's partition.
         """
         kept = None
         if txn.rewrites_all:
@@ -76,10 +76,10 @@ class Append(Driver[AppendConfig]):
         return inserted
 
     def _rewrite(self, txn: NodeTransaction) -> int:
-        """Add the rows to the partitions that they belong to; returns how many.
+        """Add the rows to the partitions that they belong to; returns how many rows.
 
-        A partition has one directory, so those that rows are added to are rewritten with them: partition by a
-        column that new rows share (a date) to keep that small.
+        A partition has one directory, so a partition to which rows are added is rewritten with them. To keep the
+        rewrite small, partition by a column that new rows have in common, such as a date.
         """
         feed = materialize_feed(self, txn)
         if not feed.rows and not txn.changes_description and txn.exists:
@@ -95,7 +95,7 @@ class Append(Driver[AppendConfig]):
 
 
 class InsertOverwrite(Driver[WriteConfig]):
-    """dbt's insert_overwrite: the partitions that the feed has rows for are replaced; without partition_by all is."""
+    """dbt's insert_overwrite: replaces the partitions that the feed has rows for; without partition_by, the table."""
 
     operation = "insert_overwrite"
 
@@ -110,7 +110,7 @@ class InsertOverwrite(Driver[WriteConfig]):
     def _sql(self, txn: NodeTransaction) -> str:
         if not txn.rewrites_all:
             return str(self.macros.lakemerge_new_rows_sql(txn))
-        # stored files do not fit the new columns: those of the other partitions are rewritten
+        # stored files do not fit the new columns, so those of the other partitions are rewritten
         feed = materialize_feed(self, txn)
         txn.read()
         others = [name for name in txn.partitions.stored if name not in feed.partitions]
@@ -119,7 +119,7 @@ class InsertOverwrite(Driver[WriteConfig]):
 
 
 class Microbatch(Driver[WriteConfig]):
-    """dbt's microbatch: the rows of the batch's time range are replaced by the feed's. A batch without rows clears it.
+    """dbt's microbatch: the feed's rows replace those of the batch's time range, which a batch without rows clears.
 
     The partitions need not have the batch's grain: those that hold rows of the range are rewritten.
     """
@@ -146,10 +146,10 @@ def materialize_feed(driver: Driver[Any], txn: NodeTransaction) -> Placed:
 def replace_rows(
     driver: Driver[Any], txn: NodeTransaction, feed: Placed, gone_sql: str | None, kept_sql: str
 ) -> Counts:
-    """Commit the feed in the place of some stored rows, which may lie in other partitions than it.
+    """Commit the feed in the place of some stored rows, which may lie in other partitions than the feed's rows.
 
     Args:
-        gone_sql: the stored rows that go; ``None`` where there is no table yet.
+        gone_sql: the stored rows that are deleted; ``None`` where there is no table yet.
         kept_sql: the stored rows that stay, of all partitions and in the table's new columns.
     """
     gone = _placed(driver, txn, gone_sql) if gone_sql else Placed(0, [])

@@ -69,7 +69,8 @@ class StagingMethods(Capability):
         """Check that a node can publish when its config says so.
 
         Raises:
-            CompilationError: it cannot wait for tests; or it would publish at once what depends on unpublished rows.
+            CompilationError: the node is to wait for tests and cannot; or it would publish, without waiting, rows that
+                depend on unpublished ones.
         """
         config, name = model["config"], model.get("name")
         with config_errors():
@@ -114,7 +115,7 @@ class StagingMethods(Capability):
 
     @available.parse_none
     def require_published(self, model: Mapping[str, Any], relation: BaseRelation, sql: str) -> None:
-        """Refuse a view of staged rows that is none of the project's models: a test's failures."""
+        """Refuse a view of staged rows that is not one of the project's models: that of a test's failures."""
         if model.get("resource_type") != "model" and staged_names.names_staged(sql):
             with config_errors():
                 raise InvalidConfig(
@@ -224,7 +225,7 @@ class StagingMethods(Capability):
         """Publish what the run has staged, in one commit; or nothing of it, if not all of its results are good.
 
         Args:
-            results: dbt's, of the nodes of the run. They are updated with what became of what was staged.
+            results: dbt's, of the nodes of the run. They are updated to say what became of what was staged.
 
         Returns:
             The statement of the hook: empty, or one that fails with what went wrong.
@@ -245,12 +246,12 @@ class StagingMethods(Capability):
             self._close(run)
         if failure is None:
             return ""
-        with suppress(DbtRuntimeError):  # no connection, as Java has died: then the statement fails by that
+        with suppress(DbtRuntimeError):  # no connection, since Java has died: then the statement fails anyway
             self.handle.fail_next(failure)
         return "select 'what was staged is not published'"
 
     def _close(self, run: StagedRun) -> None:
-        """Let names be their own again, and drop the views: if Java has died, they went with it."""
+        """Let names stand for their own tables again, and drop the views; if Java has died, the views went with it."""
         run.close()
         with suppress(DbtRuntimeError):
             handle = self.handle
@@ -425,7 +426,7 @@ class StagingMethods(Capability):
 
 
 def publishes_after_tests(model: Mapping[str, Any]) -> bool:
-    """Whether a node's config lets it be published after tests. Raises InvalidConfig for another word."""
+    """Whether a node's config lets it be published after tests. Raises InvalidConfig for an unknown value."""
     problems: list[str] = []
     reader = OptionReader(model["config"], problems)
     chosen = reader.choice("publish", "at_once", "after_tests")
@@ -434,7 +435,10 @@ def publishes_after_tests(model: Mapping[str, Any]) -> bool:
 
 
 def _to_build_again(run: StagedRun, results: Iterable[Any]) -> Set[str]:
-    """The nodes of a run that published nothing; those too that had nothing to write, for on other rows they may."""
+    """The nodes to build again after a run that published nothing.
+
+    They include those that had nothing to write, because on other rows they may have something.
+    """
     waiting = {result.node.unique_id for result in results if waits_for_tests(result.node)}
     return run.unique_ids | waiting
 
@@ -448,7 +452,7 @@ def _text_of(error: Exception) -> str:
 
 
 def _unfinished(error: Exception, failure: DbtRuntimeError | None) -> DbtRuntimeError:
-    """What is reported of a publication that stands and is not finished, with what went wrong after it."""
+    """The error to report for a publication that stands but is not finished, with what went wrong after it."""
     if not isinstance(error, CommitUnfinished):
         error = CommitUnfinished(
             expected="to finish the commit of what was staged, which is decided and stands",

@@ -1,4 +1,4 @@
-"""Whether a run's results allow to publish what it has staged, and what dbt's results say of it afterwards."""
+"""Whether a run's results allow publishing what it has staged, and what dbt's results say about it afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.publish.responses import STAGED
 # dbt's words for results that stop a publication: whatever did not come to a good end. Warnings do not.
 _FAILED = ("fail", "error", "runtime error", "partial success")
 _SKIPPED = "skipped"
-# Of so many failures the texts are shown.
+# The texts of this many failures are shown.
 _SHOWN = 5
 
 
@@ -45,14 +45,14 @@ def mark_unpublished(
 ) -> None:
     """Let dbt's results say that nodes were not published, so that `dbt retry` builds and tests them again.
 
-    Tests that have passed have seen rows which are gone by then, so these are made again too, however many nodes there
-    are between: else a retry would publish what nobody has tested.
+    Tests that have passed saw rows that are gone by then, so these tests run again too, however many nodes lie between:
+    otherwise a retry would publish what nobody has tested.
 
     Args:
-        nodes: dbt's, of the project: what stands between a node and its tests need not have a result.
+        nodes: dbt's, of the project: a node that lies between another and its tests need not have a result.
         unpublished: the unique ids of the nodes.
         reason: why they were not published.
-        published: unique ids of nodes that are, whose own tests hold.
+        published: unique ids of nodes that are published: the results of their own tests stand.
         status: what the nodes are now. Tests are skipped in any case.
     """
     results = list(results)
@@ -69,7 +69,7 @@ def mark_unpublished(
 
 
 def _reached(nodes: Iterable[Any], begin: Set[str], without: Set[str]) -> Set[str]:
-    """The unique ids of what reads some nodes, and of what reads that, in the end; nothing that others give alone."""
+    """The unique ids of some nodes and of all that read them, directly or by others, but not by way of ``without``."""
     readers: dict[str, set[str]] = {}
     for node in nodes:
         for read in _read_by(node):
@@ -83,7 +83,7 @@ def _reached(nodes: Iterable[Any], begin: Set[str], without: Set[str]) -> Set[st
 
 
 def mark_published(results: Iterable[Any], versions: Mapping[str, int], views: Set[str]) -> None:
-    """Let dbt's results say what was made: no node's message says any more that it is staged.
+    """Let dbt's results say what was made: no node's message says any longer that it is staged.
 
     Args:
         versions: of tables, by the node's unique id.

@@ -45,8 +45,8 @@ def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -
     """Make a global view of a query that all sessions can run.
 
     Args:
-        like: the table that it stands for. It is called like the table, so that queries may qualify columns by the
-            table's name; but not where such a view is there, as one for the same name in another schema.
+        like: the table that the view stands for. The view gets the table's name, so that queries may qualify columns by
+            it; but not if a view of that name is there already, such as one for the same name in another schema.
     """
     if like is not None:
         from pyspark.errors import AnalysisException
@@ -156,7 +156,7 @@ def _files_written(spark: SparkSession, layout: Layout, manifest: Manifest) -> D
 
 
 def _in_version(frame: DataFrame, manifest: Manifest) -> DataFrame:
-    """Rows of an append table's new commit are staged without the number of their version."""
+    """Give rows of an append table's new commit the number of their version, without which they are staged."""
     null = f"={DEFAULT_PARTITION}"
     numbered = any(
         manifest.partitions[name].location.endswith(null) and not name.endswith(null)

@@ -39,9 +39,9 @@ class StagedTable(StagedNode):
     """A version of a table.
 
     Attributes:
-        transaction: waits, complete.
+        transaction: complete, and waiting to be published.
         refresh: lets Spark know that it is published.
-        finish: what is to be done then, in order, when the views are made as well.
+        finish: what is to be done after that, in order, when the views are made as well.
     """
 
     transaction: Transaction
@@ -110,18 +110,18 @@ class StagedRun:
         return [node for node in self._nodes.values() if isinstance(node, StagedView)]
 
     def end(self) -> None:
-        """Take nothing more. Names keep standing for what is staged until :meth:`close`."""
+        """Accept nothing more. Names keep standing for what is staged until :meth:`close`."""
         with self._lock:
             self._is_over = True
 
     def leave(self, reason: str) -> None:
-        """Give up what is not published, and leave it to be looked at."""
+        """Give up what is not published, and leave its files to be looked at."""
         self.end()
         for table in self.tables:
             leave(table.transaction, reason)
 
     def close(self, spark: SparkSession | None = None) -> None:
-        """Let names be their own again, and drop the views."""
+        """Let names stand for their own tables again, and drop the views in the session, if one is given."""
         staged_names.clear()
         if spark is not None:
             for node in self._nodes.values():

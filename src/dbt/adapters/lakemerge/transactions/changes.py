@@ -18,7 +18,7 @@ from lakemerge.kernel import Kernel, TableName, Transaction
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Records wait in memory until they are so many, or the commit comes.
+# Records wait in memory until there are this many, or until the commit.
 _BUFFERED_RECORDS = 10_000
 
 
@@ -70,24 +70,24 @@ class TableChanges:
         """
         self._spool = self._kernel.begin(self.name, "transaction")
         self._spool.watch_lease(on_lost)
-        _ = self._spool.stage_directory  # begins its heartbeat
+        _ = self._spool.stage_directory  # starts its heartbeat
 
     def lease_loss(self) -> str | None:
         """Why other processes may have deleted the batches; ``None`` while they are safe."""
         return self._spool.lease_loss() if self._spool else None
 
     def upsert(self, rows: Any) -> None:
-        """Rows that take the place of those with their keys, or are new."""
+        """Take rows that replace those with their keys, or are new."""
         self._require("merge", "upsert")
         self._add(rows, self._table.new_row_columns, deletes=False)
 
     def delete(self, keys: Any) -> None:
-        """Keys whose rows go, with the columns of the sequence."""
+        """Take the keys of rows to delete, with the columns of the sequence."""
         self._require("merge", "delete")
         self._add(keys, self._table.delete_columns, deletes=True)
 
     def append(self, rows: Any) -> None:
-        """Rows that come besides all others."""
+        """Take rows to add to all others."""
         self._require("append", "append")
         self._add(rows, self._table.new_row_columns, deletes=False)
 
@@ -132,7 +132,7 @@ class TableChanges:
 
     def _write(self, frame: DataFrame) -> None:
         assert self._spool is not None
-        self._folders += 1  # one whose rows could not be computed is not written to again
+        self._folders += 1  # a folder whose rows could not be computed is not written to again
         folder = f"{self._spool.stage_directory}/batch-{self._folders:06}"
         frame.write.format("orc").option("compression", "zstd").save(folder)
         self._batches.append(folder)
@@ -145,11 +145,11 @@ class TableChanges:
     # -- merging -------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Bring what is still in memory to disk."""
+        """Write to disk what is still in memory."""
         self._write_buffer()
 
     def stage(self, handle: SessionHandle, hand_over: HandOver) -> Staged:
-        """Stage what the changes make of the table's newest version, if that is anything.
+        """Stage what the changes make of the table's newest version, if they change anything.
 
         Args:
             hand_over: gets the staged transaction.

@@ -38,10 +38,10 @@ class ChangeColumns:
         return StructType([StructField(name, kind) for name, kind in self.types.items()])
 
     def checked(self, names: Iterable[object], required: Collection[str]) -> dict[str, Any]:
-        """The names as they are given, by those of the columns.
+        """The names as they are given, by the names of the table's columns.
 
         Raises:
-            InvalidRecord: some are not the table's, or are there twice, or required ones are not there.
+            InvalidRecord: some are not the table's, some are there twice, or required ones are missing.
         """
         given = [str(name).lower() for name in names]
         problems = []
@@ -91,7 +91,7 @@ class ChangeColumns:
         """An Arrow table with its numbers in the table's types, and the rows' places from ``first`` on.
 
         Raises:
-            InvalidRecord: a number is not one of the type.
+            InvalidRecord: a number does not fit the type.
         """
         import pyarrow as pa
 
@@ -122,8 +122,8 @@ class ChangeColumns:
         Raises:
             InvalidRecord: a record has other columns than the table, or a value that does not fit.
         """
-        # of pyspark, for its own check of rows; createDataFrame does it when the rows are sent to Java, too late to
-        # say which call brought them
+        # pyspark's own check of rows; createDataFrame makes it only when the rows are sent to Java, too late to say
+        # which call brought them
         from pyspark.sql.types import _make_type_verifier
 
         verify = {name: _make_type_verifier(kind, name=name) for name, kind in self.types.items()}
@@ -150,8 +150,8 @@ class ChangeColumns:
 
 
 def _problem(kind: DataType, verify: Callable[[Any], Any], value: Any) -> str | None:
-    """Why a value is none of a type; ``None`` for one that is."""
-    # Spark itself makes text of anything, and rounds numbers or makes them null
+    """Why a value does not belong to a type; ``None`` if it does."""
+    # Spark itself turns anything into text, and rounds numbers or makes them null
     if isinstance(kind, types.StringType) and value is not None and not isinstance(value, str):
         return f"{value!r}, a {type(value).__name__}"
     try:
@@ -172,7 +172,7 @@ def _holds(kind: types.DecimalType, value: decimal.Decimal) -> bool:
 
 
 def _fitting(value: Any, kind: DataType) -> Any:
-    """A number as Spark wants it for a type, where it is the same number."""
+    """A number in the form that Spark wants for a type, where that is the same number; other values as they are."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and isinstance(kind, types.DoubleType | types.FloatType):

@@ -78,7 +78,7 @@ class Transaction:
 
         Raises:
             TableNotFound, UnsupportedTable: a table cannot be changed by a transaction.
-            ClaimHeld, MetastoreError, StorageError: they may be retried, as far as they say so.
+            ClaimHeld, MetastoreError, StorageError: may be retried if the error says so.
         """
         if self.state == "open":
             raise self._wrong_state("a transaction that is not open", "Commit it or abort it first.")
@@ -112,7 +112,7 @@ class Transaction:
         """Insert rows, or update those that have their keys.
 
         Args:
-            rows: with all columns of the table (but for those of which a null changes nothing), and with those of its
+            rows: with all columns of the table (except those for which a null changes nothing), and with those of its
                 ``sequence_by``. Mappings, one or many; or a table of Arrow, pandas or Spark.
 
         Raises:
@@ -213,7 +213,7 @@ class Transaction:
                 changes.stage(handle, complete.append)
                 for changes, handle in zip(pending, handles, strict=True)
             ]
-            self._require_leases(pending)  # what vanished while it was read was not missed
+            self._require_leases(pending)  # with all leases, nothing vanished unnoticed while it was read
             return staged, self._kernel.commit_together(complete)
         except BaseException as error:
             self._learn(complete)
@@ -225,7 +225,7 @@ class Transaction:
                 handle.release()  # ends what was not committed, and frees rows
 
     def _learn(self, complete: Sequence[TableTransaction]) -> None:
-        """Know what an error has left of the commit: whoever asks for the state must not repeat what stands."""
+        """Set the state in which an error has left the commit: a caller that reads it must not repeat what stands."""
         states = {transaction.state for transaction in complete}
         if "in doubt" in states:
             self.state = "in doubt"
@@ -241,10 +241,10 @@ class Transaction:
         if self.state == "committed" and not isinstance(error, CommitUnfinished):
             raise _unfinished(complete, error) from error
         if isinstance(error, PySparkException):
-            self._require_leases(pending)  # a lost one is why
+            self._require_leases(pending)  # a lost lease is then the reason
 
     def _lose(self, table: TableName, reason: str) -> None:
-        """Note that the lease is lost, and tell the listener."""
+        """Note that the lease is lost, and call the listener."""
         if self._lost is None and self.state == "open":
             self._lost = _lease_lost(table, reason)
             if self._listener is not None:
