@@ -124,12 +124,13 @@ class Ingest(RecordDriver):
     def attempt(self, txn: NodeTransaction) -> Counts:
         if self._routing:
             self._routing.release()
-        arrivals = self._arrivals = self._intake.choose(txn, self._batch)
-        counts = {**arrivals.counts, "inserted": 0}
-        if arrivals.is_empty and txn.exists and not txn.changes_schema:
-            txn.skip()
-            return counts
-        counts |= self._stage(txn)
+        with self._intake.redone_if_changed(txn):
+            arrivals = self._arrivals = self._intake.choose(txn, self._batch)
+            counts = {**arrivals.counts, "inserted": 0}
+            if arrivals.is_empty and txn.exists and not txn.changes_schema:
+                txn.skip()
+                return counts
+            counts |= self._stage(txn)
         self._intake.record(txn, arrivals)
         txn.commit(counts, rows_after(txn, counts["inserted"]))
         return counts

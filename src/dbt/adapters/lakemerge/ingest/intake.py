@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import tenacity
@@ -16,8 +18,9 @@ from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
 from dbt.adapters.lakemerge.options.partial_runs import reads_no_rows
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+from py4j.protocol import Py4JJavaError
 
-from lakemerge.errors import FileChanged
+from lakemerge.errors import FileChanged, UnreadableFile
 from lakemerge.ingest import (
     Arrivals,
     FileLedger,
@@ -184,12 +187,31 @@ class Intake:
                 raise txn.overtaken(f"that records of {item.name} went while they were read")
         OffsetLedger.record(self._files, txn.kernel_transaction, arrivals.topics, self._plan.batch)
 
+    @contextmanager
+    def redone_if_changed(self, txn: NodeTransaction) -> Iterator[None]:
+        """Let a failed attempt be made again if a file that it reads was moved, deleted or written to meanwhile.
+
+        Raises:
+            CommitConflict: one was; the next attempt lists the files anew.
+        """
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (FileNotFoundError, PySparkException, Py4JJavaError, UnreadableFile):
+            self._require_unchanged(txn)
+            raise
+
+    def _require_unchanged(self, txn: NodeTransaction) -> None:
+        files = self._plan.files
+        now = {entry.path: entry for entry in _with_retries(lambda: _list_again(self._files, files))}
+        changed = [entry for entry in files if now.get(entry.path) != entry]
+        if changed:
+            raise txn.overtaken(f"that {_some(changed)} was changed, moved or deleted while it was read")
+
     def _record_files(self, txn: NodeTransaction) -> None:
         plan = self._plan
-        now = {entry.path: entry for entry in _with_retries(lambda: _list_again(self._files, plan.files))}
-        moved = [entry for entry in plan.files if now.get(entry.path) != entry]
-        if moved:
-            raise txn.overtaken(f"that {_some(moved)} was changed while it was read")
+        self._require_unchanged(txn)
         ledger = FileLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
         read = [ReadFile(entry.path, entry.size, entry.modified, plan.batch) for entry in plan.files]
         ledger.record(txn.kernel_transaction, read)
