@@ -62,18 +62,21 @@ class Append(Driver[AppendConfig]):
         Nothing is read and no partition is rewritten, so appends never conflict. Stored files are written again only
         where they no longer fit the columns, each row to its commit's partition.
         """
-        kept = None
+        kept, before = None, 0
         if txn.rewrites_all:
             txn.read()
             kept = self.macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
+            before = self._count(kept) if txn.rows_before is None else txn.rows_before
         staged = txn.stage(self.macros.lakemerge_new_rows_sql(txn, kept))
-        before = txn.rows_before
-        inserted = staged if kept is None else 0 if before is None else staged - before
+        inserted = staged - before
         if staged or txn.changes_description:
             txn.commit({"inserted": inserted}, rows_after(txn, inserted))
         else:
             txn.skip()
         return inserted
+
+    def _count(self, sql: str) -> int:
+        return int(self.queries.rows(f"select count(*) as row_count from ({sql})")[0]["row_count"])
 
     def _rewrite(self, txn: NodeTransaction) -> int:
         """Add the rows to the partitions that they belong to; returns how many rows.
