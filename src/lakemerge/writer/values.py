@@ -25,7 +25,7 @@ _TIME = re.compile(
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _SIZED = re.compile(r"(?:var)?char\((\d+)\)")
 
-# Numbers up to the first and from the second round to floats other than zero and infinity.
+# Numbers up to the first round to the float zero, and those from the second on to infinity.
 _SINGLE = (decimal.Decimal(2.0**-150), decimal.Decimal(2**128 - 2**103))
 _LARGEST_OFFSET = datetime.timedelta(hours=18)
 _SKIPPED_DAYS = (datetime.date(1582, 10, 5), datetime.date(1582, 10, 14))

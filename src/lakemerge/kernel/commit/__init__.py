@@ -1,1 +1,1 @@
-"""A commit: what it read, what it changes, whether it may be, and its end."""
+"""A commit: what it read, what it changes, whether it is allowed, and how it ends."""

@@ -1,4 +1,4 @@
-"""A commit: a list of changes of tables that show at once or not at all."""
+"""A commit: a list of changes of tables that become visible together or not at all."""
 
 from __future__ import annotations
 

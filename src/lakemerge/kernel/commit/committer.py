@@ -33,13 +33,13 @@ from lakemerge.kernel.table.overlay import has_base
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
-# So long a look at the files that were read is good for the next try of a claim: they have not changed by the commits
-# that it lost to, and a look lasts as long on many systems.
+# For this long, a look at the files that were read also counts for the next try of a claim: the commits that the claim
+# lost to have not changed these files, and on many systems a look takes as long as this.
 _LOOK_SECONDS = 1.0
 
 
 class Committer:
-    """Brings commits about."""
+    """Decides commits and settles them."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -50,9 +50,9 @@ class Committer:
         """Make a commit stand, on whatever versions are the newest; from then on it cannot be undone.
 
         Raises:
-            CommitConflict: what it hangs on has changed since; nothing was published.
+            CommitConflict: what it depends on has changed since; nothing was published.
             ClaimHeld: other writers did not finish in time, or were first each time; nothing was published.
-            MetastoreError: the metastore went silent; whether it stands may then be in doubt.
+            MetastoreError: the metastore went silent; whether the commit stands may then be in doubt.
         """
         if len(commit.tables) > 1:
             claims = GroupClaims(self._tables, self._prepare, self._look_again, self._in_history)
@@ -64,7 +64,7 @@ class Committer:
         )
 
     def settle(self, commit: Commit) -> None:
-        """Roll what stands forward, until readers see it; every step of it may be done again.
+        """Roll a commit that stands forward, until readers see it; every step of this may be done again.
 
         Raises:
             CommitUnfinished: the commit stands, but could not be finished.
@@ -92,7 +92,7 @@ class Committer:
 
     def _roll_forward(self, table: TableCommit, manifest: Manifest) -> None:
         if manifest.group not in (None, manifest.txn):
-            # by now it is, unless the first table of the group was dropped just after the decision
+            # it is confirmed by now, unless the first table of the group was dropped just after the decision
             self._tables.groups.confirm(
                 Member(table.table, manifest.table_id, table.layout.root, manifest.txn)
             )
@@ -104,7 +104,7 @@ class Committer:
             raise
 
     def _attempt(self, commit: Commit) -> list[Manifest]:
-        """Try once, which another writer may win (:class:`LostRace`)."""
+        """Try once; another writer may be faster (:class:`LostRace`)."""
         prepared = [self._prepare(table) for table in commit.tables]
         for part in prepared:
             if part.parent is None:
@@ -116,7 +116,7 @@ class Committer:
     # -- preparing -----------------------------------------------------------------------------
 
     def _prepare(self, commit: TableCommit) -> Prepared:
-        """Check what a table's part hangs on, and write its manifest. Nothing of it shows."""
+        """Check what a table's part depends on, and write its manifest. Readers see nothing of this."""
         state, parent = (None, None) if commit.base is None else self._tables.settled(commit.table)
         if state is not None and parent is not None:
             commit.check_follows(self._files, state, parent)
@@ -126,12 +126,12 @@ class Committer:
         return Prepared(commit, state, parent, self._write_manifest(commit, state, parent))
 
     def _look_again(self, part: Prepared) -> None:
-        """Look once more at what was read, when others had to be waited for since."""
+        """Look once more at what was read, because other writers may have been waited for since."""
         if part.state is not None and part.parent is not None:
             self._check_files(part.table, part.state, part.parent)
 
     def _check_files(self, commit: TableCommit, state: TableState, parent: Manifest) -> None:
-        """Make sure that no other program has changed what was read. Who loses races does not look each time."""
+        """Make sure that no other program has changed what was read. After a lost race, a recent look counts."""
         now = self._tables.clock.monotonic()
         if not commit.reads.has_partitions or now < commit.looked_at + _LOOK_SECONDS:
             return
@@ -167,7 +167,7 @@ class Committer:
         table, manifest, parent = part.table, part.manifest, part.parent
         assert parent is not None
         rebuilt = makes_row_anew(parent, manifest)
-        # what readers see is then in one row; else the claim comes first
+        # then all that readers see is in one row; otherwise the claim comes first
         whole = not (table.keys or rebuilt or parent.overlay or manifest.overlay)
         value = str(manifest.version) if whole else f"{manifest.version}:{table.txn}"
         # the settled transaction's id moves with the version, so a claim leaves it alone
@@ -205,7 +205,7 @@ class Committer:
         }
         if not self._tables.creations.is_open(table.layout, table.txn):
             if self._is_made(table):
-                return  # by an earlier try without an answer, and is about to be dropped
+                return  # an earlier try without an answer made it, and it is about to be dropped
             commit.in_doubt = False
             raise table.was_silent()
         row = new_table(table.definition, table.layout.root, location)
@@ -215,7 +215,7 @@ class Committer:
             self._metastore.create_table(row)
         except (ReplyLost, Refused) as error:
             self._resolve_creation(commit, table, error)
-        # the name is missing for a moment when another's table gets a view, or gives it up
+        # the name is missing for a moment when another table of this name gets a view, or gives it up
         in_a_gap = has_base(self._metastore, table.table)
         if not in_a_gap and self._tables.creations.is_open(table.layout, table.txn):
             return
@@ -223,14 +223,14 @@ class Committer:
         if removed and in_a_gap:
             commit.in_doubt = False
             raise table.is_made_by_another()
-        # if others have committed to it, or have dropped it as a table that was there, it stands, or has stood;
-        # who has taken the writer for dead deletes the manifest with all other files
+        # if others have committed to the table, or have dropped it as an existing table, it stands, or has stood;
+        # a process that has taken the writer for dead deletes the manifest with all other files
         if removed or not self._files.exists(table.layout.manifest_of(table.txn)):
             commit.in_doubt = False
             raise table.was_silent()
 
     def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> bool:
-        """Remove a table, unless it is another version's by now. Its row goes aside first: a drop cannot compare."""
+        """Remove a table, unless it is at another version by now. Its row goes aside first: a drop cannot compare."""
         aside = TableName(table.table.schema, f"{table.table.name}__old_{table.txn[-12:]}")
         left = Leftovers(own[TABLE_ID], table.layout.root, whole=False, aside=aside.name)
 
@@ -249,7 +249,7 @@ class Committer:
         return bool(self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id))
 
     def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
-        """Whether a creation that ended in an error has happened all the same."""
+        """Find out whether a creation that ended in an error has happened all the same; raise an error if not."""
         if self._is_made(table):
             return  # others may have committed to it since, and may be making its row anew
         row = self._metastore.get_table(table.table)
@@ -261,7 +261,7 @@ class Committer:
         raise error
 
     def _in_history(self, table: TableCommit) -> bool:
-        """Whether a version is there although its claim seemed lost: a rescuer may have settled it, or be at it."""
+        """Whether a version is there although its claim seemed lost: a rescuer may have settled it, or be about to."""
         base = table.base
         table_id, base_txn = (base.table_id, base.txn) if base else (table.table_id, None)
         for layout, newest in self._tables.roll_forward.rebuilds.newest_of(table.table, table_id):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
 from lakemerge.kernel.table.overlay import Overlay
 
-#: What folders of side data are to those that there are: an addition, all there is, what stands for those of the
-#: version that the work was done on, or those of them that go.
+#: How folders of side data relate to the existing ones: they are added to them, replace all of them, replace those of
+#: the version that the work was done on, or are those of them that are removed.
 SideDataMode = Literal["add", "set", "fold", "drop"]
 
 
@@ -23,11 +23,11 @@ class Draft:
     Attributes:
         partitions, sidecars, references, overlay: the state.
         written, removed: the partitions that are touched.
-        rewritten: those of them whose rows stay what they are, and only lie elsewhere.
+        rewritten: those of them whose rows stay as they are, and only move to other files.
         side_data_touched: by kind, the partitions that the change concerns; ``None`` for any.
         fenced: transactions that must not commit any more.
         side_data_for: by kind, what it is made for.
-        kept: the version of which something stays; ``None`` where nothing does.
+        kept: the version before, if anything of it stays; ``None`` if nothing does.
     """
 
     def __init__(self, parent: Manifest | None, base: Manifest | None, present: Iterable[str]) -> None:
@@ -60,7 +60,7 @@ class Draft:
         self.kept = None
 
     def remove(self, names: Iterable[str], *, data_change: bool) -> None:
-        """Drop partitions, be they there or not."""
+        """Drop partitions, whether they exist or not."""
         for name in names:
             self.partitions.pop(name, None)
             self.written.discard(name)
@@ -86,7 +86,7 @@ class Draft:
         """Add folders of side data, drop some, or replace those that the work was done on.
 
         Raises:
-            ReplacedMeanwhile: there are others by now than those that would be replaced.
+            ReplacedMeanwhile: the folders that would be replaced have changed meanwhile.
         """
         before = self._base.sidecars.get(kind, ()) if self._base else ()
         now = self.kept.sidecars.get(kind, ()) if self.kept else before
@@ -114,7 +114,7 @@ class Draft:
         """Let a name stand for a version; ``None`` takes the name away.
 
         Raises:
-            ReplacedMeanwhile: it stands for another version by now than when the work was begun.
+            ReplacedMeanwhile: it stands for another version than when the work was started.
         """
         before = self._base.references.get(name) if self._base else None
         if self._base and self.references.get(name) != before:
@@ -125,7 +125,7 @@ class Draft:
             self.references[name] = txn
 
     def describe_side_data(self, kind: str, purpose: Mapping[str, Any] | None) -> None:
-        """Say what side data is made for; ``None`` lets that be unknown.
+        """Say what side data is made for; ``None`` leaves that unknown.
 
         Raises:
             ReplacedMeanwhile: another commit has made it for something else since the work was done.

@@ -1,4 +1,4 @@
-"""How a commit of several tables is decided: claims in one order for all writers, then one word for all of them."""
+"""How a commit of several tables is decided: claims in one order for all writers, then one call for all tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOG = logging.getLogger("lakemerge")
 def in_claim_order(tables: Sequence[TableCommit]) -> list[TableCommit]:
     """Tables in the order in which all groups claim them, so that no two wait for each other.
 
-    Those that are to be made come last: their names are taken or not, and nobody waits for them.
+    Tables that are to be made come last: a name is either taken or free, so nobody waits for one.
 
     Raises:
         InvalidTransactionState: one is there twice.
@@ -91,7 +91,7 @@ class GroupClaims:
     # -- claiming ------------------------------------------------------------------------------
 
     def _claim(self, part: Prepared) -> Prepared:
-        """Claim a table on its newest version; what is claimed already stays so meanwhile."""
+        """Claim a table on its newest version; tables that are claimed already stay claimed meanwhile."""
         latest: Prepared | None = part
 
         def attempt() -> Prepared:
@@ -107,7 +107,7 @@ class GroupClaims:
         return self._tables.retried(attempt, LostRace, first=0.01, longest=0.5)
 
     def _mark(self, part: Prepared) -> None:
-        """Claim the next version; nothing else of the table's row changes, because it may have to be as before."""
+        """Claim the next version; nothing else of the table's row changes, because the claim may be taken back."""
         value = {VERSION: f"{part.manifest.version}:{part.table.txn}{UNDECIDED}"}
         table_id = part.manifest.table_id
         if not self._tables.versions.compare_and_swap(part.row, table_id, part.expected, value):
@@ -139,7 +139,7 @@ class GroupClaims:
                 raise
             raise table.is_made_by_another() from error
         if has_base(self._tables.metastore, table.table):
-            # the name was missing just then, because another's table gets a view, or gives it up
+            # the name was missing just then, because another table of this name gets a view, or gives it up
             raise table.is_made_by_another()
         self._require_open(table)
 
@@ -151,10 +151,10 @@ class GroupClaims:
     # -- deciding ------------------------------------------------------------------------------
 
     def _decide(self, commit: Commit, members: tuple[Member, ...]) -> None:
-        """The one step that makes all of it stand."""
+        """The one step that makes the whole commit stand."""
         commit.in_doubt = True
         table, groups = commit.tables[0], self._tables.groups
-        # while an answer was waited for, the table may have got later commits, or have been dropped
+        # while this process waited for an answer, the table may have got later commits, or have been dropped
         if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):
             return
         commit.in_doubt = False
@@ -171,7 +171,7 @@ class GroupClaims:
             return
         for table in commit.tables:
             if table.base is None:
-                table.claim_sent = False  # there is no row any more by which its files could be missed
+                table.claim_sent = False  # there is no row any more that needs its files
 
 
 def _member(table: TableCommit) -> Member:

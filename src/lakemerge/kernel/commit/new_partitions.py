@@ -1,6 +1,6 @@
 """Names that some metastores cannot keep apart, or cannot hold: refused before a commit is claimed.
 
-After that the commit could never be finished, and no other one could follow.
+After the claim the commit could never be finished, and no other one could follow.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.ports.names import TableName
 
-#: Characters of a partition's name that the schema of Hive's metastore holds, on every database.
+#: The longest name of a partition, in characters, that the schema of Hive's metastore holds on every database.
 _LONGEST = 767
 
 
@@ -20,8 +20,8 @@ def require_sound_names(
 ) -> None:
     """Check the names of the partitions that a commit makes.
 
-    Databases such as MySQL and Derby take texts for equal that differ in blanks at their end. Partitions that are there
-    already, their metastore does keep apart.
+    Databases such as MySQL and Derby take texts for equal that differ only in blanks at their end. Partitions that
+    exist already are not compared with each other: their metastore does keep them apart.
 
     Args:
         known: the partitions of the version before.

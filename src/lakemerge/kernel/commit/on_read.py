@@ -44,12 +44,11 @@ def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> Non
 def mark_folded(transaction: Transaction, folders: Sequence[str], left: Sequence[str] = ()) -> None:
     """Record that, by this commit, other deltas or the base hold what these folders of deltas hold.
 
-    The view does not name them any more. They can be read until they are retired, by queries that have read its text
-    before.
+    The view no longer names these folders. Queries that have read its text before can read them until they are retired.
 
     Args:
         folders: as :attr:`Manifest.sidecars` has them.
-        left: URIs of new deltas, with what the base does not hold of them.
+        left: URIs of new deltas, with what the base does not hold of these folders.
     """
     assert transaction.base is not None, "there is a base"
     stay = [one for one in transaction.base.sidecars.get(DELTAS, ()) if one not in folders]
@@ -60,7 +59,7 @@ def mark_folded(transaction: Transaction, folders: Sequence[str], left: Sequence
 
 
 def only_moved_since(transaction: Transaction, before: Manifest) -> bool:
-    """Whether rows were only moved between a version and the one that a transaction builds on, and it lets them be.
+    """Whether rows were only moved between a version and a transaction's base, and the transaction allows this.
 
     See :meth:`Transaction.let_rows_move`.
     """

@@ -32,5 +32,5 @@ class Prepared:
 
     @property
     def expected(self) -> str:
-        """The version parameter's value that the claim hangs on; empty when it makes the table."""
+        """The version parameter's value that the claim compares with; empty when it makes the table."""
         return self.state.version_value if self.state is not None else ""

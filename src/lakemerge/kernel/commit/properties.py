@@ -1,4 +1,4 @@
-"""What commits tell later ones, such as the highest sequence, when another commit came between."""
+"""What commits record for later ones, such as the highest sequence, when another commit came between."""
 
 from __future__ import annotations
 

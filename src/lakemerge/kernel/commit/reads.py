@@ -11,16 +11,17 @@ from lakemerge.kernel.table.overlay import FOLDED
 
 @dataclass
 class Reads:
-    """Everything that the work of a transaction hangs on.
+    """Everything that the work of a transaction depends on.
 
     Attributes:
         partitions: names of those that were read, whether they are there or not.
-        everything: whether all partitions were, those of later commits too.
-        states: what the ones that are there were.
+        everything: whether all partitions were read, including those that later commits add.
+        states: of those that exist, the states in which they were read.
         side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
-        rows: whether no commit may come between that changes rows, whatever it touches; one that only moves them may.
-        places: whether it hangs on where the rows of the partitions lie; if not, a commit that only moves them may come
-            between.
+        rows: whether any commit that changes rows, whatever partitions it touches, is in conflict with the work; a
+            commit that only moves rows is not.
+        places: whether the work depends on where the rows of the partitions lie; if not, a commit that only moves rows
+            may come between.
     """
 
     partitions: set[str] = field(default_factory=set)
@@ -44,7 +45,7 @@ class Reads:
         return None if names is None else names - self.partitions
 
     def add_partitions(self, base: Manifest, names: frozenset[str] | None) -> None:
-        """Note partitions of a version (``None``: all) as read; one that is not there yet may be made meanwhile."""
+        """Note partitions of a version (``None``: all) as read, even missing ones: they may be made meanwhile."""
         known = base.partitions
         self.partitions |= set(known) if names is None else names
         present = known if names is None else names & set(known)
@@ -52,12 +53,12 @@ class Reads:
         self.everything = self.everything or names is None
 
     def add_side_data(self, kind: str, names: Iterable[str] | None) -> None:
-        """Note side data of a kind as read, that which concerns these partitions (``None``: all)."""
+        """Note the side data of a kind that concerns these partitions (``None``: all) as read."""
         before = self.side_data.get(kind, frozenset())
         self.side_data[kind] = None if names is None or before is None else before | frozenset(names)
 
     def follow_moves(self, moved: Iterable[str], newest: Manifest) -> None:
-        """Take partitions that others have only moved for read where they are in a later version."""
+        """Regard partitions that others have only moved as read at their places in a later version."""
         for name in moved:
             if self.everything or name in self.partitions:
                 self.states.pop(name, None)
@@ -65,7 +66,7 @@ class Reads:
                     self.states[name] = newest.partitions[name]
 
     def forget_partitions(self, names: Iterable[str]) -> None:
-        """Let the work hang on these partitions no more, because what was made of them is left out."""
+        """Let the work no longer depend on these partitions, because what was made of them is left out."""
         for name in names:
             self.partitions.discard(name)
             self.states.pop(name, None)
@@ -77,11 +78,11 @@ class Reads:
         return () if self.everything else tuple(sorted(set(names) - self.partitions))
 
     def meets(self, later: Manifest, *, rewrites: bool) -> bool:
-        """Whether a later commit has changed any of it.
+        """Whether a later commit has changed anything that was read.
 
         Args:
-            rewrites: whether the work gives partitions new rows, made from those that it read. Which files hold these
-                by now does not matter to it, as long as each partition still has its own.
+            rewrites: whether the work gives partitions new rows, made from those that it read. Then it does not matter
+                which files hold the old rows by now, as long as each partition still has its own rows.
         """
         moved = frozenset(later.rewritten)
         if self.places:

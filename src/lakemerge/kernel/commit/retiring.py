@@ -13,16 +13,17 @@ from lakemerge.kernel.external.late import written_at
 from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.overlay import FOLDED
 
-#: So long may lie between an engine's look at the base and its look at the deltas of one query.
+#: For one query, at most this time may pass between an engine's look at the base and its look at the deltas.
 PLANNING_TIME = datetime.timedelta(minutes=10)
 
 
 def unread_deltas(transaction: Transaction) -> tuple[str, ...]:
-    """The folders of deltas that the base holds for so long that no query is planned any more that began before.
+    """The folders of deltas that the base has held for so long that no query that began before is still being planned.
 
-    By the file system's clock and the table's history: a version was settled at the latest when its mark was written,
-    or the manifest of the next one. What it names as moved into the base is older still. Its own manifest tells
-    nothing: between that and the version any time may pass, because its writer may have died.
+    This is decided by the file system's clock and the table's history. A version was settled at the latest when its
+    mark, or the manifest of the next version, was written. What the version names as moved into the base was moved
+    there before that. The version's own manifest does not show the time: any time may pass between writing it and
+    settling the version, because the writer may have died.
     """
     base, layout, files = transaction.base, transaction.layout, transaction._tables.files
     held = base.sidecars.get(FOLDED, ()) if base else ()
@@ -42,12 +43,12 @@ def unread_deltas(transaction: Transaction) -> tuple[str, ...]:
 def retire_folded(transaction: Transaction, folders: Iterable[str]) -> None:
     """Take away deltas that the base holds; another commit may do the same meanwhile.
 
-    Who works on rows of the view declares that it reads this side data: a query that is planned just then may find the
-    deltas at one place of the view and not at the other, and miss their keys.
+    A transaction that works on rows of the view declares that it reads this side data: a query that is planned just
+    then may find the deltas at one place of the view and not at the other, and miss their keys.
 
     Args:
-        folders: as :attr:`Manifest.sidecars` has them. With one go all that were moved into the base before it, for an
-            older delta alone would hide what the base holds.
+        folders: as :attr:`Manifest.sidecars` has them. If a folder is among them, all that were moved into the base
+            before it must be, too: an older delta alone would hide what the base holds.
     """
     transaction.drop_sidecars(FOLDED, map(transaction.layout.absolute, folders))
 
@@ -61,8 +62,8 @@ def retire_unread(transaction: Transaction) -> int:
 
 
 def mark_settled(transaction: Transaction) -> None:
-    """Leave a file whose time tells that by then a committed transaction's version was settled."""
+    """Write a file whose time shows that a committed transaction's version was settled by then."""
     assert transaction.made is not None, "it is committed"
     path = transaction.layout.seen_of(transaction.made.txn)
-    with contextlib.suppress(StorageError):  # the next version's manifest tells it, too
+    with contextlib.suppress(StorageError):  # the next version's manifest shows this, too
         transaction._tables.files.write_text(path, "")

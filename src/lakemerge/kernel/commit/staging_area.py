@@ -32,15 +32,15 @@ class StagingArea:
         self.is_open = False
 
     def watch(self, on_lost: Callable[[str], None]) -> None:
-        """Tell somebody when other processes may take the transaction for dead. Only before it is opened."""
+        """Have a listener called when other processes may take the transaction for dead; only before :meth:`open`."""
         self._on_lost = on_lost
 
     def loss(self) -> str | None:
-        """Why other processes may take the transaction for dead; ``None`` while it is alive. Only of a watched one."""
+        """Why other processes may take the transaction for dead; ``None`` while it lives. Only after :meth:`watch`."""
         return self._tables.heartbeats.loss(self._layout, self._txn)
 
     def open(self) -> None:
-        """Give the first sign of life, and more from now on. Does nothing when it is open."""
+        """Give the first sign of life, and more from now on. Does nothing if this was done already."""
         if self.is_open:
             return
         self._tables.heartbeats.start(self._layout, self._txn, self._on_lost)
@@ -64,7 +64,7 @@ class StagingArea:
         self._is_told = True
 
     def delete(self, more: Iterable[str] = ()) -> None:
-        """Remove what was staged, and more files of the transaction. Vacuum removes what cannot be removed."""
+        """Remove what was staged, and more files of the transaction. Vacuum removes what cannot be removed now."""
         sidecars = (self._layout.sidecar_of(kind, self._txn) for kind in SIDECARS)
         try:
             for path in (self._layout.data_of(self._txn), *sidecars, *more):
@@ -76,7 +76,7 @@ class StagingArea:
         """End the heartbeat.
 
         Args:
-            stays_told: whether other processes are to find what it would make.
+            stays_told: whether the record of what the transaction would make stays, for other processes to find.
         """
         if self.is_open:
             if self._creates is not None:

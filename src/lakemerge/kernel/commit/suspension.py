@@ -15,7 +15,7 @@ _LOG = logging.getLogger("lakemerge")
 
 
 def preview(transaction: Transaction) -> Manifest:
-    """The version that a transaction would make, if it followed directly on the one that it was begun on.
+    """The version that a transaction would make, if it directly followed the version that it was started on.
 
     Nothing is written, and the metastore is not asked.
     """
@@ -33,11 +33,11 @@ def preview(transaction: Transaction) -> Manifest:
 def suspend(transaction: Transaction) -> Manifest:
     """Let a complete transaction wait. Its heartbeat goes on, and aborting it does nothing meanwhile.
 
-    What it would make is looked at meanwhile, so that is what is published: a commit that changes rows of the table in
-    between is a conflict, whatever partitions it touches.
+    People look at what it would make meanwhile, so exactly that must be published later: a commit that changes rows of
+    the table in between is a conflict, whatever partitions it touches.
 
     Returns:
-        The version that it would make; a file beside the table's tells it to other processes.
+        The version that it would make; a file beside the table's records it for other processes.
 
     Raises:
         StorageError: the file could not be written; the transaction is still open.

@@ -1,4 +1,4 @@
-"""What one commit does to one table, and what it hangs on."""
+"""What one commit does to one table, and what it depends on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MERGE_ON_READ
 from lakemerge.kernel.table.state import TableState
 
-#: Asked right before a claim, of the manifest that the commit will follow (``None``: the table is yet to be made).
+#: A check made right before a claim, on the manifest that the commit will follow (``None``: the table is to be made).
 Requirement = Callable[["Manifest | None"], None]
 
 
@@ -46,18 +46,18 @@ class TableCommit:
         table_id: of the table that it makes, if it makes one.
         base: the manifest of the version that the work was done on; ``None`` when it makes the table.
         definition: of the table that it makes.
-        had_commit_column: of a table of the append kind, its last partition column before this commit; else empty.
-        reads: what the work hangs on.
-        requirements: what must hold besides; each raises where it does not.
+        had_commit_column: the last partition column of a table of the append kind before this commit; otherwise empty.
+        reads: what the work depends on.
+        requirements: further checks; each raises an error if what it requires does not hold.
         updates: what it changes.
         units: what it moves and can do without, each unit by itself; none for a commit that is all or nothing.
-        left_out: the units that others were faster to change.
+        left_out: the units that others changed first.
         metrics: counts for people.
         properties: what later commits need to know; lists are united when another commit came between.
-        group: of a commit of several tables, its id.
-        writer: who has made it, as manifests tell.
-        claim_sent: whether a claim was sent that says that nothing is decided: who finds it needs the manifest.
-        looked_at: when the files that were read were found as they should be, by the process's own clock.
+        group: the id of the group, for a commit of several tables.
+        writer: who has made it, as manifests record it.
+        claim_sent: whether a claim was sent that says that nothing is decided: whoever finds it needs the manifest.
+        looked_at: when the files that were read were last found unchanged, by the process's own clock.
     """
 
     table: TableName
@@ -123,10 +123,10 @@ class TableCommit:
     # -- whether it may be ---------------------------------------------------------------------
 
     def check_follows(self, files: FileSystem, state: TableState, parent: Manifest) -> None:
-        """Make sure that it may follow on the newest version, by what other commits have done since its base.
+        """Make sure that it may follow the newest version, given what other commits have done since its base.
 
         Raises:
-            CommitConflict: they have changed something that it hangs on.
+            CommitConflict: they have changed something that it depends on.
         """
         assert self.base is not None
         if parent.txn == self.base.txn:
@@ -154,7 +154,7 @@ class TableCommit:
 
     @property
     def _rewrites(self) -> bool:
-        """Whether it gives partitions new rows, or none, and moves none itself."""
+        """Whether it moves no rows itself: every partition that it writes or removes, if any, changes its rows."""
         return not any(
             isinstance(update, WritePartitions | RemovePartitions) and not update.data_change
             for update in self.updates
@@ -191,13 +191,13 @@ class TableCommit:
     def check_found(self, found: Mapping[str, PartitionState]) -> None:
         """Make sure that what was read is still the same; other programs do not claim before they write.
 
-        Locations are looked at besides files: a partition may have been added, dropped or moved by hand.
+        Locations are compared as well as files: a partition may have been added, dropped or moved by hand.
 
         Args:
             found: the partitions that were read (or all), as they are now.
 
         Raises:
-            CommitConflict: one of them is another.
+            CommitConflict: one of them has changed.
         """
         names = self.reads.partitions | (set(found) if self.reads.everything else set())
         changed = {name for name in names if found.get(name) != self.reads.states.get(name)}
@@ -207,10 +207,10 @@ class TableCommit:
                 raise self.conflict(f"that another program wrote into {name or 'the table'} meanwhile")
 
     def _leave_out(self, names: Set[str], who: str) -> None:
-        """Do without the units that have one of these partitions. Done again, it finds none left to do without.
+        """Leave out the units that have one of these partitions. A second call finds no such unit any more.
 
         Args:
-            who: has changed them, for the message.
+            who: what has changed them, for the message.
 
         Raises:
             CommitConflict: that leaves nothing of the commit.
@@ -236,7 +236,7 @@ class TableCommit:
         )
 
     def is_made_again(self) -> CommitConflict:
-        """The error that says that the table is another one by now, which only has the name."""
+        """The error that says that the table is another one by now, which only has the same name."""
         return self.conflict("that the table was dropped and made again")
 
     def is_made_by_another(self) -> CommitConflict:
@@ -263,7 +263,7 @@ class TableCommit:
         """The manifest of this commit on top of a version (``None``: as the first).
 
         Args:
-            present: the partitions that the metastore has, of which nothing is to stay when all is replaced.
+            present: the partitions that the metastore has; none of them stays when everything is replaced.
 
         Raises:
             CommitConflict: another commit has changed side data or a reference that this one replaces.
@@ -280,7 +280,7 @@ class TableCommit:
                 found="that it writes or removes some",
                 action="Do not let rows be moved meanwhile (Transaction.let_rows_move).",
             )
-        # moved into other files, it follows on what others have told meanwhile
+        # if rows only moved into other files, it builds on the properties that others have recorded meanwhile
         replaced_whole = not schema.partition_columns and WHOLE_TABLE in draft.written - draft.rewritten
         return Manifest(
             txn=self.txn,
@@ -315,7 +315,7 @@ class TableCommit:
     def _check_overlay(self, kept: Manifest | None, draft: Draft, schema: SetSchema) -> None:
         """Make sure that no change of rows or columns comes below deltas, which would hide it or not fit it.
 
-        Nor may one come with the view: where that comes or goes, no partition moves.
+        Nor may a commit with such a change put the view in place or take it away: then no partition moves.
 
         Raises:
             InvalidTransactionState: one does.

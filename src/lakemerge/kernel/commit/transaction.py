@@ -34,7 +34,7 @@ from lakemerge.kernel.table.overlay import Overlay
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
-# So many folders of side data are written as one by the next commit that adds to them.
+# Once side data has this many folders, the next commit that adds to them writes them as one.
 _MANY_SIDECARS = 10
 
 
@@ -111,7 +111,7 @@ class Transaction:
 
     @property
     def commit_column(self) -> str:
-        """Of a table of the append kind, the last partition column; else empty."""
+        """The last partition column of a table of the append kind; empty for other tables."""
         return self._commit.schema.commit_column
 
     # -- reading -------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ class Transaction:
     def read(self, names: Iterable[str] | None = None) -> None:
         """Declare that partitions (``None``: the whole table) are about to be read.
 
-        What other programs changed in them is taken in first, as a version of its own. From here on a change of
-        theirs is a conflict.
+        What other programs changed in them is taken in first, as a version of its own. From then on, a change by
+        another program is a conflict.
 
         Raises:
             CommitConflict: the table has moved on since an earlier read of this transaction, or is another one by now.
@@ -146,18 +146,18 @@ class Transaction:
         self._commit.reads.add_partitions(self.base, wanted)
 
     def read_side_data(self, kind: str, names: Iterable[str] | None = None) -> None:
-        """Declare that this work hangs on the side data of a kind, be there any or not.
+        """Declare that this work depends on the side data of a kind, whether there is any or not.
 
         A commit that changes it meanwhile is a conflict, even one that touches no partition.
 
         Args:
-            names: the partitions whose side data it hangs on (``None``: all).
+            names: the partitions whose side data it depends on (``None``: all).
         """
         self._require_open()
         self._commit.reads.add_side_data(kind, names)
 
     def let_rows_move(self) -> None:
-        """Let commits that only move rows come between, even those of partitions that this one reads.
+        """Let commits that only move rows come between, even rows of partitions that this one reads.
 
         For a commit that writes and removes no partition, such as a delta: where rows lie does not matter to it.
         """
@@ -165,7 +165,7 @@ class Transaction:
         self._commit.reads.places = False
 
     def follow_same_rows(self) -> None:
-        """Let every commit that changes rows or side data be a conflict, whatever partitions it touches.
+        """Make every commit that changes rows or side data a conflict, whatever partitions it touches.
 
         For work that depends on more than the partitions that it reads, such as on partitions that are not there.
         Commits that only move rows may come between.
@@ -174,7 +174,7 @@ class Transaction:
         self._commit.reads.rows = True
 
     def move_in_units(self, units: Iterable[Unit]) -> None:
-        """Let this commit do without those of its partitions that others change first, a unit at a time.
+        """Let this commit leave out those of its partitions that others change first, a whole unit at a time.
 
         Each partition that it reads, writes or removes belongs to one unit. Only for a commit that changes no row: what
         is left of it is right whatever the others did.
@@ -199,7 +199,7 @@ class Transaction:
     # -- staging -------------------------------------------------------------------------------
 
     def watch_lease(self, on_lost: Callable[[str], None]) -> None:
-        """Have somebody told when other processes may take this transaction for dead, and delete what it has staged.
+        """Have a listener called when other processes may take this transaction for dead and delete what it has staged.
 
         Call it before anything is staged.
 
@@ -210,7 +210,7 @@ class Transaction:
         self._staging.watch(on_lost)
 
     def lease_loss(self) -> str | None:
-        """Why other processes may take this transaction for dead; ``None`` while it is alive. Only of a watched one."""
+        """Why other processes may take this transaction for dead; ``None`` while it lives. Only for a watched one."""
         return self._staging.loss()
 
     @property
@@ -230,7 +230,7 @@ class Transaction:
         In a table of the append kind, a null in the commit column stands for the version that will be made.
 
         Args:
-            name_of: the partition's name for that of its directory, where other programs spell the values otherwise.
+            name_of: gives a partition's name for its directory's, if other programs spell the values differently.
         """
         self._require_open()
         directory = self.layout.data_of(self.txn)
@@ -260,7 +260,7 @@ class Transaction:
         file_format: str | None = None,
         commit_column: str | None = None,
     ) -> None:
-        """Give the table other columns; all but these only together with :meth:`replace_all`."""
+        """Give the table other columns; anything else than these changes only together with :meth:`replace_all`."""
         self._require_open()
         now = self._commit.schema
         keys = now.partition_columns if partition_columns is None else tuple(partition_columns)
@@ -289,16 +289,18 @@ class Transaction:
         keep_later: bool = False,
         concerns: Iterable[str] | None = None,
     ) -> None:
-        """Record folders as all the side data of a kind; another commit that changed it is then a conflict, but where
-        it only added some and ``keep_later`` is set: these stay beside them.
+        """Record folders as all the side data of a kind; another commit that changed it is then a conflict.
+
+        There is one exception: if ``keep_later`` is set and that commit only added folders, these stay beside the
+        recorded ones.
 
         Args:
-            concerns: as of :meth:`add_sidecar`, of what is new in them.
+            concerns: as for :meth:`add_sidecar`, for what is new in the folders.
         """
         self._change_side_data(kind, directories, "fold" if keep_later else "set", concerns)
 
     def drop_sidecars(self, kind: str, directories: Iterable[str]) -> None:
-        """Record that folders of side data are no more; one that is gone already may be."""
+        """Record that folders of side data are gone; a folder may be gone already."""
         self._change_side_data(kind, directories, "drop", None)
 
     def has_many_sidecars(self, kind: str) -> bool:
@@ -329,7 +331,7 @@ class Transaction:
         self._commit.updates.append(SetReference(name, txn))
 
     def fence(self, transactions: Iterable[str]) -> None:
-        """Let transactions that are taken for dead not commit any more, so that their files may be deleted."""
+        """Keep transactions that are taken for dead from committing, so that their files may be deleted."""
         self._require_open()
         self._commit.updates.append(Fence(frozenset(transactions)))
 
@@ -348,8 +350,8 @@ class Transaction:
     def require(self, check: Callable[[Manifest | None], None]) -> None:
         """Have a check made right before the claim, on the manifest that this commit will follow.
 
-        The claim succeeds only while that manifest is the newest, so what the check found still holds then. It
-        raises where the commit must not be; ``None`` is what it gets where the table is yet to be made.
+        The claim succeeds only while that manifest is the newest, so what the check found still holds then. The check
+        raises an error if the commit must not be made. It gets ``None`` if the table is yet to be made.
         """
         self._require_open()
         self._commit.requirements.append(check)
@@ -357,7 +359,7 @@ class Transaction:
     # -- the end -------------------------------------------------------------------------------
 
     def commit(self) -> int:
-        """Publish what was staged, all at once.
+        """Publish what was staged, all together.
 
         Returns:
             The version that this commit made.
@@ -374,7 +376,7 @@ class Transaction:
     def abort(self) -> None:
         """Give up, and remove what was staged. Does nothing after the end of the transaction.
 
-        Nor does it when the outcome of the claim is in doubt, because a committed version may need the files.
+        Nor does it do anything if the outcome of the claim is in doubt: a committed version may need the files.
         """
         if self.state != "open":
             return
@@ -409,14 +411,14 @@ class Transaction:
 def commit_together(transactions: Sequence[Transaction]) -> list[int]:
     """Publish what transactions of several tables have staged, all of it or nothing.
 
-    One alone is committed as it would be without the others.
+    A single transaction is committed as by :meth:`Transaction.commit`.
 
     Returns:
         The versions that they made.
 
     Raises:
         InvalidTransactionState: one is not open, two are of one table, or they are of several processes.
-        CommitConflict, ClaimHeld, CommitUnfinished, MetastoreError: as :meth:`Transaction.commit`, of all of them.
+        CommitConflict, ClaimHeld, CommitUnfinished, MetastoreError: as for :meth:`Transaction.commit`, for all of them.
     """
     for transaction in transactions:
         transaction._require_open()

@@ -1,7 +1,7 @@
 """What a commit does to a table: a list of updates.
 
-They are values, made before the commit is decided and applied to whatever version it turns out to follow. Each says by
-what it does to the :class:`Draft` what it touches, side data included: other commits are checked against that.
+They are values, made before the commit is decided and applied to whatever version it turns out to follow. What each of
+them touches, side data included, is recorded in the :class:`Draft`: other commits are checked against that.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class ChangeSideData(Update):
 
     Attributes:
         paths: relative to the table's root.
-        mode: what they are to those that there are.
+        mode: how they relate to the existing ones.
         concerns: the partitions to whose readers the change may matter; ``None`` for any.
     """
 
@@ -143,7 +143,7 @@ class SetReference(Update):
     """Let a name stand for a version, whose files vacuum then keeps.
 
     Attributes:
-        txn: the version's transaction, this commit's own among them; ``None`` takes the name away.
+        txn: the version's transaction, which may be this commit's own; ``None`` takes the name away.
     """
 
     rank: ClassVar[int] = 5
@@ -169,7 +169,7 @@ class SetOverlay(Update):
 
 @dataclass(frozen=True)
 class Fence(Update):
-    """Let transactions that are taken for dead not commit any more."""
+    """Keep transactions that are taken for dead from committing."""
 
     rank: ClassVar[int] = 6
 
@@ -181,10 +181,10 @@ class Fence(Update):
 
 @dataclass(frozen=True)
 class DescribeSideData(Update):
-    """Say what side data is made for, which stays with it whoever commits.
+    """Record what side data is made for. The record stays with the side data, whoever commits.
 
     Attributes:
-        purpose: an object for JSON; ``None`` to let it be unknown.
+        purpose: an object for JSON; ``None`` to leave it unknown.
     """
 
     rank: ClassVar[int] = 4

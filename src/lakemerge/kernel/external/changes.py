@@ -39,7 +39,7 @@ class Found:
 
     Attributes:
         present: by partition name, as the metastore and the file system have it.
-        absent: partitions of the manifest that the metastore has no more.
+        absent: partitions of the manifest that the metastore no longer has.
         strays: partitions that a commit has registered, or emptied, and that no version has.
     """
 
@@ -56,7 +56,7 @@ class ExternalChanges:
     ) -> None:
         """
         Args:
-            writer: who takes in, for the manifests.
+            writer: who takes the changes in, for the manifests.
         """
         self._metastore = ports.metastore
         self._files = ports.files
@@ -117,7 +117,7 @@ class ExternalChanges:
                 len(manifest.partitions),
                 manifest.total_files,
             )
-        # else the manifest stays for vacuum: a lost reply may hide that it is needed
+        # otherwise the manifest stays for vacuum: a lost reply may hide that it is needed
         return done
 
     def inspect(self, state: TableState, manifest: Manifest, names: Iterable[str] | None) -> Found:
@@ -129,8 +129,8 @@ class ExternalChanges:
         if not state.table.partitioned:
             return Found(self._look(state.table, state.layout, [WHOLE_TABLE]), ())
         known = set(self.partition_names(state.table.name))
-        # Of a name that is dropped and made again with other blanks at its end, an index of Derby keeps the old text:
-        # a list read from that index lacks a partition that is there, and is found by its name.
+        # When a partition is dropped and made again with other blanks at the end of its name, an index of Derby keeps
+        # the old text. A list read from that index then lacks the partition, which is there and is found by its name.
         asked = known | set(manifest.partitions)
         if names is not None:
             asked &= set(names)
@@ -190,7 +190,7 @@ class ExternalChanges:
             partitions=partitions,
             written=tuple(part for part in changed if part in found.present),
             removed=found.absent,
-            # what is known of the rows is no longer so
+            # what the properties say about the rows is no longer true
             properties={},
             writer=self._writer,
         )
@@ -217,7 +217,7 @@ class ExternalChanges:
                 shown,
                 manifest.version,
             )
-        # else the manifest stays for vacuum: a lost reply may hide that it is needed
+        # otherwise the manifest stays for vacuum: a lost reply may hide that it is needed
         return done
 
     def fingerprint(self, state: TableState, partition: PartitionState) -> Fingerprint:

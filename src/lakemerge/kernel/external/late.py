@@ -1,10 +1,10 @@
 """Files that another program wrote into a directory which a commit had superseded meanwhile: found, and taken in.
 
 An ``INSERT`` that was planned before a commit may end after the commit's last look. Its files then lie where no version
-looks. They are told from those that the commit knew by the directory's fingerprint, and each is moved, in one step, to
-where its partition is now: there it is a change by another program like any other. As a file is in one directory at
-any moment, two processes that do this, one that dies in the middle, and one that does it again take in no row twice;
-and a directory that is superseded just when it gets a file is looked at again.
+looks. The directory's fingerprint distinguishes them from the files that the commit knew. Each of them is moved, in one
+step, to where its partition is now: there it is a change by another program like any other. At any moment a file is in
+one directory only. So no row is taken in twice, even if two processes do this, if one dies in the middle, or if it is
+done again. A directory that is superseded just when it gets a file is looked at again.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
 
-# How long after a commit the end of a statement that was planned before it is reckoned with, in milliseconds.
+# A statement that was planned before a commit is expected to end within this time after it, in milliseconds.
 _LONGEST_STATEMENT = 24 * 3600 * 1000
 _PREFIX = re.compile(r"^late-[0-9a-f]{16}-")
-# What ``hdfs dfs -put`` calls a file that it has not written to its end.
+# How ``hdfs dfs -put`` ends the name of a file that it is still writing.
 _HALF = "._COPYING_"
 
 
@@ -44,11 +44,11 @@ class Superseded:
 
     Attributes:
         location: its URI.
-        state: what the last version that had it knew of it.
+        state: what the last version that had the directory knew of it.
         before: that version.
         by: the commit.
-        replaced_by: the last commit, this one or a later one, that put the partition's rows in the place of others
-            without a look at them. What another program had written by then is replaced as well.
+        replaced_by: the last commit, this one or a later one, that replaced the partition's rows without having read
+            them. What another program had written by then is replaced as well.
     """
 
     partition: str
@@ -60,7 +60,7 @@ class Superseded:
 
 
 def superseded(layout: Layout, chain: Iterable[Manifest]) -> Iterator[Superseded]:
-    """The directories that commits have put others in the place of, or none.
+    """The directories of partitions that commits have moved to other directories, or removed.
 
     Args:
         chain: commits, the newest first, each followed by the one before it.
@@ -109,7 +109,7 @@ class LateFiles:
     # -- where to look -------------------------------------------------------------------------
 
     def after(self, name: TableName, layout: Layout, base: Manifest, by: Manifest) -> None:
-        """Look at what a settled commit has superseded, as far as it had read it.
+        """Look at the directories that a settled commit has superseded, as far as the commit had read them.
 
         Never fails: the commit stands, and ``lakemerge_recover`` and vacuum look again.
 
@@ -156,15 +156,15 @@ class LateFiles:
     # -- looking -------------------------------------------------------------------------------
 
     def _changed(self, places: Sequence[Superseded]) -> list[Superseded]:
-        """Those that are not what they were, which most are; all are listed at once."""
+        """Those whose directories are not as they were, usually few; all are listed together."""
         marks = self._files.fingerprints([place.location for place in places])
         return [place for place, mark in zip(places, marks, strict=True) if mark != _known(place)]
 
     def look(self, place: Superseded, written: Mapping[str, int]) -> list[FileEntry] | None:
-        """The files that nobody has taken in or replaced; ``None`` where others were changed or removed besides.
+        """The new files that nobody has taken in or replaced; ``None`` if other files were changed or removed as well.
 
         Args:
-            written: when manifests were, as of :func:`written_at`.
+            written: when manifests were written, from :func:`written_at`.
         """
         known = _known(place)
         found, entries = self._files.snapshot(place.location)
@@ -187,7 +187,7 @@ class LateFiles:
             The partitions that have got rows.
 
         Raises:
-            LakemergeError: some may not have been looked at; files that were found are where they were, or where
+            LakemergeError: some places may not have been looked at; files that were found are where they were, or where
                 readers find them.
         """
         taken: set[str] = set()
@@ -196,7 +196,7 @@ class LateFiles:
             found = self._find(state, newest, places)
             if not found:
                 break
-            # what else other programs did comes first, and what writers did that came too late
+            # other work of other programs, and of writers that came too late, is taken in or mended first
             partitions = {place.partition for place, _ in found}
             self._tables.commit_external_changes(name, partitions)
             state, newest = self._tables.settled(name)
@@ -208,16 +208,18 @@ class LateFiles:
                         made.append(_unknown(place, target))
                 self._tables.commit_external_changes(name, partitions)
                 taken |= partitions
-            # another commit may have superseded just what the files were moved to
+            # another commit may have superseded the very directories that the files were moved to
             places = [*self._since(name, newest, partitions), *self._passed_over(name, newest, made)]
         return sorted(taken)
 
     def _passed_over(self, name: TableName, known: Manifest, made: Sequence[Superseded]) -> list[Superseded]:
-        """Those of the places made for partitions that no version has had: a commit that was claimed before has put its
-        own there since. Later versions know what they supersede.
+        """Those places, made for partitions that were gone, that no version has had.
+
+        A commit that was claimed before has put its own directory in the partition since. A place that a version has
+        had is not among them: the later version that supersedes it knows it.
 
         Args:
-            known: the version in which the partitions were not.
+            known: the version that did not have the partitions.
         """
         if not made:
             return []
@@ -295,7 +297,7 @@ class LateFiles:
         return target
 
     def _target(self, state: TableState, newest: Manifest, partition: str) -> str:
-        """Where a partition is now; one that is no more is made again."""
+        """Where a partition is now; a partition that is gone is made again."""
         known = newest.partitions.get(partition)
         if known is not None:
             return state.layout.absolute(known.location)
@@ -333,7 +335,7 @@ def _refuse(place: Superseded) -> None:
 
 
 def _unknown(place: Superseded, location: str) -> Superseded:
-    """The same for a directory of which no version knows anything."""
+    """The same place, in a directory that no version knows."""
     state = PartitionState(location, EMPTY.files, EMPTY.bytes, EMPTY.digest)
     return replace(place, location=location, state=state, replaced_by=None)
 

@@ -23,7 +23,7 @@ from lakemerge.kernel.table.layout import normal
 T = TypeVar("T")
 
 _CHUNK = 4096
-# So many threads list directories, and each at least so many.
+# The most threads that list directories, and for how many directories there is one more thread.
 _LISTERS, _LEAST_LISTED = 16, 8
 # Object stores where a file appears when it is closed, and a rename is a copy.
 _WHOLE_AT_CLOSE = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn"})

@@ -57,7 +57,7 @@ class SmallFiles:
 
     Attributes:
         target: bytes that a file should have.
-        files: so many are few enough, however small they are.
+        files: fewer than this many are few enough, however small they are.
         surplus: up to this many times the files that its bytes ask for are few enough.
     """
 

@@ -48,7 +48,8 @@ _MOST_CHOICES = 10_000
 class FileSystem(ABC):
     """File systems, found by each path's own scheme; safe for threads.
 
-    Every call but :meth:`read_text` of a file that is not there raises ``StorageError`` where it fails.
+    A call that fails raises ``StorageError``; of a file that is not there, :meth:`read_text`, :meth:`first_line`,
+    :meth:`last_bytes` and :meth:`copy` raise ``FileNotFoundError``.
     """
 
     # -- reading -------------------------------------------------------------------------------

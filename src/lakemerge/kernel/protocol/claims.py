@@ -1,4 +1,4 @@
-"""What a claim changes in a table's row besides the version: the same for the writer and for who finishes for it."""
+"""What a claim changes in a table's row besides the version: the same for the writer and for whoever finishes it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lakemerge.kernel.table.manifest import Manifest
 def claimed_row(
     row: HiveTable, manifest: Manifest, parent: Manifest | None, parameters: Mapping[str, str]
 ) -> HiveTable:
-    """A table's row when a commit stands that is yet to be rolled forward.
+    """A table's row once a commit stands, before it is rolled forward.
 
     Args:
         parent: the version that the commit follows; ``None`` where it makes the table.
-        parameters: what the commit sets besides.
+        parameters: further table parameters that the commit sets.
     """
     row = with_parameters(row, parameters)
     if parent is not None and makes_row_anew(parent, manifest):

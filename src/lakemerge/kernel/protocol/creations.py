@@ -1,12 +1,12 @@
 """Transactions that make tables: no row's version fences them when they are taken for dead.
 
-While one sleeps for longer than its lease, others may make a table of the name and drop it, with all that lies in its
-directory. So the transaction leaves a file when it begins. Who deletes what it has made deletes that file first, and
-only then looks whether the table is there; the transaction looks for the file when it has the name. Whatever the order,
-one of the two finds the other.
+While such a transaction sleeps for longer than its lease, others may make a table of the same name and drop it, with
+all that lies in its directory. So the transaction leaves a file when it starts. A process that deletes what the
+transaction has made deletes that file first, and only then checks whether the table is there. The transaction checks
+for the file after it has got the name. Whatever the order, one of the two notices the other.
 
-The file holds the id of the table that is to be made. Who drops that table deletes the file first, too: its maker may
-still wait for the answer, and would make the table once more when it finds none.
+The file holds the id of the table that is to be made. A process that drops that table deletes the file first, too: the
+table's maker may still wait for the metastore's answer, and would make the table again when it finds none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Creations:
         self._files = ports.files
 
     def begin(self, layout: Layout, txn: str, table_id: str) -> None:
-        """Leave a transaction's file, after its first heartbeat and before all that it makes."""
+        """Write a transaction's file, after its first heartbeat and before anything that it makes."""
         self._files.write_text(layout.creation_of(txn), table_id)
 
     def end(self, layout: Layout, txn: str) -> None:
@@ -45,7 +45,7 @@ class Creations:
         return self._files.exists(layout.creation_of(txn))
 
     def open_in(self, layout: Layout) -> list[str]:
-        """The transactions that may still make a table in a directory, be they alive or dead."""
+        """The transactions, alive or dead, that may still make a table in a directory."""
         return [entry.name for entry in self._files.list(layout.creations)]
 
     def close(self, layout: Layout, transactions: Iterable[str]) -> None:
@@ -56,7 +56,7 @@ class Creations:
     def close_of(self, layout: Layout, table_id: str) -> None:
         """Keep the transaction that has made a table from making it again, when the table is about to be dropped.
 
-        It may live, and not have had the answer yet.
+        That transaction may be alive, and may not have received the metastore's answer yet.
         """
         for txn in self.open_in(layout):
             with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile

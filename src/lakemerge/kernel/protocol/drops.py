@@ -1,8 +1,8 @@
 """Drops: the metastore's row goes first, then what the table has left in its directory.
 
-Another table may take the name, and with it the directory, as soon as the row is gone. So what is to be deleted is
-listed while the table is there, in a file by which whoever comes next finishes a drop that died; a later table's
-files are in no such list.
+Another table may take the name, and with it the directory, as soon as the row is gone. So the paths to delete are
+listed in a file while the table is still there. If the drop dies, whoever comes next finishes it from that file. A
+later table's files are in no such list.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import state_of
 
-# The longest that files are deleted without a look at who has the table's name.
+# Files are deleted for at most this long before the table that has the name is looked up again.
 _LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What a table leaves that is about to be dropped.
+    """What a table that is about to be dropped leaves behind.
 
     Attributes:
-        table_id: the table's; empty where it was never adopted.
+        table_id: the table's id; empty if the table was never adopted.
         root: its directory.
-        whole: whether all of that goes; else what lakemerge has made of it.
+        whole: whether the whole directory is deleted; otherwise only what lakemerge has made in it.
         paths: what is to be deleted in it.
-        created: when the metastore made the table; tells one that was never adopted from the next of its name.
-        aside: the name that its row has by then, if it has another.
+        created: when the metastore made the table; distinguishes a table that was never adopted from the next one of
+            its name.
+        aside: the name that its row is given before it is dropped; empty if the row keeps its own.
     """
 
     table_id: str
@@ -49,7 +50,7 @@ class Leftovers:
     aside: str = ""
 
     def are_of(self, table: HiveTable) -> bool:
-        """Whether this is the table that was to be dropped; also where that cannot be told."""
+        """Whether this is the table that was to be dropped; true as well if that cannot be known."""
         if self.table_id:
             return table.parameters.get(TABLE_ID) == self.table_id
         # it may have been adopted since, and has an id by now
@@ -87,7 +88,7 @@ class Drops:
         left = Leftovers(
             table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=table.created
         )
-        # what may yet become the next table of the name is not this one's
+        # the files of a transaction that may still make the next table of the name are not this table's
         creations = self._creations.open_in(Layout(root))
         left = replace(left, paths=tuple(self._left(left, creations)))
         name = model_name(table)
@@ -98,15 +99,15 @@ class Drops:
             return left
         if found is not None and not left.are_of(found):
             self._files.delete(self._path(name))
-        # else another process has dropped it, or is about to since it was adopted, and may die: its list is needed, and
-        # this one has taken its place
+        # otherwise another process has dropped the table, or the table was adopted meanwhile and another process is
+        # about to drop it. That process may die: then its list is needed, and this list has taken the place of that one
         return None
 
     def withdraw(self, name: TableName, left: Leftovers, move_aside: Callable[[], None]) -> None:
         """Remove a table that never stood, if it is still the one that is meant.
 
         Args:
-            move_aside: gives its row the name ``left.aside``, if it may go.
+            move_aside: renames its row to ``left.aside``, if the row may be removed.
         """
         self._list(name, left)
         move_aside()
@@ -117,10 +118,10 @@ class Drops:
             self.complete(name, left)
 
     def remove_row(self, name: TableName, left: Leftovers, move_aside: Callable[[], bool]) -> bool:
-        """Remove the row of a table whose maker came too late, and no file: others may have committed to it.
+        """Remove the row, but no file, of a table whose maker came too late: others may have committed to it.
 
         Args:
-            move_aside: gives the row the name ``left.aside``, if it may go, and returns whether it did.
+            move_aside: renames the row to ``left.aside``, if the row may be removed, and returns whether it did.
         """
         before = self._listed(name)
         if before is not None and before.table_id != left.table_id:
@@ -139,7 +140,7 @@ class Drops:
 
     def _list(self, name: TableName, left: Leftovers) -> None:
         """Write a table's list, which takes the place of any other."""
-        # a table before this one may have left a list, and died: the row that it moved aside is named nowhere else
+        # the drop of an earlier table may have left a list and died: only that list names the row that it moved aside
         self.finish(name)
         self._files.write_text(self._path(name), json.dumps(asdict(left)))
 
@@ -150,7 +151,7 @@ class Drops:
         yield from self._made(layout, without)
 
     def _made(self, layout: Layout, without: Iterable[str]) -> Iterator[str]:
-        """What transactions have made, but for some, and those at work: they clear up, or make the next table."""
+        """What transactions have made, except some and the live ones: those clean up, or make the next table."""
         folders = [entry.path for entry in self._files.list(layout.control) if entry.is_directory]
         found = [entry for folder in folders for entry in self._files.list(folder)]
         kept = {
@@ -164,7 +165,7 @@ class Drops:
                 yield entry.path
 
     def complete(self, name: TableName, left: Leftovers) -> None:
-        """Delete what a table has left whose row is gone.
+        """Delete what a table whose row is gone has left.
 
         The files of the next table of the name stay: another program may have put them in the same places.
         """
@@ -178,7 +179,7 @@ class Drops:
         self._prune(layout.root if left.whole else layout.control)
 
     def _delete(self, name: TableName, paths: Iterable[str]) -> None:
-        """Delete these, but what overlaps the files that a table of the name has by then, looked up again and again."""
+        """Delete paths, except those that overlap the files of a table that has the name now, looked up repeatedly."""
         looked: float | None = None
         live: list[str] = []
         for path in paths:
@@ -209,14 +210,14 @@ class Drops:
         return self._rebuilds.row_or_begun(name) == (None, [])
 
     def _prune(self, folder: str) -> None:
-        """Remove a directory in which nothing is but empty ones."""
+        """Remove the empty directories in a directory, and the directory itself if nothing is left in it."""
         for entry in self._files.list(folder):
             if entry.is_directory:
                 self._prune(entry.path)
         self._files.delete_if_empty(folder)
 
     def finish(self, name: TableName) -> None:
-        """Delete what a table has left whose drop has died after it had removed the metastore's row."""
+        """Delete what a table has left if its drop died after it had removed the metastore's row."""
         left = self._listed(name)
         if left is None:
             return
@@ -225,7 +226,7 @@ class Drops:
             return  # it is about to be dropped, or a drop has died: the next one lists anew
         if table is not None or self._is_gone(name):
             self.complete(name, left)
-        # else its row, or the next table's, is on its way
+        # otherwise its row, or the next table's, is on its way
 
     def _listed(self, name: TableName) -> Leftovers | None:
         try:
@@ -244,7 +245,7 @@ def _overlap(path: str, place: str) -> bool:
 
 
 def _parsed(text: str) -> Leftovers:
-    """A list, or what an earlier release has left: the URI of a directory that goes as a whole."""
+    """A list, or what an earlier release has left: the URI of a directory that is deleted as a whole."""
     if not text.startswith("{"):
         return Leftovers("", text, whole=True, paths=(text,))
     body = json.loads(text)

@@ -1,11 +1,11 @@
 """Groups: commits of several tables that stand together or not at all.
 
-Each table is claimed first, by a claim that says that nothing is decided. The first table then decides for all: one
-compare-and-swap of its version parameter either drops the mark, or ends the claim. No third process can make the two
-happen, and nothing else has to be looked at: whoever finds another table of the group claimed looks at the first one.
+Each table is claimed first, by a claim with a mark that says that nothing is decided. The first table then decides for
+all: one compare-and-swap of its version parameter either drops the mark, or ends the claim. No third process can make
+both happen. Nothing else has to be looked at: whoever finds another table of the group claimed looks at the first one.
 
 The first table is settled only when the claims of all others are confirmed, that is, have become claims like any other.
-So a claim with the mark whose first table has no claim of the group any more was taken back.
+So if a claim still has the mark, and the first table has no claim of the group any more, the group was given up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import lineage, read_manifest
 from lakemerge.kernel.table.overlay import find_row
 
-# No number, as the format of a manifest is: an older program that takes the file for one says that it is too new.
+# Not a number, unlike a manifest's format: an older program that reads the file as a manifest reports it as too new.
 _FORMAT = "group"
 
 
@@ -39,7 +39,7 @@ class GroupStatus(Enum):
     UNDECIDED = "undecided"
     #: It is decided, and the first table is not settled: other tables may still have the mark.
     DECIDED = "decided"
-    #: It was given up; or it is over, and then no other table has the mark.
+    #: It was given up, or it is finished; in the second case no other table has the mark.
     OVER = "over"
     #: There is no such table any more.
     UNKNOWN = "unknown"
@@ -50,7 +50,7 @@ class Member:
     """A table's part of a group.
 
     Attributes:
-        root: the table's, where the manifest of the transaction is.
+        root: the table's directory, which holds the manifest of the transaction.
     """
 
     table: TableName
@@ -69,7 +69,7 @@ class Group:
 
     Attributes:
         members: in the order of their claims; the first one decides.
-        parameters: what the commit sets in this table's row, for who confirms the claim in its writer's place.
+        parameters: what the commit sets in this table's row, for a process that confirms the claim for its writer.
     """
 
     members: tuple[Member, ...]
@@ -153,7 +153,7 @@ class Groups:
         return row is not None and row.parameters.get(TRANSACTION) == f"{member.txn}{UNDECIDED}"
 
     def is_decided(self, group: Group, status: GroupStatus) -> bool:
-        """Whether a group stands, by what its first table tells, or by others where that one is gone."""
+        """Whether a group stands: the first table shows this, or the others if the first one is gone."""
         if status is GroupStatus.UNKNOWN:
             return self.has_confirmed(group.members)
         return status is GroupStatus.DECIDED
@@ -168,10 +168,10 @@ class Groups:
         return False
 
     def confirm(self, member: Member) -> bool:
-        """Make a claim stand that says that nothing is decided: the first one of a group decides with it.
+        """Remove the mark from a claim, so that it stands; for the first table, this decides the group.
 
         Returns:
-            Whether it stands by this call; false where the table has no such claim, or no more.
+            Whether the claim stands by this call; false if the table has no such claim, or no longer has it.
         """
         row = self._row(member)
         if row is None or not _is_marked(row, member):

@@ -1,6 +1,6 @@
 """Signs of life of open transactions: a small file each, rewritten as long as the process lives.
 
-Its time of change is the file system's own, so no two machines' clocks are compared.
+The file's modification time is set by the file system, so no two machines' clocks are compared.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from lakemerge.kernel.table.layout import Layout
 
 _LOG = logging.getLogger("lakemerge")
 
-#: Seconds between two looks whether a heartbeat is written.
+#: Seconds between two checks whether a heartbeat is still being written.
 _WHILE_WRITING = 0.02
 
 
-#: Told once, by the thread that writes heartbeats, why other processes may take a transaction for dead.
+#: Called once, in the thread that writes heartbeats, with why other processes may take a transaction for dead.
 OnLost = Callable[[str], None]
 
 
 @dataclass
 class _Watch:
-    """What is known of a heartbeat that somebody wants to hear of.
+    """What is known of a heartbeat that has a listener.
 
     Attributes:
         beaten: when it was last written, by the monotonic clock.
@@ -58,7 +58,8 @@ class Heartbeats:
         """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`.
 
         Args:
-            on_lost: called if that fails for as long as the lease; the heartbeat ends then.
+            on_lost: called if that fails for as long as the lease, or if another process has removed the file; the
+                heartbeat ends then.
         """
         path = layout.heartbeat_of(txn)
         self._host.open_here.add(txn)
@@ -88,7 +89,7 @@ class Heartbeats:
     def _wait_for(self, path: str) -> None:
         """Let the thread finish a heartbeat that it is writing.
 
-        It would come after the removal, and stay where this process ends at once.
+        Otherwise the heartbeat would come after the removal, and its file would stay if this process then ends.
         """
         deadline = self._clock.monotonic() + self._lease
         while self._writing == path and self._clock.monotonic() < deadline:
@@ -109,7 +110,7 @@ class Heartbeats:
         except FileNotFoundError:
             return "that another process has taken the transaction for dead"
         except StorageError:
-            pass  # not answered: only time tells
+            pass  # no answer: only the time decides
         return None
 
     def _lose(self, path: str, watch: _Watch, reason: str) -> None:
@@ -123,7 +124,7 @@ class Heartbeats:
             _LOG.exception("The listener for lost leases failed")
 
     def _beat_all(self) -> bool:
-        """Write all heartbeats once more; false, and the last time, when there are none."""
+        """Write all heartbeats once more; false, which ends the repetition, when there are none."""
         with self._lock:
             paths = sorted(self._open)
             self._beating = bool(paths)
@@ -149,14 +150,14 @@ class Heartbeats:
             _LOG.log(log_level(error), "A heartbeat could not be written: %s", error)
         finally:
             self._writing = ""
-        if path not in self._open:  # whoever has stopped it does not wait for ever
+        if path not in self._open:  # it was stopped meanwhile, and whoever stopped it does not wait forever
             self._remove(path)
 
     def _remove(self, path: str) -> None:
         try:
             self._files.delete(path)
         except StorageError as error:
-            # the commit itself is over, and a file that stays is found dead by lakemerge_recover
+            # the commit itself is over; lakemerge_recover finds a file that stays and takes it for dead
             _LOG.log(log_level(error), "A heartbeat could not be removed: %s", error)
 
     def _beat(self, path: str) -> None:
@@ -165,8 +166,9 @@ class Heartbeats:
     def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
         """Whether the writer of a transaction may still be at work.
 
-        Of this process that is known. Of others: not one that is gone from this very machine, nor one that has been
-        silent for longer than the lease, be it here or elsewhere. One that is only slow is fenced when it goes on.
+        For writers in this process that is known. A writer in another process is dead if it has no heartbeat, if its
+        process is gone from this machine, or if it has been silent for longer than the lease, on whatever machine. A
+        writer that is only slow is fenced when it goes on.
         """
         if txn in self._host.open_here:
             return True

@@ -1,8 +1,8 @@
-"""The view of a table that is merged on read: put in the table's place, told which deltas to merge, and taken away.
+"""The view of a table that is merged on read: put in the table's place, given the deltas to merge, and taken away.
 
-When it comes or goes, the table's row is renamed, with all its partitions, and the name is missing between two calls
-of the metastore. Each step depends on a parameter that only this commit has set, so it may be done twice, by two
-processes, and however late.
+When the view comes or goes, the table's row is renamed, with all its partitions, and the name is missing between two
+calls of the metastore. Each step depends on a parameter that only this commit has set, so a step may be done twice, by
+two processes, and as late as it happens.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from lakemerge.kernel.table.side_tables import SIDE_TABLES
 
 _LOG = logging.getLogger("lakemerge")
 _TRIES = 8
-# So many deltas a view must be able to name when it is made. A metastore may limit its length.
+# A view must be able to name this many deltas when it is made. A metastore may limit the length of a view.
 _ROOM = 20
-# Characters of a view that some metastore may refuse: one on Derby takes 32,700.
+# A view of more characters may be refused by some metastore: one on Derby takes 32,700.
 _LONG = 24_000
 
 
@@ -66,7 +66,7 @@ class Overlays:
         base = TableName(name.schema, overlay.base)
 
         def to_base(row: HiveTable) -> HiveTable:
-            # elsewhere than it was: a row that is renamed with its location would take the files along
+            # to another location: a row that keeps its location when it is renamed would take the files along
             return moved(as_base(row, overlay), layout.empty_of(manifest.txn))
 
         self._versions.compare_and_swap(name, manifest.table_id, claim, {VERSION: claim}, to_base)
@@ -107,7 +107,7 @@ class Overlays:
             self.drop_deltas(name, overlay.made_by)
             self._step("view removed")
             if self._free_name(name, base, manifest):
-                # elsewhere than it was: a row that is renamed with its location would take the files along
+                # to another location: a row that keeps its location when it is renamed would take the files along
                 self._versions.compare_and_swap(
                     base, manifest.table_id, claim, {VERSION: claim}, lambda row: moved(row, empty)
                 )
@@ -117,10 +117,10 @@ class Overlays:
             raise _in_the_way(name)
 
     def probe(self, name: TableName, overlay: Overlay, columns: tuple[HiveColumn, ...]) -> None:
-        """Make a view like the one to be and drop it again, before the table gives its name away for it.
+        """Make a view like the planned one and drop it again, before the table gives its name to the planned one.
 
         Raises:
-            UnsupportedTable: the metastore refuses it, for its length, for instance, or for want of a right.
+            UnsupportedTable: the metastore refuses it, for instance because of its length or a missing privilege.
         """
         self._try_out(
             name,
@@ -130,7 +130,7 @@ class Overlays:
         )
 
     def require_room(self, name: TableName, manifest: Manifest) -> None:
-        """Make sure that the metastore takes a view of a version before that is claimed, if it is a long one.
+        """Make sure, before a version is claimed, that the metastore takes the version's view, if that is a long one.
 
         Raises:
             UnsupportedTable: it does not.
@@ -176,11 +176,11 @@ class Overlays:
             self.show(name, manifest)
 
     def show(self, name: TableName, manifest: Manifest) -> None:
-        """Let the view merge the deltas of a version with the base, by one call; that of a later version stays.
+        """Let the view merge the deltas of a version with the base, by one call; if it shows a later version, it stays.
 
-        A query has read the view's text either before or after it. The call compares, so it may come however late.
-        What others have made of the view is put back: a missing one, another text, one of an earlier version's writer
-        that came too late.
+        A query has read the view's text either before or after this call. The call compares before it writes, so it
+        may come as late as it happens. What others have done to the view is put right: a missing view, another text, or
+        a view that the writer of an earlier version made too late.
 
         Raises:
             ReplyLost: no answer came.
@@ -198,9 +198,9 @@ class Overlays:
                 self._make_view(name, manifest, overlay)
                 continue
             if not is_overlay_view(row):
-                return  # another program's, of which the next run tells
+                return  # another program's; the next run reports it
             if row.parameters[MADE_BY] != overlay.made_by:
-                # read before the look at the version, so a later one's would not be here by then
+                # the row was read before this check of the version, so it is not a later version's view
                 if row.parameters[BASE] != base.name or not self._is_newest(base, manifest):
                     return
                 self._drop_made_by(name, name, row.parameters[MADE_BY])
@@ -233,16 +233,16 @@ class Overlays:
             raise _in_the_way(name)
 
     def require_free(self, name: TableName, manifest: Manifest) -> None:
-        """Make sure that a table that has just been made has no other's name.
+        """Make sure that a table that has just been made does not have the name of another one.
 
         Raises:
-            MetastoreError: it was made while the name was missing, because another's table was getting a view.
+            MetastoreError: it was made while the name was missing, because the other table was getting a view.
         """
         if manifest.parent is None and has_base(self._metastore, name):
             raise _in_the_way(name)
 
     def clear(self, name: TableName) -> None:
-        """Drop a view that has no base any more, and what was on its way to be dropped."""
+        """Drop a view that has no base any more, and a row that was renamed in order to be dropped."""
         self._versions.drop_aside(_aside(name))
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
@@ -268,7 +268,7 @@ class Overlays:
             return False
         row = view_row(overlay, name.schema, columns, manifest.sidecars.get(DELTAS, ()))
         of_version = {TABLE_ID: manifest.table_id, SHOWS: _claim_of(manifest)}
-        # not the present second, which may be that of the plain table: who is about to adopt that compares the time
+        # not the present second, which may be the plain table's too: a process about to adopt that compares the time
         row = with_parameters(row, {**of_version, DDL_TIME: base.parameters[DDL_TIME]})
         try:
             self._metastore.create_table(row)
@@ -290,7 +290,8 @@ class Overlays:
     def _free_name(self, name: TableName, base: TableName, manifest: Manifest) -> bool:
         """Take away a view of the base that a writer of an earlier version has made too late.
 
-        It is read before the look at the claim, so it is not a later version's: there is none as long as that is held.
+        The view is read before the claim is checked. While the claim is held there is no later version, so the view is
+        not a later version's.
 
         Returns:
             Whether the name is free.
@@ -321,7 +322,7 @@ class Overlays:
         return self._is_at(name, manifest, _claim_of(manifest))
 
     def _is_newest(self, name: TableName, manifest: Manifest) -> bool:
-        """Whether a row has a version's claim still, or has it settled and no later one claimed."""
+        """Whether a row still has a version's claim, or has the version settled and no later one claimed."""
         return self._is_at(name, manifest, _claim_of(manifest), str(manifest.version))
 
     def _is_at(self, name: TableName, manifest: Manifest, *versions: str) -> bool:
@@ -336,7 +337,7 @@ def _claim_of(manifest: Manifest) -> str:
 
 
 def _aside(name: TableName) -> TableName:
-    """Where a table's view, or the table of its deltas, is on its way to be dropped."""
+    """The name of a table's view, or of the table of its deltas, while it is on its way to be dropped."""
     return TableName(name.schema, f"{name.name}__removed")
 
 

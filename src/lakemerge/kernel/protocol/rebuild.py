@@ -2,16 +2,18 @@
 
 The new row is made under a name of its own, with all its partitions. Then two renames put it in the place of the
 old one: the old row goes aside, if it is still the one that was claimed, and the new one takes its name and is settled
-with that. Between the two the table is missing; a file says who is at it. Nothing is dropped but the row that went
-aside, by a name that no other commit has, so that no call can harm what others have committed since, however late.
+by the same call. Between the two renames the table is missing; a file says which transaction is doing this. Nothing is
+dropped but the row that went aside, by a name that no other commit has. So no call, however late, can harm what others
+have committed since.
 
-A process may sleep, and make the new row when the work is over. Nothing tells that row from one that was made in time
-but the old one, which went aside in time or never. So the old one is dropped first of what is left, then the new one;
-and who has made or found a new row looks whether the old one is there before it goes on. Whatever the order, a row
-that was made too late is either seen to be late, or dropped.
+A process may sleep, and make the new row when the work is over. Only the old row distinguishes such a new row from one
+that was made in time: the old row went aside in time or never. So when the remains are dropped, the old row is dropped
+first, then the new one; and a process that has made or found a new row checks whether the old one is there before it
+goes on. Whatever the order, a row that was made too late is either recognized as late, or dropped.
 
-Who clears up after others does so only after transactions that will never be at it again. What one leaves is there
-only after its claim; if the table has a row after that which it does not claim, its claim is over.
+A process cleans up after another transaction only if that transaction will never continue its rebuild. A transaction
+leaves something only after its claim. So if the table's row, read after such remains were seen, does not have the
+transaction's claim, the claim is over.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Rebuild:
 
     Attributes:
         txn: the transaction that does it.
-        root: the table's, which need not be the default one.
+        root: the table's directory, which need not be the default one.
     """
 
     txn: str
@@ -77,10 +79,10 @@ class Rebuilds:
         self._versions = versions
         self._step = step
 
-    # -- who is at it --------------------------------------------------------------------------
+    # -- rebuilds under way --------------------------------------------------------------------
 
     def default_root(self, name: TableName) -> str:
-        """The directory of a table that names none: in the database's."""
+        """The directory of a table that names none: one in the database's directory."""
         database = self._metastore.database_location(name.schema)
         return self._files.qualify(f"{database.rstrip('/')}/{name.name}")
 
@@ -88,7 +90,7 @@ class Rebuilds:
         return Layout(self.default_root(name))
 
     def find(self, name: TableName) -> list[Rebuild]:
-        """The rebuilds of a table that have begun, and after which nobody has cleared up.
+        """The rebuilds of a table that have started and have not been cleaned up.
 
         Raises:
             CorruptTable: the file of one cannot be read.
@@ -103,20 +105,20 @@ class Rebuilds:
             # one has just ended, and the next may have begun
 
     def row_or_begun(self, name: TableName) -> tuple[HiveTable | None, list[Rebuild]]:
-        """A table's row; where there is none, the rebuilds of which one may have it aside. Neither of no table."""
-        for _ in range(2):  # one that had begun and ended between the two looks has given the row its place
+        """A table's row; if it is missing, the rebuilds one of which may have it aside. Neither for no table."""
+        for _ in range(2):  # a rebuild that ended between the two reads has put a row there
             begun = self.find(name)
-            # after the look at who has begun: one of them that has the row aside now has prepared the new one
+            # read after the rebuilds: if one of them has the old row aside by now, it has prepared the new one
             row = find_row(self._metastore, name)
             if row is not None or begun:
                 return row, begun
         return None, []
 
     def newest_of(self, name: TableName, table_id: str) -> list[tuple[Layout, str]]:
-        """The transaction that is the newest to stand in a table; those that are making its row anew, if it is missing.
+        """The newest transaction that stands in a table; if its row is missing, those that are making it anew.
 
         Args:
-            table_id: of the table that is meant; there is none of any other.
+            table_id: of the table that is meant; for any other table the list is empty.
         """
         while True:
             current = current_table(self._metastore, self._files, name)
@@ -131,7 +133,7 @@ class Rebuilds:
                 return [one for one in found if read_commit(self._files, *one).table_id == table_id]
 
     def has_begun(self, name: TableName, txn: str) -> bool:
-        """Whether a transaction's rebuild has begun, and nobody has cleared up after it."""
+        """Whether a transaction's rebuild has started and has not been cleaned up."""
         return self._files.exists(self._layout(name).rebuild_of(txn))
 
     def _read(self, path: str) -> Rebuild | None:
@@ -182,7 +184,7 @@ class Rebuilds:
         return all(self._metastore.get_table(row) is not None for row in _rows_of(name, txn))
 
     def _is_over(self, name: TableName, manifest: Manifest) -> bool:
-        """Whether a commit's exchange has ended, or the table was dropped; asked when its new row was seen."""
+        """Whether a commit's exchange has ended, or the table was dropped; asked after its new row was seen."""
         table = self._metastore.get_table(name)
         if table is not None:
             return table.parameters.get(VERSION) != _claim(manifest)
@@ -190,9 +192,9 @@ class Rebuilds:
         return self._metastore.get_table(aside) is None
 
     def require_settled(self, name: TableName, manifest: Manifest) -> None:
-        """See that a claimed commit is settled whose table had no row just now, and whose own rebuild is over.
+        """Make sure that a claimed commit is settled; its table had no row just now, and its own rebuild is over.
 
-        It is if the table is there again, or if a later commit is making its row anew.
+        It is settled if the table is there again, or if a later commit is making the table's row anew.
 
         Raises:
             TableNotFound: the table was dropped.
@@ -205,9 +207,9 @@ class Rebuilds:
             )
 
     def clear(self, name: TableName, txn: str) -> None:
-        """Remove what a transaction's exchange leaves, after the end of it."""
+        """Remove what a transaction's exchange has left, after the exchange has ended."""
         fresh, aside = _rows_of(name, txn)
-        self._metastore.drop_table(aside)  # first: by that whoever makes the new row too late sees that it is
+        self._metastore.drop_table(aside)  # first, so that whoever makes the new row too late notices that
         self._metastore.drop_table(fresh)
         self._files.delete(self._layout(name).rebuild_of(txn))
 
@@ -217,13 +219,13 @@ class Rebuilds:
         Args:
             txn: a transaction whose file, or one of whose rows, has been seen.
         """
-        # only now: a look from before may tell of the time before its claim
+        # read only now: a row that was read earlier may be from before the transaction's claim
         row = self._metastore.get_table(name)
         if row is not None and txn not in row.parameters.get(VERSION, ""):
             self.clear(name, txn)
 
     def clear_rows_if_over(self, name: TableName, txn: str) -> None:
-        """The same of a transaction that may have left no more than a row, sent again after the end of it."""
+        """The same for a transaction that may have left only a row, by a call that came after the exchange."""
         if any(self._metastore.get_table(row) is not None for row in _rows_of(name, txn)):
             self.clear_if_over(name, txn)
 
@@ -236,7 +238,7 @@ class Rebuilds:
             False where another process has finished meanwhile, or the table was dropped.
 
         Raises:
-            ReplyLost: whether the row is there cannot be found out; the old one must not move aside.
+            ReplyLost: it cannot be found out whether the new row is there; the old one must not move aside.
         """
         row = self._new_row(fresh, table, layout, manifest)
         for _ in range(_TRIES):
@@ -254,7 +256,7 @@ class Rebuilds:
         else:
             raise _no_answer(fresh)
         if self._is_over(name, manifest):
-            return False  # it was made too late; nobody but this process clears up after that
+            return False  # it was made too late; nobody but this process cleans up after that
         partitions = [
             with_statistics(
                 new_partition(row, partition_values(partition), layout.absolute(state.location)),
@@ -282,7 +284,7 @@ class Rebuilds:
             external=table.kind == "EXTERNAL_TABLE",
             owner=table.owner,
         )
-        # elsewhere than it will be: a row that is renamed with its location would take the files along
+        # at another location than later: a row that keeps its location when it is renamed would take the files along
         row = new_table(definition, layout.root, layout.empty_of(manifest.txn))
         kept = {key: value for key, value in table.parameters.items() if not key.startswith("spark.sql.")}
         row = with_parameters(row, {**kept, TABLE_ID: manifest.table_id})
@@ -309,7 +311,7 @@ class Rebuilds:
             found = self._metastore.get_table(name)
             if found is not None:
                 if found.parameters.get(VERSION) != claim:
-                    return  # it is there, be it by this process or by another
+                    return  # the new row is there, put by this process or by another
                 raise MetastoreError(
                     expected=f"the old row of {name} to have moved aside",
                     found="that it is still there",

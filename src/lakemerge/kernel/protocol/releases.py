@@ -1,4 +1,4 @@
-"""Claims of groups that are not decided, taken back: by their writer that gives up, or by whoever finds it dead."""
+"""Taking back the claims of undecided groups: by their writer when it gives up, or by whoever finds it dead."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Releases:
         self._writer = writer
 
     def give_up(self, members: tuple[Member, ...]) -> None:
-        """Take back the claims of a group that its own writer ends: the first one, then those that hang on it."""
+        """Take back the claims of a group that its own writer ends: the first one, then those that depend on it."""
         for member in members:
             self._release(member)
 
     def end(self, group: Group) -> None:
         """End a group whose writer is taken for dead, unless it is decided by now; its claims may then be released.
 
-        The writer may be asleep, and decide when it wakes up. So the first table does not only go back to its version,
-        which the writer might claim once more by a call that is still on its way: it goes on, to a version that
-        changes nothing.
+        The writer may be asleep, and decide the group when it wakes up. So the first table does not just go back to the
+        version before: the writer might claim the next one again by a call that is still on its way. Instead the table
+        goes on to a new version that changes nothing.
         """
         first = group.first
         manifest = read_manifest(self._files, first.layout, first.txn)
@@ -76,7 +76,7 @@ class Releases:
         """Take back the claims of a group, unless it is or may be decided.
 
         Args:
-            own: the table for which this is asked; those of others are taken back as far as that can be done.
+            own: the table for which the caller asks; the claims of the others are taken back as far as that works.
         """
         status = self._groups.status(group)
         if status is GroupStatus.UNDECIDED or self._groups.is_decided(group, status):
@@ -89,7 +89,7 @@ class Releases:
                 _LOG.info("%s: its claim is not released yet: %s", other.table, error)
 
     def _release(self, member: Member) -> None:
-        """Take a claim back that says that nothing is decided; does nothing where there is none such."""
+        """Take back a claim that says that nothing is decided; does nothing if there is no such claim."""
         if not self._groups.is_marked(member):
             return
         if self._groups.is_reserved(member):

@@ -1,7 +1,7 @@
 """From a claim to a settled version: the second half of a commit, the same for its writer and for a rescuer.
 
-Every step may be done twice and by two processes at once with the same result, so a writer that died
-anywhere after its claim is finished by whoever comes next.
+Every step may be done twice, and by two processes at the same time, with the same result. So if a writer dies
+anywhere after its claim, whoever comes next finishes its commit.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class RollForward:
         self.overlays = Overlays(ports, versions, step)
         self.groups = Groups(ports, versions, self.rebuilds)
         self.side_tables = SideTables(ports.metastore, ports.files)
-        #: Transactions of which a call has failed here, and may come late.
+        #: Transactions of which a call has failed in this process, and may take effect late.
         self._unsure: set[str] = set()
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
 
-        Returns quietly when another process has settled it already. Who tries again after an error then looks at what
-        the first try may have done too late.
+        Returns quietly when another process has settled it already. If this is a retry after an error, it then also
+        mends what the first try may have done too late.
 
         Raises:
             MetastoreError: another program's table has the name.
@@ -90,7 +90,7 @@ class RollForward:
         if self._publish_sidecars(name, layout, manifest, parent):
             now = find_row(self._metastore, name)
             if now is not None and not self._holds_claim(now, manifest):
-                # by others; what was sent, and waited for, may have come after what they have published since
+                # settled by others; what this process sent and waited for may have come after what they published since
                 self._mend(name, layout, manifest)
                 return
         if table is None or makes_row_anew(parent, manifest):
@@ -109,10 +109,10 @@ class RollForward:
         adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
         added = adds and self._add(table, layout, manifest)
         if moves and not added and not self._swap(table, layout, manifest, parent):
-            # what was sent, and never answered, may have come too late all the same
+            # a call that was sent and never answered may have come too late all the same
             self._mend(name, layout, manifest)
             return
-        # a view names no delta less before the base has its rows, which one without partitions has when it is settled
+        # the view must name a delta until the base has its rows; an unpartitioned base has them when it is settled
         waits = not table.partitioned and _folds(manifest, parent)
         if not waits:
             self._show(name, manifest)
@@ -157,7 +157,7 @@ class RollForward:
         return published
 
     def _show(self, name: TableName, manifest: Manifest) -> None:
-        """Let readers see a version's deltas, of a table that has a view."""
+        """Let readers see a version's deltas, if the table has a view."""
         if manifest.overlay is not None:
             self.overlays.show(name, manifest)
             self._step("deltas shown")
@@ -220,8 +220,9 @@ class RollForward:
     def _drop_empty(self, name: TableName, partitions: list[str], manifest: Manifest, empty: str) -> None:
         """Drop those partitions that still point to this commit's empty directory, not what others made of them.
 
-        Only while the claim is held: a swap that came too late has emptied what another commit has made since, and who
-        finds that gone, before it is put right, takes it for another program's drop.
+        Only while the claim is held: a swap that came too late has emptied partitions that another commit has made
+        since. If these were dropped, whoever finds them gone before they are put right would take that for another
+        program's drop.
         """
         holds = partial(self._still_holds_claim, name, manifest)
         for partition in self._metastore.partitions(name, partitions):
@@ -231,7 +232,7 @@ class RollForward:
     def _alter(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]
     ) -> bool:
-        """The one call that moves all touched partitions at once."""
+        """The one call that moves all touched partitions together."""
         locations = {
             partition: layout.absolute(manifest.partitions[partition].location)
             for partition in manifest.written
@@ -270,7 +271,7 @@ class RollForward:
         return True
 
     def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
-        """Settle the version; with that an unpartitioned table moves to its files."""
+        """Settle the version; the same call points an unpartitioned table to its files."""
         expected = f"{manifest.version}:{manifest.txn}"
         settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
         whole = manifest.partitions.get(WHOLE_TABLE)
@@ -285,14 +286,14 @@ class RollForward:
     def _mend(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
 
-        That may have been in the next table of the name, which has the same partitions again.
+        That other commit may also belong to the next table of the name, which has the same partitions again.
 
-        The metastore cannot compare before it moves partitions, so between the fence and the move a pause
-        longer than the lease remains; the newest manifest says where each partition belongs.
+        The metastore cannot compare before it moves partitions, so a pause longer than the lease remains possible
+        between the fence and the move. The newest manifest says where each partition belongs.
         """
         while (state := self._moved_on(name, manifest)) is not None:
             if state.claim is not None and not state.undecided:
-                # by another that sleeps or is dead: it may have swapped before this process did, and not look again
+                # claimed by a writer that sleeps or is dead: it may have swapped before this one, and not look again
                 self.run(name, state.layout, read_manifest(self._files, state.layout, state.claim))
                 continue
             newest = read_manifest(self._files, state.layout, state.txn)
@@ -307,7 +308,7 @@ class RollForward:
     def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
         """The state of a table that has later commits than this one, or of the next of its name; ``None`` if neither.
 
-        One that is claimed is waited for, for a lease: its swap may come before this process's, or after it.
+        A claimed table is waited for, as long as a lease: the claim's swap may come before this process's, or after it.
         """
         deadline = self._clock.monotonic() + manifest.lease_seconds
         while True:
@@ -321,9 +322,9 @@ class RollForward:
             self._clock.sleep(0.1)
 
     def show_side_data(self, state: TableState) -> bool:
-        """Show the side data of a settled version that people query, and no other; whether there was another.
+        """Show the side data of a settled version that people query, and no other; true if that changed anything.
 
-        Does nothing when the table has moved on from ``state``: a claim's side data is shown while it is held.
+        Does nothing when the table has moved on from ``state``: a claim's side data is shown while the claim is held.
         """
         if state.claim is not None and not state.undecided:
             return False
@@ -336,13 +337,13 @@ class RollForward:
             if self._is_at(state):
                 raise
             changed = False  # a later version has dropped the table
-        # the view may have gone meanwhile, with the table of its deltas, which then has just been made again
+        # the view may have gone meanwhile, with the table of its deltas; then the call above has made that table again
         return self._clear_deltas(state.name) or changed
 
     def _clear_deltas(self, name: TableName) -> bool:
         """Drop a table of deltas whose view is gone; whether there was one.
 
-        It is looked at before the version: what a later version makes is another one.
+        The table of deltas is read before the version: if a later version makes one after that, it is another one.
         """
         made_by = self.overlays.deltas_made_by(name)
         current = current_table(self._metastore, self._files, name) if made_by else None
@@ -360,9 +361,9 @@ class RollForward:
         restore: Iterable[str] = (),
         sent: Iterable[str] = (),
     ) -> None:
-        """Point partitions to where the settled manifest says, those that point elsewhere below our root.
+        """Point partitions that point elsewhere below our root to where the settled manifest says.
 
-        Those that it does not have and that a writer registered who came too late are dropped.
+        Partitions that the manifest does not have, and that a writer registered too late, are dropped.
 
         Does nothing when the table has moved on from ``state``; the caller looks again in any case.
 
@@ -415,7 +416,7 @@ class RollForward:
         return table is not None and self._holds_claim(table, manifest)
 
     def _is_at(self, state: TableState) -> bool:
-        """Whether a table is what it was when it was found in this state."""
+        """Whether a table is still as it was when it was found in this state."""
         table = self._metastore.get_table(state.table.name)
         if table is None or table.parameters.get(TABLE_ID) != state.table_id:
             return False
@@ -429,12 +430,12 @@ class RollForward:
         )
 
     def _send_while(self, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
-        """Send an idempotent write again until an answer comes, each time only if something holds at that moment.
+        """Send an idempotent write again until an answer comes, each time only if a condition holds at that moment.
 
-        An answer that never comes is waited for as long as a connection lasts, and others go on meanwhile.
+        An answer that never comes is waited for as long as a connection lasts, and other processes go on meanwhile.
 
         Returns:
-            ``None`` where it held no more.
+            ``None`` if the condition no longer held.
         """
         return self._send(lambda: write() if holds() else None)
 
@@ -452,7 +453,7 @@ def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
 
 
 def _folds(manifest: Manifest, parent: Manifest) -> bool:
-    """Whether a version has deltas no more that the one before has."""
+    """Whether a version no longer has all the deltas that the version before has."""
     return not set(parent.sidecars.get(DELTAS, ())) <= set(manifest.sidecars.get(DELTAS, ()))
 
 

@@ -1,7 +1,7 @@
 """What a transaction has staged: its directories, and the names that they get as partitions.
 
 A table of the append kind has a last partition column whose value is the version of the commit that added the
-partition. That version is known at the claim only, so its rows are staged with a null there.
+partition. That version is known only at the claim, so its rows are staged with a null there.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lakemerge.kernel.table.manifest import Manifest, PartitionState
 def staged_partitions(files: FileSystem, directory: str, columns: Sequence[str]) -> dict[str, str]:
     """The partitions below a stage directory: their directories' URIs by name.
 
-    The columns' names are given, not read: a directory must not begin with ``_`` or ``.``, which Hadoop would
-    hide from Hive, so it may be called otherwise than its column.
+    The columns' names are given, not read from the directories. A directory's name may differ from its column's: it
+    must not begin with ``_`` or ``.``, because Hadoop would hide it from Hive.
     """
     level: list[tuple[str, list[str]]] = [(directory, [])]
     for _ in columns:

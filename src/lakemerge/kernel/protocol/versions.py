@@ -1,4 +1,4 @@
-"""The one word that decides: compare-and-swap of a table's version parameter."""
+"""The one call that decides: compare-and-swap of a table's version parameter."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class Versions:
         Args:
             table_id: of the table that is meant; the next one of its name counts versions from 1 again.
             expected: the version parameter's value that allows the change.
-            parameters: what to set, with values that no other writer sets (they tell a lost reply's outcome).
+            parameters: what to set, with values that no other writer sets (they show the outcome after a lost reply).
             change: further changes of the table's row, in the same call.
 
         Returns:
             Whether the table now has these parameters by this call (or by another process's equal one).
 
         Raises:
-            ReplyLost: that cannot be told: no answer came, or none to a call that may still come into effect.
+            ReplyLost: the outcome is unknown: no answer came, or none to a call that may still take effect.
         """
         if self._metastore.compares is None and self._metastore.get_table(name) is not None:
-            # not between the look and the write, where a pause could let the table be another
+            # probed here, not between the read and the write, where the pause could let another table take the name
             self.compares(name)
         lost = False
         for _ in range(_SENDS):
@@ -89,7 +89,7 @@ class Versions:
         )
 
     def change_if(self, name: TableName, key: str, found: HiveTable, row: HiveTable) -> bool:
-        """Put a row in the place of the one that was found, if a parameter has the same value still.
+        """Put a row in the place of the one that was found, if a parameter still has the same value.
 
         Returns:
             Whether it is known to be done; otherwise, look again.
@@ -105,13 +105,13 @@ class Versions:
         return True
 
     def change_beside(self, name: TableName, change: Callable[[HiveTable], HiveTable]) -> bool:
-        """Change what no commit concerns in a row, such as comments, again on top of each commit that comes between.
+        """Change what commits leave alone in a row, such as comments; done again on each commit that comes between.
 
         Args:
             change: the row as it is to be, given the one that was found.
 
         Returns:
-            Whether anything had to be changed; nothing where there is no row.
+            Whether anything had to be changed; without a row there is nothing to change.
 
         Raises:
             LostRace: commits came between every time.
@@ -131,12 +131,12 @@ class Versions:
         raise lost_race(name)
 
     def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
-        """Drop a table or view if a parameter has a value that no other of the name ever has.
+        """Drop a table or view if a parameter has a value that no other one of the name ever has.
 
         It is renamed first, because that can be made to depend on the value, and a drop cannot.
 
         Args:
-            aside: a name that is used for this alone.
+            aside: a name that is used only for this.
         """
         for _ in range(_SENDS):
             self.drop_aside(aside)
@@ -149,7 +149,7 @@ class Versions:
         self.drop_aside(aside)
 
     def drop_aside(self, aside: TableName) -> None:
-        """Drop what :meth:`drop_if` has renamed, if its process has died then."""
+        """Drop what :meth:`drop_if` has renamed, even if that process has died since."""
         row = self._metastore.get_table(aside)
         if row is not None and ASIDE in row.parameters:
             self._metastore.drop_table(aside)
@@ -157,11 +157,11 @@ class Versions:
     def adopt(self, table: HiveTable, parameters: Mapping[str, str]) -> bool:
         """Give a table that has no version parameter its first one, unless another writer was faster.
 
-        A value that is absent cannot be compared with, so the time of the last DDL, which every table of
-        the metastore has, stands in for it. Whatever takes the row's place later, such as a view, has a later one.
+        An absent value cannot be compared, so the time of the last DDL, which every table of the metastore has, is
+        compared instead. Whatever takes the row's place later, such as a view, has a later time.
 
         Args:
-            table: the row as it is to be but for these parameters; as it was read in its time of the last DDL.
+            table: the row as it is to be, without these parameters and with the time of the last DDL as it was read.
         """
         before = table.parameters[DDL_TIME]
         name, changed = table.name, with_parameters(table, {**parameters, DDL_TIME: str(int(before) + 1)})
@@ -200,7 +200,7 @@ class Versions:
                 row.parameters.get(TABLE_ID),
             ):
                 raise ValueChanged("alter_table under a lock", "changed", "it is another table of the name")
-            # the expectation costs nothing, and one server of several may be newer than the one that was asked
+            # sending the expectation costs nothing, and one server of several may be newer than the one that was probed
             self._metastore.alter_table(name, row, expected=expected)
 
     @contextmanager
@@ -227,10 +227,10 @@ class Versions:
 
 
 def _may_come_back(expected: str, found: str, wanted: str) -> bool:
-    """Whether a version parameter may get the value again with which a call that had no answer still compares.
+    """Whether a version parameter may return to the value that a call without an answer still compares with.
 
-    The claim of a group that is not decided may be taken back. A commit whose claim comes into effect after that would
-    have been given up, and its files deleted. A late claim of a group does no harm: whoever finds it ends the group.
+    The claim of a group that is not decided may be taken back. A commit whose claim takes effect after that would have
+    been given up by then, and its files deleted. A late claim of a group does no harm: whoever finds it ends the group.
     """
     number = found.partition(":")[0]
     is_before = number.isdigit() and str(int(number) - 1) == expected

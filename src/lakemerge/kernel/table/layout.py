@@ -97,7 +97,7 @@ class Layout:
 
     @property
     def dropping(self) -> str:
-        """Holds the directory that a drop has still to delete; below the table's default root."""
+        """Holds the list of what a drop has still to delete; below the table's default root."""
         return f"{self.control}/dropping"
 
     def data_of(self, txn: str) -> str:

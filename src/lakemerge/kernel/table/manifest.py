@@ -136,7 +136,7 @@ class Manifest:
     overlay: Overlay | None = None
 
     def to_json(self) -> str:
-        """The manifest's text, one member a line at the top level's depth."""
+        """The manifest's text, with one member or item a line."""
         body = dataclasses.asdict(self)
         return json.dumps({"format": FORMAT, **body}, indent=1, ensure_ascii=False) + "\n"
 

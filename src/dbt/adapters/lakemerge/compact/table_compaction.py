@@ -17,7 +17,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 
-# The options of a model that say how files are written.
+# The options of a model that say how files are written, and how often an attempt is redone.
 _OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
 
 
