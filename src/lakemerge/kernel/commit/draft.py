@@ -8,8 +8,8 @@ from typing import Any, Literal
 from lakemerge.kernel.table.manifest import Manifest, PartitionState
 from lakemerge.kernel.table.overlay import Overlay
 
-#: How folders of side data relate to the existing ones: they are added to them, replace all of them, replace those of
-#: the version that the work was done on, or are those of them that are removed.
+#: What happens with the given folders of side data: they are added to the existing ones, replace all of these, replace
+#: those of the version that the work was done on, or are removed.
 SideDataMode = Literal["add", "set", "fold", "drop"]
 
 
