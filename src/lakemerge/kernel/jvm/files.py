@@ -58,7 +58,7 @@ class HadoopFileSystem(FileSystem):
             return action(self._of(path, java_path), java_path)
         except JAVA_ERRORS as error:
             kind, text = java_exception(error)
-            if kind == "FileNotFoundException":
+            if kind == "FileNotFoundException" and self._is_gone(call, path):
                 raise FileNotFoundError(path) from error
             raise StorageError(
                 expected=f"to {call} {path}",
@@ -71,6 +71,16 @@ class HadoopFileSystem(FileSystem):
                 found=f"that Java has ended: {error}",
                 action="See its log for why, and run again.",
             ) from error
+
+    def _is_gone(self, call: str, path: str) -> bool:
+        """Whether a call failed because there is no such file.
+
+        Java gives the same error for a file that it may not open, or has no handle for. Whoever took a heartbeat or a
+        manifest for gone then would take a living writer for dead, or a version for vacuumed.
+        """
+        if call in ("read", "copy"):
+            return not self.exists(path)
+        return call != "write"
 
     def _path(self, path: str) -> Any:
         return self.jvm.java.org.apache.hadoop.fs.Path(path)
