@@ -1,6 +1,6 @@
 """Run the commands of a dbt project one after another in this process.
 
-Spark starts once, at the first command that needs it, instead of once a command.
+Spark starts once, at the first command that needs it, instead of once for each command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from dbt.contracts.graph.manifest import Manifest
 from dbt_common.events.base_types import EventMsg
 
-# What a build left in the target folder stays for people to look into.
+# Keeps what a build left in the target folder, for people to look into.
 _KEEP_ARTIFACTS = ("--no-write-json",)
 
 
@@ -36,7 +36,7 @@ class DbtProject:
         folder: where its dbt_project.yml is.
         profiles: where the profiles.yml is.
         state: where dbt writes its target and log folders.
-        variables: for every command. Another set of them is another project, for a model's config may depend on them.
+        variables: for every command. Other variables make another project: a model's config may depend on them.
     """
 
     folder: Path
@@ -81,12 +81,12 @@ class DbtProject:
 
     def _run(self, command: Sequence[str], variables: Mapping[str, Any] | None = None) -> Sequence[RunResult]:
         if self._manifest is None:
-            # Parsed once, for all commands to come: no variable that a single one passes alters a node.
+            # Parsed once for all later commands: no variable that a single command passes alters a node.
             manifest = self._invoke(dbtRunner(), ["parse", *self._vars()]).result
             if not isinstance(manifest, Manifest):
                 raise CommandFailed("dbt parse: expected a manifest; found none")
             self._manifest = manifest
-        # Commands compile the nodes of the manifest that they get in place: each has its own.
+        # A command compiles the nodes of its manifest in place, so each command gets a copy of its own.
         runner = dbtRunner(manifest=self._manifest.deepcopy(), callbacks=[self._collect])
         result = self._invoke(runner, [*command, *self._vars(variables)]).result
         return result.results if isinstance(result, RunExecutionResult) else []

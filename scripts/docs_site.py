@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-#: Pages of the site by their path in the repository, where it is not that below docs/.
+#: Pages of the site by their path in the repository, for files whose page is not at the same path as below docs/.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -27,7 +27,7 @@ _CODE = re.compile(r"^( *```).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Pages of a folder that the navigation names by itself."""
+    """Replace a folder in the navigation by its pages."""
     config.nav = [_expanded(entry) for entry in config.nav or []]
     if MERMAID.exists():
         config.extra_javascript.append("assets/mermaid.min.js")
@@ -43,14 +43,14 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """The page with its links turned from the repository's paths to the site's."""
+    """The page with its links changed from the repository's paths to the site's."""
     here = page.file.src_uri
     in_repository = next((source for source, uri in PAGES.items() if uri == here), f"docs/{here}")
     return links_in_site(markdown, in_repository)
 
 
 def links_in_site(markdown: str, source: str) -> str:
-    """A text with its links turned, code left alone.
+    """A text with its links changed to the site's paths; code is left alone.
 
     Args:
         markdown: the text.
@@ -70,7 +70,7 @@ def links_in_site(markdown: str, source: str) -> str:
 
 
 def page_of(source: str) -> str:
-    """The page that a file of the repository is in the site; a path that no page has for any other file."""
+    """The path in the site of a file of the repository; for a file that is no page, a path that no page has."""
     return PAGES.get(source, source.removeprefix("docs/") if source.startswith("docs/") else f"../{source}")
 
 

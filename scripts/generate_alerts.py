@@ -1,7 +1,7 @@
 """Write the alerts of the example: deliveries of lines, most of them good.
 
-A line is `id,msg,continent,country`. In each delivery some are not: a field is missing, an id is no
-number or too large for one, a country is empty.
+A line is `id,msg,continent,country`. In each delivery some lines are bad: a field is missing, an id
+is no number or too large for one, a country is empty.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DELIVERIES: dict[str, tuple[str, ...]] = {
 
 
 def write(name: str, landing: Path) -> bool:
-    """Write a delivery's file where it is not there yet; whether it was written."""
+    """Write a delivery's file if it is not there yet; returns whether it was written."""
     path = landing / name
     if path.exists():
         return False

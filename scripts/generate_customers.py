@@ -24,7 +24,7 @@ from pathlib import Path
 
 from landing import deliver
 
-#: A delivery holds what happened before its day; the first one holds all customers so far.
+#: A delivery holds what happened before its day; the first one holds all customers up to then.
 DELIVERY_DATES = (date(2025, 3, 3), date(2025, 3, 17), date(2025, 3, 31))
 BEGIN = datetime(2025, 2, 17)
 
@@ -120,7 +120,7 @@ class Version:
     end_at: datetime | None
 
 
-#: The customer whose changes and orders are written by hand, to be told of.
+#: The customer of the story, whose changes and orders are written by hand.
 STORY_ID = 1
 
 
@@ -198,7 +198,7 @@ def expected_history(deliveries: Sequence[Delivery]) -> list[Version]:
 
 
 def write(delivery: Delivery, landing: Path) -> bool:
-    """Write the files of a delivery that are not there yet; whether there were any."""
+    """Write the files of a delivery that are not there yet; returns whether there were any."""
     written = False
     for name, text in delivery.files().items():
         path = landing / name

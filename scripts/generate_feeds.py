@@ -1,7 +1,7 @@
 """Write the product change feeds of the example: a seeded, repeatable source system.
 
 An initial load and some days of feeds land as comma-separated files without a header. As in most
-feeds from outside, they are not kind: within a day a row comes twice or a product changes several
+feeds from outside, the data is untidy: within a day a row comes twice or a product changes several
 times, older rows arrive days late, a delete overtakes the update before it, a whole file is
 delivered a second time, products move to another category, and values are missing.
 

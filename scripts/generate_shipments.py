@@ -37,7 +37,7 @@ DELIVERIES: dict[str, str] = {
 
 
 def write(name: str, landing: Path) -> bool:
-    """Write a delivery's file where it is not there yet; whether it was written."""
+    """Write a delivery's file if it is not there yet; returns whether it was written."""
     path = landing / name
     if path.exists():
         return False

@@ -1,6 +1,7 @@
-"""Write the changes of the example's shop: orders and stock, in one file a delivery.
+"""Write the changes of the example's shop: orders and stock, in one file per delivery.
 
-The second delivery sells more than there is, and has a record that is neither; the third puts the order right.
+The second delivery sells more than there is, and has a record that is neither an order nor stock; the third corrects
+the order.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ DELIVERIES: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def write(name: str, landing: Path) -> bool:
-    """Write a delivery's file where it is not there yet; whether it was written."""
+    """Write a delivery's file if it is not there yet; returns whether it was written."""
     path = landing / name
     if path.exists():
         return False

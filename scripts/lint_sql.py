@@ -30,8 +30,8 @@ COMPLETIONS = (
     "create table sample_table (sample_key string)\n{}\n",
     "alter table sample_table {}\n",
 )
-# Line breaks and indents of rendered text come from several macros at once, and a sample has no
-# columns to say anything of.
+# Line breaks and indents of rendered text come from several macros together, and a sample has no
+# columns that a rule could check.
 RENDERED_EXCLUDES = (
     "layout",
     "references",

@@ -51,7 +51,7 @@ class Rendering:
         sample: the arguments of the call, for messages.
         sql: texts, as returned or run; empty where the macro makes no SQL.
         stopped: why the rendering ended early, or None.
-        exact: no answer of an engine had to be made up.
+        exact: whether no answer of an engine had to be made up.
     """
 
     macro: str
@@ -158,7 +158,7 @@ class Macros:
             for name, macro in self._load(path, context, jinja2.StrictUndefined).items():
                 self._own[name] = (path, macro)
         context.update(self._callable)
-        # These two would reach for the engine; the renderer wants the text that they were given.
+        # These two would call the engine; the renderer wants the text that they were given.
         context["statement"] = self._statement
         context["run_query"] = self._run_query
 
@@ -292,7 +292,7 @@ class _Modules:
 
 
 def _returning(macro: jinja2.runtime.Macro) -> Callable[..., Any]:
-    """As dbt calls a macro: what it gives to ``return``, else its text."""
+    """A macro as dbt calls it: the result is what the macro gives to ``return``, otherwise its text."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -319,7 +319,7 @@ class MacroDocumentation:
     Attributes:
         arguments: name and type of each, in order.
         samples_of: sample values that the yml gives itself (``config.meta.samples``), by argument.
-        settings: a configuration of the model to render with (``config.meta.settings``), besides none.
+        settings: a configuration of the model to render with (``config.meta.settings``), besides rendering without.
         skip: why the macro's SQL is not linted (``config.meta.sql_lint``), or None.
     """
 
@@ -332,7 +332,7 @@ class MacroDocumentation:
     skip: str | None
 
     def samples(self) -> Iterator[dict[str, Any]]:
-        """Arguments for some calls: the first sample of each, then each other value of one alone."""
+        """Arguments for some calls: first the first sample of each, then each other sample of a single argument."""
         values = {
             name: self.samples_of.get(name) or sample_values(name, kind) for name, kind in self.arguments
         }

@@ -1,8 +1,8 @@
 """The part of the example that keeps history: one feed of customers, as they are and as they were.
 
 Each delivery is followed by a build of `models/customers` and of the snapshot. Files and commits that a
-build before has read are not read again; deliveries that are there already are not built again, but
-for the last, which finds nothing new.
+build before has read are not read again; deliveries that are there already are not built again,
+except for the last, which finds nothing new.
 """
 
 from __future__ import annotations

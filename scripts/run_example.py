@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def landing_in(state: Path) -> Path:
-    """Return the landing folder: that of the environment, else one in the state folder."""
+    """Return the landing folder: that of the environment, otherwise one in the state folder."""
     return Path(os.environ.setdefault("LAKEMERGE_LANDING", str(state.resolve() / "landing")))
 
 
@@ -135,7 +135,7 @@ def _build_day(
         f"[day {day} of {last}] dbt build --vars '{{feed_date: {date}}}': {len(delivered)} files, {rows} rows"
     )
     began = time.monotonic()
-    # Unit tests test the models' SQL, which stays the same from one day to the next, as seeds do.
+    # Unit tests test the models' SQL, which stays the same from one day to the next; so do seeds.
     arguments = [
         "--exclude",
         run_shipments.FOLDER,

@@ -1,4 +1,4 @@
-"""Values to call macros with: by the argument's name where that is a word of ours, else by its type."""
+"""Values to call macros with: by the argument's name where that is a word of ours, otherwise by its type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUERY_ARGUMENTS = r"(.*_)?(sql|query|compiled_code)"
 
 
 class Placeholder:
-    """Stands for a value nobody knows: any attribute, item or call of it is one again."""
+    """Stands for a value nobody knows: any attribute, item or call of it is a placeholder, too."""
 
     # what jinja's sandbox asks before it lets a template call something
     unsafe_callable = False

@@ -1,6 +1,6 @@
-"""Measures of how the source is built, as a table in Markdown: the working tree's, and those of a commit beside them.
+"""Measures of how the source is built, as a table in Markdown: the working tree's, and those of commits beside them.
 
-What counts as what is written in docs/structure.md.
+docs/structure.md says what counts as what.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import TypeAlias
 
 ROOT = Path(__file__).parents[1]
 Graph: TypeAlias = Mapping[str, set[str]]
-#: Whose folders are rooms: one capability each, and who may use which is checked (tests/unit/test_imports.py).
+#: The packages whose folders are rooms: one capability each; tests/unit/test_imports.py checks which may use which.
 PACKAGES = ("lakemerge", "lakemerge.kernel", "dbt.adapters.lakemerge")
-#: Python's objects in macros, as these call them: the adapter, one attempt to publish, and what it plans.
+#: Python objects in macros, by the names there: the adapter, one attempt to publish, and what it plans.
 BORDER = {
     "`adapter`": ("adapter",),
     "`txn`": ("txn",),
@@ -46,7 +46,7 @@ _DEFINITION = re.compile(
 
 
 def reached_from(graph: Graph, start: str) -> set[str]:
-    """Nodes that one leads to, in any number of steps; itself only by a circle."""
+    """The nodes that one leads to, in any number of steps; the node itself only if it is in a circle."""
     found: set[str] = set()
     ahead = {start}
     while ahead:
@@ -56,7 +56,7 @@ def reached_from(graph: Graph, start: str) -> set[str]:
 
 
 def circles(graph: Graph) -> set[frozenset[str]]:
-    """Nodes that reach each other, a set a circle."""
+    """Nodes that reach each other: one set for each circle."""
     reached = {node: reached_from(graph, node) for node in graph}
     return {
         frozenset(other for other in reached[node] if node in reached.get(other, ()))
@@ -66,7 +66,7 @@ def circles(graph: Graph) -> set[frozenset[str]]:
 
 
 def floors(graph: Graph) -> int:
-    """Nodes on the longest chain; those of a circle share a floor."""
+    """The number of nodes on the longest chain; the nodes of a circle share a floor."""
     whole = {node: frozenset([node]) for node in graph}
     whole.update((node, circle) for circle in circles(graph) for node in circle)
     below: dict[frozenset[str], set[frozenset[str]]] = {}
@@ -79,7 +79,7 @@ def floors(graph: Graph) -> int:
 
 
 def edges(graph: Graph) -> int:
-    """How many pairs."""
+    """The number of edges."""
     return sum(map(len, graph.values()))
 
 
@@ -106,7 +106,7 @@ class Sources:
 
     @cached_property
     def imports(self) -> Graph:
-        """Which of them each imports, inside of functions and for types alone too."""
+        """Which of these modules each one imports, also inside functions and only for types."""
         return {
             module: {name for name in self._named_by_imports(tree) if name in self._paths} - {module}
             for module, tree in self._trees.items()
@@ -126,7 +126,7 @@ class Sources:
         return Counter(str(path.parent) for path in self._paths.values())
 
     def rooms(self, package: str) -> Graph:
-        """Which rooms of a package import which: its folders, and the modules that stand beside them."""
+        """Which rooms of a package import which; its rooms are its folders and the modules beside them."""
 
         def room(module: str) -> str:
             outside, _, below = module.partition(f"{package}.")
@@ -191,11 +191,11 @@ def _public_members(node: ast.ClassDef) -> Iterator[str]:
 
 
 class Macros:
-    """The macros below a folder, with materializations and generic tests, which are named by their kind, too."""
+    """The macros below a folder, with materializations and generic tests, whose names include their kind."""
 
     def __init__(self, folder: Path) -> None:
         texts = [path.read_text() for path in sorted(folder.rglob("*.sql"))]
-        #: of each file
+        #: The number of lines of each file.
         self.lines = [text.count("\n") for text in texts]
         self._code = [_COMMENT.sub("", text) for text in texts]
         self._bodies = {
@@ -209,12 +209,12 @@ class Macros:
 
     @property
     def own(self) -> set[str]:
-        """Those that do not override a macro of dbt's."""
+        """The macros that do not override one of dbt's."""
         return {name for name in self._bodies if not name.startswith(_OVERRIDE)}
 
     @cached_property
     def calls(self) -> dict[str, Counter[str]]:
-        """How many times each names which others; an override is called by the name of what it overrides."""
+        """How often each macro names which others; an override is called by the name of what it overrides."""
         by_name = {name.removeprefix(_OVERRIDE): name for name in self._bodies} | {
             name: name for name in self._bodies
         }
@@ -225,12 +225,12 @@ class Macros:
 
     @property
     def called_once(self) -> set[str]:
-        """Own macros that one place calls."""
+        """Own macros that only one place calls."""
         places = sum(self.calls.values(), Counter[str]())
         return {name for name in self.own if places[name] == 1}
 
     def reach(self, name: str) -> tuple[int, int]:
-        """How many macros one leads to, and how many stand on the longest chain of calls."""
+        """How many macros one leads to, and how many are on its longest chain of calls."""
         graph = {caller: {*called} - {caller} for caller, called in self.calls.items()}
         reached = reached_from(graph, name)
         return len(reached), floors({one: graph.get(one, set()) for one in (name, *reached)})
@@ -245,7 +245,7 @@ class Macros:
 
 
 def measures(root: Path) -> dict[str, str]:
-    """The figures of a tree that has `src` and `macros`, by what they are of."""
+    """The figures of a tree that has `src` and `macros`, by what each measures."""
     return {name: str(value) for name, value in (*_of_python(root / "src"), *_of_macros(root / "macros"))}
 
 

@@ -5,7 +5,7 @@
         measure: an expression of text; may begin with `distinct`.
         delimiter_text: the separator between values, a SQL text.
         order_by_clause: an `order by` clause; none for any order.
-        limit_num: the most values to join; none for all.
+        limit_num: the maximum number of values to join; none for all.
 #}
 {% macro lakemerge__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
     {%- set order = ' within group (' ~ order_by_clause ~ ')' if order_by_clause else '' -%}

@@ -3,7 +3,7 @@
     {%- do run_session_statements(config.get('sql_header')) -%}
     {%- set contract = config.get('contract') -%}
     {%- if language == 'sql' and contract and contract.enforced -%}
-        {#- the macro gives the text of a column list that a table's own columns stand for here -#}
+        {#- only for its check: the column list that it returns is not needed, the table has columns of its own -#}
         {%- set _ = get_assert_columns_equivalent(compiled_code) -%}
         {#- these warn of the constraints that are not enforced -#}
         {%- set _ = adapter.render_raw_columns_constraints(raw_columns=model['columns']) -%}

@@ -1,8 +1,8 @@
 {#
     The model's strategy; by default `merge` if there is a unique_key, otherwise `append`.
 
-    dbt's merge and delete+insert add all rows where no key says which ones are meant, and so do these; but not
-    where an option needs a key to mean anything.
+    Without a unique_key, dbt's merge and delete+insert add all rows, and so do these; but not if an option of the
+    model has a meaning only with a key.
 #}
 {%- macro lakemerge_incremental_strategy() -%}
     {%- set strategy = config.get('incremental_strategy') -%}

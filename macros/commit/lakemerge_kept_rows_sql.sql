@@ -3,7 +3,7 @@
 
     Args:
         partitions: names of the partitions to read.
-        condition: SQL over the stored rows; those that it is not true for go.
+        condition: SQL over the stored rows; rows for which it is not true are left out.
 #}
 {%- macro lakemerge_kept_rows_sql(txn, partitions, condition='true') -%}
 select

@@ -1,6 +1,7 @@
 {#
-    Make a model's rows readable as `lakemerge_feed`: those of a query at once; those of a Python model, which may read
-    its own table, when a transaction on that table has begun, and again for each later attempt.
+    Make a model's rows readable as `lakemerge_feed`. The rows of a query are readable immediately. A Python model may
+    read its own table, so its rows are made when a transaction on that table has begun, and again for each later
+    attempt.
 #}
 {%- macro lakemerge_open_feed(compiled_code, language) -%}
     {%- if language == 'python' -%}

@@ -1,4 +1,4 @@
-{# Aggregates over rows of the table's columns: how many they are, and the partitions that they belong to. #}
+{# Aggregates over rows of the table's columns: the number of rows, and the partitions that they belong to. #}
 {%- macro lakemerge_placed_counts(txn) -%}
     {%- set columns = txn.plan.columns | selectattr('is_partition') | list -%}
     {{- return({

@@ -1,7 +1,7 @@
 {#
     The stored rows whose key the feed has, or those whose key it lacks, in the columns and types that the table will
     have. A null in a key equals nothing. The predicates are about the stored rows alone, as in dbt's own statement:
-    rows that they are not true for are as if the feed did not have their key.
+    rows for which they are not true are treated as if the feed did not have their key.
 
     Args:
         partitions: names of the partitions to read; none for all.

@@ -1,10 +1,10 @@
 {#
-    The rows of a compaction's groups in the order that is asked for: each group in as many ranges as it gets files, and
-    sorted in each.
+    The rows of a compaction's groups in the requested order: each group in as many ranges as it gets files, sorted
+    within each range.
 
     Args:
         order: the Ordering: its columns, and whether their bits are interleaved.
-        parts: of each group the `condition` that chooses its rows, and the number of `files`.
+        parts: for each group, the `condition` that chooses its rows, and its number of `files`.
 #}
 {%- macro lakemerge_ordered_rows_sql(txn, order, parts) -%}
     {%- set sorted_by = ['`__zorder`'] if order.zorder else [] -%}

@@ -1,5 +1,5 @@
 {#
-    The current versions of a history, one row a key that is there, as a query.
+    The current versions of a history, one row for each existing key, as a query.
 
     Args:
         partition: the history_partition of a table of layout split, so that its closed rows are not read.

@@ -1,6 +1,7 @@
 {#
     The records of a group as rows, with `__ok`: whether they keep all rules. Computed in layers (parts, fields,
-    values, changes of other tables, checks), so that nothing is computed twice and the code that Spark generates for each stays short.
+    values, changes of other tables, checks), so that nothing is computed twice and the code that Spark generates for
+    each layer stays short.
 
     Args:
         plan: how records become rows: an IngestPlan.

@@ -1,6 +1,7 @@
 {#
     The rows of all records of a run, with `__ok`; those that break a rule also have their file, `__bad_file`, and mark,
-    `__bad_mark` (null in files with types). With routes, also the changes of their tables, and the place of each record.
+    `__bad_mark` (null in files with types). If there are routes, also the changes of their tables and each record's
+    place.
 #}
 {%- macro lakemerge_observed_records_sql(plan) -%}
 {%- for group in plan.groups -%}

@@ -26,8 +26,8 @@ select * from {{ group.view }}
 {%- endmacro -%}
 
 {#
-    The texts of a pattern's groups. Matched once for all of them: each is written with a NUL between it and the next,
-    and the whole is split. Only a record that contains a NUL is matched again for each group.
+    The texts of a pattern's groups. The pattern is matched once for all groups: their texts are written with a NUL
+    between each two, and the whole is split. Only a record that contains a NUL is matched again for each group.
 #}
 {%- macro _lakemerge_groups_sql(pattern, size, text) -%}
     {%- set groups = [] -%}

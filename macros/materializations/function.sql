@@ -1,4 +1,4 @@
-{# dbt's function: a scalar function in SQL, kept in the metastore. What Spark has no such function for is refused. #}
+{# dbt's function: a scalar function in SQL, kept in the metastore. Kinds that Spark cannot keep there are refused. #}
 {% materialization function, adapter='lakemerge', supported_languages=['sql', 'python', 'javascript'] -%}
     {#- raises dbt's own errors for what a function in Python needs -#}
     {%- set _ = this.get_function_config(model) -%}

@@ -4,7 +4,8 @@
     merge, append, delete+insert, insert_overwrite and microbatch are lakemerge's; any other strategy is looked up as
     dbt does (`get_incremental_<strategy>_sql`) and its statement is run as it is.
 
-    What a model consumes may take several commits, each of them a turn of its own; all others have one.
+    The partitions that a model consumes may take several commits, each in a turn of its own; other models have one
+    turn.
 #}
 {% materialization incremental, adapter='lakemerge', supported_languages=['sql', 'python'] -%}
     {%- set existing = load_cached_relation(this) -%}

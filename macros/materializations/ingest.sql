@@ -1,4 +1,4 @@
-{# Landed files or topics as a table: each record once, a row or in quarantine, in the commit that has read it. #}
+{# Landed files or topics as a table: each record once, as a row or in quarantine, by the commit that has read it. #}
 {% materialization ingest, adapter='lakemerge', supported_languages=['sql'] -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.ingest.config(model) -%}

@@ -1,6 +1,6 @@
 {#
     dbt's view. One that is to be published after tests, or that reads what this run has staged, is made at the end of
-    the run; its tests and the models that follow read its query meanwhile.
+    the run; until then, its tests and later models read its query.
 #}
 {% materialization view, adapter='lakemerge' -%}
     {%- if not adapter.staging.stages_view(model) -%}

@@ -1,6 +1,6 @@
 {#
-    Aggregates over the computed changes of a feed, by name: those of every merge, and of one whose sequence has an exact
-    text the lowest and the highest of it.
+    Aggregates over the computed changes of a feed, by name: those of every merge and, if the sequence has an exact
+    text, the lowest and the highest sequence.
 #}
 {%- macro lakemerge_change_counts(merge) -%}
     {%- set metrics = {

@@ -1,9 +1,9 @@
 {#
-    Spark's hint that gathers the rows of each partition in few files.
+    Spark's hint that gathers the rows of each partition into few files.
 
     Args:
-        gather: 'rebalance', by a shuffle; 'one_task', in one file each, without; empty, so that each task writes the rows
-            that it has read.
+        gather: 'rebalance' gathers them by a shuffle; 'one_task' writes one file each, without a shuffle; empty lets
+            each task write the rows that it has read.
 #}
 {%- macro lakemerge_gather_hint(merge, gather) -%}
     {%- if gather == 'one_task' -%}

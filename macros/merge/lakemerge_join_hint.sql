@@ -3,7 +3,7 @@
 
     Args:
         join: how they are joined: 'broadcast', 'one_task', or empty where Spark chooses.
-        small: the names of the relations that are sent to every task, or kept as a whole by the only one.
+        small: the names of the relations that are sent to every task, or that the only task keeps whole.
 #}
 {%- macro lakemerge_join_hint(join, small) -%}
     {%- set hint = {'broadcast': 'broadcast', 'one_task': 'shuffle_hash'}.get(join) -%}

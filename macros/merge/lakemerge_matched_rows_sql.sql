@@ -1,7 +1,7 @@
 {#
     The CTEs `stored` and `matched`: the stored rows that have a key of the feed, and one row for each such key.
 
-    Incremental predicates are part of the match, as dbt has it: a stored row that fails them is not matched.
+    Incremental predicates are part of the match, as in dbt: a stored row that fails them is not matched.
 #}
 {%- macro lakemerge_matched_rows_sql(merge, filter, join) -%}
 stored as (

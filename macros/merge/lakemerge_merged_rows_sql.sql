@@ -3,8 +3,8 @@
     inserts are replaced too, so that a row that another program wrote after the match is not doubled.
 
     Args:
-        gathering: how the rows of a partition come into few files: a Gathering. Where they do not, the changes make
-            `change_files` small files more in each partition.
+        gathering: how the rows of a partition are gathered into few files: a Gathering. Where they are not, the changes
+            add `change_files` small files to each partition.
         join: how the changes meet the stored rows; see `lakemerge_join_hint`.
         truncating: whether the feed holds a truncate, so that stored rows are ended by their sequence.
 #}

@@ -2,7 +2,7 @@
     The partitions that hold rows with the feed's keys, as texts of `lakemerge_partition_sql`, in one row.
 
     Args:
-        filter: SQL over the partition columns for where to look.
+        filter: SQL over the partition columns for the partitions to search.
         join: how the changes meet the stored rows; see `lakemerge_join_hint`.
 #}
 {%- macro lakemerge_partitions_of_keys_sql(merge, filter, join) -%}

@@ -1,7 +1,7 @@
 {#
     The partitions that `lakemerge_deltas_to_fold` changes, for a commit that does not write all of them again. Columns:
-    partition_text, for `Partitions.names_of`; ends, how many keys need this partition no more once it is written: rows
-    that leave it, and rows that come into it and are nowhere else.
+    partition_text, for `Partitions.names_of`; ends, the number of keys that no longer need this partition once it is
+    written: keys whose rows leave it, and keys whose rows come into it and are nowhere else.
 #}
 {%- macro lakemerge_delta_ends_sql(txn) -%}
 {%- set partitions = txn.plan.columns | selectattr('is_partition') | list -%}

@@ -1,8 +1,8 @@
 {#
-    The rows of a delta: what `lakemerge_resolved` changes, as the table will hold it; of a deleted row only the key.
+    The rows of a delta: what `lakemerge_resolved` changes, as the table will hold it; for a deleted row only the key.
 
     Args:
-        order: a number above that of every delta before.
+        order: a number above that of every earlier delta.
 #}
 {%- macro lakemerge_delta_rows_sql(merge, order) -%}
 {%- set keys = merge.keys | map(attribute='name') | list -%}

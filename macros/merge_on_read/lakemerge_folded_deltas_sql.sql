@@ -1,4 +1,4 @@
-{# One delta in the place of several, which `lakemerge_deltas_to_fold` has: of each key the newest row. #}
+{# The rows of one delta that replaces those in `lakemerge_deltas_to_fold`: the newest row of each key. #}
 {%- macro lakemerge_folded_deltas_sql(txn) -%}
 select
     {%- for column in txn.plan.columns %}

@@ -1,9 +1,9 @@
 {#
-    What `lakemerge_deltas_to_fold` holds that the base does not, once all partitions but these are written again: the
-    newest row of each key whose row lies in one of them, or comes into one.
+    What `lakemerge_deltas_to_fold` holds that the base will still lack, once all partitions but some are written again:
+    the newest row of each key whose row lies in one of these partitions, or comes into one.
 
     Args:
-        left: names of the partitions.
+        left: names of the partitions that are not written again.
 #}
 {%- macro lakemerge_left_deltas_sql(txn, left) -%}
 {%- set is_left = txn.partitions.filter(left, exact=true) -%}

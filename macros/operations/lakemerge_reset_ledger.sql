@@ -6,8 +6,8 @@
 
     Args:
         table: a name, with or without its schema.
-        keep: keep all of it, and only let the next merge say for which key and sequence it is. For new names of the
-            same columns.
+        keep: keep the ledger, and only let the next merge set the key and sequence that it belongs to. For new names of
+            the same columns.
 #}
 {%- macro lakemerge_reset_ledger(table, keep=false) -%}
     {%- set version = adapter.merging.reset_ledger(lakemerge_relation(table), keep) -%}

@@ -1,10 +1,10 @@
 {#
     The resulting history of the keys in question. Consecutive changes that agree in the tracked columns are one
-    version, with the values of the last; it ends where anything else happens to the key. A truncate comes after the
-    changes of its place in the order, which are void with it.
+    version, with the values of the last; the version ends where anything else happens to the key. A truncate comes
+    after the changes at its place in the order, and makes them void.
 
-    Columns: __key_1…, __start, __end, __row (of the version that the table will hold), __is_version (false of a delete,
-    and of a version that a truncate leaves no room), __stored (the stored versions that these changes began),
+    Columns: __key_1…, __start, __end, __row (of the version that the table will hold), __is_version (false for a
+    delete, and for a version that a truncate leaves no room), __stored (the stored versions that these changes began),
     __forgotten (the changes that only the ledger can remember from now on), __contradicts (a change says something else
     than one known with its sequence), __known_changes (how many changes of the feed were known), __is_same (the table
     holds this version as it is).

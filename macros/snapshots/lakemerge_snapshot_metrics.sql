@@ -2,7 +2,7 @@
     Aggregates over rows with an `__action`, by name.
 
     Args:
-        snapshot: where the rows have a `__stored` one: adds the partitions of the rows that are closed.
+        snapshot: given if the rows have a `__stored` row: adds the partitions of the rows that are closed.
 #}
 {%- macro lakemerge_snapshot_metrics(snapshot=none) -%}
     {%- set metrics = {

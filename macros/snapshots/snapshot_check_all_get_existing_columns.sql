@@ -1,6 +1,6 @@
 {#
-    The columns that the strategy `check` compares, and whether the source has one that the table lacks; then every
-    row counts as changed, as in dbt. The metastore keeps names in lower case, so case is ignored: with dbt's own
+    The columns that the strategy `check` compares, and whether the source has one that the table lacks; if it does,
+    every row counts as changed, as in dbt. The metastore keeps names in lower case, so case is ignored: with dbt's own
     macro, a source with a column `Id` would be changed in every run.
 #}
 {%- macro snapshot_check_all_get_existing_columns(node, target_exists, check_cols_config) -%}

@@ -1,7 +1,7 @@
 """Every error that lakemerge raises on purpose, in one place.
 
-An error says what was expected, what was found, and what to do. It leaves the data as it was, unless it can come after a
-commit was decided: CommitUnfinished, CommitInDoubt, ViewNotMade and JavaDied.
+An error says what was expected, what was found, and what to do. It leaves the data as it was, unless it can come after
+a commit was decided: CommitUnfinished, CommitInDoubt, ViewNotMade and JavaDied.
 """
 
 from __future__ import annotations

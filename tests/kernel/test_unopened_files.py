@@ -14,7 +14,9 @@ from lakemerge.errors import StorageError
 from lakemerge.kernel import Jvm, ports_of
 from lakemerge.kernel.ports.filesystem import FileSystem
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a running process's limits are set by prlimit")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="a running process's limits are set by prlimit"
+)
 
 #: Each opens a file of this name in a folder.
 CALLS: dict[str, Callable[[FileSystem, str], object]] = {
@@ -39,7 +41,9 @@ def without_handles(pid: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_file_that_java_has_no_handle_for_is_not_taken_for_gone(jvm: Jvm, tmp_path: Path, call: str) -> None:
+def test_a_file_that_java_has_no_handle_for_is_not_taken_for_gone(
+    jvm: Jvm, tmp_path: Path, call: str
+) -> None:
     """Who takes a heartbeat or a manifest for gone takes its writer for dead, or its version for vacuumed."""
     files, folder = ports_of(jvm).files, f"file:{tmp_path}"
     files.write_text(f"{folder}/there", "text")

@@ -51,7 +51,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
                 app = application(credentials)
                 handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
         except JavaDied as error:
-            # one that has failed is opened again by dbt, only to be closed: outside of a node, that ends the command
+            # dbt opens a connection in state FAIL again, only to close it: outside of a node, this ends the command
             connection.state = ConnectionState.CLOSED
             raise as_dbt_error(error) from error
         except LakemergeError as error:
@@ -74,7 +74,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
         connection.handle.cancel()
 
     def cancel_open(self) -> list[str]:
-        """End the Spark jobs of all other connections, and return their names; one that opens later runs none."""
+        """End the Spark jobs of all other connections, and return their names; one that opens later runs no jobs."""
         LakemergeConnectionManager._cancelled_by = threading.get_ident()
         this_connection = self.get_if_exists()
         with self.lock:
@@ -137,7 +137,7 @@ def translated_errors(sql: str) -> Iterator[None]:
     """Raise the errors of Spark, of Java and of the kernel as dbt's.
 
     Args:
-        sql: what is done meanwhile, for the log.
+        sql: the statement or the action inside the block, for the log.
     """
     from pyspark.errors import PySparkException
 

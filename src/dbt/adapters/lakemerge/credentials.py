@@ -31,17 +31,17 @@ class LakemergeCredentials(Credentials):
     # How Spark is reached. Commits need the driver's own JVM, so there is one way only.
     method: str = "session"
 
-    # The folder (a path or a URI) below which schemas and tables are created. Without it, that of
-    # spark-defaults.conf and hive-site.xml.
+    # The folder (a path or a URI) below which schemas and tables are created. Without it,
+    # spark-defaults.conf and hive-site.xml decide.
     warehouse: str | None = None
 
     # ``embedded`` (a Derby database in the warehouse, for one process at a time) or the URIs of a
-    # metastore, ``thrift://host:port``, several separated by commas. Without it, that of
-    # spark-defaults.conf and hive-site.xml.
+    # metastore, ``thrift://host:port``, several separated by commas. Without it,
+    # spark-defaults.conf and hive-site.xml decide.
     metastore: str | None = None
 
-    # Settings of Spark and Hive, by name. Those of a session hold for each of dbt's connections;
-    # the others for the application, which is started once a process.
+    # Settings of Spark and Hive, by name. Session settings apply to each of dbt's connections;
+    # the others apply to the application, which is started once per process.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -70,8 +70,8 @@ class LakemergeCredentials(Credentials):
         self.server_side_parameters = {
             str(name): _text(value) for name, value in (self.server_side_parameters or {}).items()
         }
-        # dbt's and dbt-spark's macros are written for casts that give null instead of an error,
-        # as dbt-spark's own credentials force it too. Spark 4 has ANSI on otherwise.
+        # dbt's and dbt-spark's macros are written for casts that give null instead of an error;
+        # dbt-spark's own credentials force this too. By default, Spark 4 has ANSI on.
         self.server_side_parameters["spark.sql.ansi.enabled"] = "false"
 
     def _check_metastore(self) -> None:
@@ -103,7 +103,7 @@ class LakemergeCredentials(Credentials):
 
 
 def thrift_addresses(uris: str) -> Iterable[tuple[str, int]]:
-    """Host and port of each URI of a list joined by commas; those of another form are left out."""
+    """Host and port of each URI of a list joined by commas; URIs of another form are left out."""
     for uri in uris.split(","):
         if match := _THRIFT_URI.fullmatch(uri.strip()):
             yield match["host"].strip("[]"), int(match["port"])

@@ -47,7 +47,7 @@ def config_of(config: Mapping[str, Any], strategy: str | None) -> WriteConfig:
     """A model's options about writing.
 
     Args:
-        strategy: the incremental strategy, of the project's own too; ``None`` for a table or a seed.
+        strategy: the incremental strategy, which the project may define itself; ``None`` for a table or a seed.
 
     Raises:
         InvalidConfig: some options are wrong; the message names them all.

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Lakemerge")
 
-# dbt's frame around hooks.
+# The name that dbt gives to its frame around hooks.
 _MAIN = "master"
 
 
@@ -152,7 +152,7 @@ class LakemergeAdapter(SparkAdapter):
 
     @contextmanager
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
-        """dbt's frame around a node: errors that a dead Java causes say so, and names stand for what is staged."""
+        """dbt's frame around a node: errors caused by a dead Java say so, and names refer to what is staged."""
         if _MAIN in (*args, *kwargs.values()):
             arrange_hook(self.get_macro_resolver(), self.config.project_name)
         try:
@@ -166,7 +166,7 @@ class LakemergeAdapter(SparkAdapter):
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """All tables, views and functions of a schema, by two calls to the metastore.
 
-        A function may have the name of a table, and dbt keeps one relation for a name: the table, then.
+        A function may have the name of a table. dbt keeps one relation per name, which is then the table.
         """
         schema = str(schema_relation.schema).lower()
         metastore = self.handle.application.metastore
@@ -184,7 +184,7 @@ class LakemergeAdapter(SparkAdapter):
 
     @available.parse_none
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:
-        """The table or view of this name; ``None`` if only a function has it, since a model may have it too."""
+        """The table or view of this name; ``None`` if only a function has it, since a model may use that name too."""
         found: BaseRelation | None = super().get_relation(database, schema, identifier)
         return None if found is not None and found.type == RelationType.Function else found
 
@@ -195,7 +195,7 @@ class LakemergeAdapter(SparkAdapter):
 
     @classmethod
     def quote(cls, identifier: str) -> str:
-        """The name as Spark reads any name; dbt calls this on the class, which dbt-spark's does not allow."""
+        """The name as Spark reads any name; dbt calls this on the class, which dbt-spark's method does not allow."""
         return quote(str(identifier))
 
     @available.parse_none
@@ -250,12 +250,13 @@ class LakemergeAdapter(SparkAdapter):
     def rename_relation(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
         """Rename a view, or a table without versions.
 
-        dbt's own notes the new name before it asks: after a refusal, later nodes would find no table of the old one.
+        dbt's own method notes the new name before it calls the macro. After a refusal by the macro, later nodes would
+        then find no table of the old name.
         """
         self.execute_macro(
             "rename_relation", kwargs={"from_relation": from_relation, "to_relation": to_relation}
         )
-        # the name was free
+        # the new name was free, whatever dbt remembers of it
         self.cache_dropped(to_relation)
         self.cache_renamed(from_relation, to_relation)
 
@@ -279,9 +280,9 @@ class LakemergeAdapter(SparkAdapter):
 
     @available.parse(lambda *args, **kwargs: False)
     def hides_base(self, relation: LakemergeRelation) -> bool:
-        """Whether a view of another program's has the place of that of a table that is merged on read.
+        """Whether another program's view has taken the place of the view of a table that is merged on read.
 
-        It is no view that a run replaces unasked, because the rows are still there, in the base.
+        A run does not replace such a view unasked, because the table's rows are still there, in the base.
         """
         with self.connections.exception_handler(f"look for the base of {relation.render()}"):
             return view_over_base(self.handle.application.metastore, relation.table_name) is not None
@@ -304,7 +305,7 @@ class LakemergeAdapter(SparkAdapter):
             return self.handle.application.metastore.get_table(name)
 
     def _stored_table(self, relation: BaseRelation) -> HiveTable | None:
-        """The row of a relation; of a table that is merged on read its base's, which has the declared types."""
+        """The row of a relation; for a table that is merged on read, its base's row, which has the declared types."""
         name = _own(relation).table_name
         with self.connections.exception_handler(f"read {name}"):
             return find_row(self.handle.application.metastore, name)
@@ -341,7 +342,7 @@ class LakemergeAdapter(SparkAdapter):
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
         """When a source's rows changed last.
 
-        Sources are not looked at in a batch: what takes time is to list their files, which dbt's threads do at once.
+        Sources are not looked up in one batch: listing their files takes the time, and dbt's threads do it in parallel.
 
         Raises:
             DbtRuntimeError: there is no such table, or it is a view.

@@ -47,7 +47,7 @@ class LakemergeRelation(SparkRelation):
         return staged_view(self.table_name)
 
     def render(self) -> str:
-        """The name for queries: while a run has staged the relation and not published it, that of a view of it."""
+        """The name for queries; while a run has staged the relation and not published it, that of its staged view."""
         return self.staged_view or super().render()
 
     def quoted(self, identifier: Any) -> str:

@@ -29,13 +29,13 @@ from lakemerge.kernel import Kernel, TableName, Transaction, find_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: The place of a change among those that are committed with it: the later one of a key counts.
+#: The place of a change among those that are committed with it: of a key's changes, the latest counts.
 ORDER = "__lakemerge_order"
 #: Whether a change deletes its key.
 DELETES = "__lakemerge_deletes"
 #: Whether a change ends all rows up to its sequence.
 TRUNCATES = "__lakemerge_truncates"
-# How a merge reads them.
+# The options of a merge that read these columns.
 _OPTIONS = {ORDER: "change_order", DELETES: "apply_as_deletes", TRUNCATES: "apply_as_truncates"}
 
 #: Takes what was staged for a table.
@@ -44,14 +44,14 @@ HandOver = Callable[[Transaction], None]
 
 @dataclass(frozen=True)
 class Staged:
-    """What was staged for a table, who has done it, and what it does to the rows."""
+    """What was staged for a table, the driver that staged it, and the counts of what it does to the rows."""
 
     driver: Driver[Any]
     txn: NodeTransaction
     counts: Counts
 
     def tidy(self) -> None:
-        """Do what pays off after the commit; a later one tries again what fails."""
+        """Do the work that follows a commit, such as compaction; a later commit retries what fails."""
         publisher, macros = self.driver.publisher, self.driver.macros
         left = "its view or its compaction was left undone; do not make the changes again"
         with told_only(publisher.name, left, "A later commit does it."):
@@ -62,15 +62,15 @@ class Staged:
 
 
 class RuledTable:
-    """A table as its model and its newest version describe it, at the moment that this is made.
+    """A table as its model and its newest version describe it at the moment when this object is made.
 
     Attributes:
         name: the table.
         strategy: ``merge`` or ``append``.
         config: the model's options that matter to a change.
-        constraints: SQL over the table's columns that finds the rows which break one, by its name.
+        constraints: SQL over the table's columns that finds the rows which break a constraint, by its name.
         stored: the table's own columns and their types, as the metastore has them.
-        hidden: columns that a change has and the table has not, because its sequence alone reads them; Spark's types.
+        hidden: columns that a change has and the table lacks, because only the sequence reads them, with Spark's types.
         partitions: names of the partition columns among :attr:`stored`.
         sequence: names of the columns that the sequence reads.
         file_format: ``orc`` or ``parquet``.
@@ -98,7 +98,7 @@ class RuledTable:
             for column in (*manifest.columns, *manifest.partition_columns)
             if column.name != state.commit_column and column.name not in rules.feed
         }
-        # of what the model gives and the table has not, only this matters to a change
+        # of the columns that the model gives and the table lacks, a change needs only those that the sequence reads
         self.hidden = {column: kind for column, kind in rules.feed.items() if column in read}
         self.partitions = [column.name for column in manifest.partition_columns if column.name in self.stored]
         self.sequence = read & set(self.columns)
@@ -110,7 +110,7 @@ class RuledTable:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key's columns; none of a table that rows are appended to."""
+        """The key's columns; none for a table that rows are appended to."""
         return self.config.merge_keys
 
     @property
@@ -139,7 +139,7 @@ class RuledTable:
     # -- merging -------------------------------------------------------------------------------
 
     def change(self) -> str | None:
-        """What has become of the table since this was made, in words; ``None`` where columns and rules are the same.
+        """What the table has become since this object was made, in words; ``None`` if columns and rules are the same.
 
         Raises:
             UnsupportedTable: its model has another strategy by now.
@@ -153,12 +153,12 @@ class RuledTable:
         return f"other rules of its model ({', '.join(other)})" if other else None
 
     def stage(self, handle: SessionHandle, macros: Macros, feed: DataFrame, hand_over: HandOver) -> Staged:
-        """Stage what changes make of the table's newest version, if that is anything.
+        """Stage the result of some changes to the table's newest version, if they have any effect.
 
         Args:
-            handle: a session that no other table's changes are staged in, for their views have the same names.
-            feed: a frame of that session: :attr:`columns`; for a merge :data:`ORDER` and :data:`DELETES` too, and
-                :data:`TRUNCATES` if changes may be such.
+            handle: a session in which no other table's changes are staged, because their views have the same names.
+            feed: a frame of that session with :attr:`columns`; for a merge also with :data:`ORDER` and :data:`DELETES`,
+                and with :data:`TRUNCATES` if some changes may be truncates.
             hand_over: gets the staged transaction.
 
         Raises:
@@ -180,7 +180,7 @@ class RuledTable:
         return Staged(driver, txn, driver.attempt(txn))
 
     def _config_of(self, columns: Iterable[str]) -> WriteConfig:
-        """The model's options, with those that read what a feed says of its changes."""
+        """The model's options, and those that read the columns in which a feed describes its changes."""
         if not isinstance(self.config, MergeConfig):
             return self.config
         own = [name for name in _OPTIONS if name in columns]

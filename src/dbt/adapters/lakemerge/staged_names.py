@@ -1,7 +1,7 @@
-"""Views that stand for tables and views while what a run has staged of them is not published.
+"""Views that stand for tables and views while a run has staged them and not yet published them.
 
-A relation is rendered as such a view inside of dbt's frame around a node: its query, its tests and what follows it read
-what is staged. Outside of these frames, such as in dbt's lines about results, names are what they always are.
+Inside dbt's frame around a node, a relation is rendered as such a view, so that the node's query, its tests and later
+nodes read what is staged. Outside these frames, such as in dbt's lines about results, names are unchanged.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dbt_common.invocation import get_invocation_id
 from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel import TableName
 
-#: How the names of such views begin that are not called like their table, without Spark's database of global views.
+#: The prefix of such views' names, unless they are named like their table; without Spark's database of global views.
 PREFIX = "lakemerge_staged_"
 
 _lock = threading.Lock()
-# Each with the invocation of dbt that it is of: one that was cut off has not cleared its own.
+# Each view with the dbt invocation that it belongs to: an invocation that was cut off has not cleared its views.
 _views: dict[TableName, tuple[str, str]] = {}
 _frame = threading.local()
 
 
 @contextmanager
 def reading_staged() -> Iterator[None]:
-    """Let this thread's relations be rendered as what is staged of them."""
+    """Render this thread's relations as their staged views inside the block."""
     _frame.depth = getattr(_frame, "depth", 0) + 1
     try:
         yield
@@ -41,7 +41,7 @@ def stand_in(name: TableName, view: str) -> None:
 
 
 def clear() -> None:
-    """Let all names be their own again."""
+    """Let all names refer to the tables and views themselves again."""
     with _lock:
         _views.clear()
 
@@ -53,13 +53,14 @@ def staged_view(name: TableName) -> str | None:
 
 
 def require_published(name: TableName, doing: str) -> None:
-    """Refuse to change what readers see of a table while its next version waits.
+    """Refuse to change what readers see of a table while its next version is staged and not yet published.
 
     Args:
         doing: what is to be done.
 
     Raises:
-        InvalidTransactionState: it is staged. The version would not be published: it is not what the tests saw.
+        InvalidTransactionState: the table is staged. After the change its staged version would not be published,
+            because the result is not what the tests saw.
     """
     with _lock:
         found = _views.get(name)
@@ -79,7 +80,7 @@ def names_staged(text: str) -> bool:
 
 
 def published_text(text: str) -> str:
-    """A query with the names of the tables themselves in the place of the views'."""
+    """A query in which the names of the tables themselves replace those of the views."""
     with _lock:
         views = dict(_views)
     for name, (view, _) in views.items():

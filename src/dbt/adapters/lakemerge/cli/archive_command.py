@@ -28,8 +28,8 @@ def archive_classes() -> None:
     """Let Spark start with less CPU time from now on.
 
     Java loads some fifteen thousand classes before the first model runs. This builds a small project once and archives
-    them, in a file of 200 MB in the user's cache folder, from which every later dbt command starts. It fits this
-    Java and this release of Spark: call it again after a change of either.
+    these classes, in a file of 200 MB in the user's cache folder, from which every later dbt command starts. The file
+    fits this Java and this release of Spark: call the command again when either of them changes.
     """
     try:
         archive = make_archive()

@@ -18,12 +18,12 @@ _NAMED_IN = ("README.md", "dbt_project.yml", "profiles.yml")
 @click.command()
 @click.argument("name")
 def init(name: str) -> None:
-    """Make a dbt project in the new folder NAME, which `dbt build` builds at once.
+    """Make a dbt project in the new folder NAME, ready for `dbt build`.
 
     It merges a feed of changes into a table and keeps the versions of its rows, on a metastore and tables below that
     folder. Its profile is in it, so that ~/.dbt is neither read nor changed.
     """
-    # required by dbt of a project, and by Hive of a schema
+    # what dbt requires of a project's name, and Hive of a schema's
     if not re.fullmatch(r"[a-z]\w*", name, re.ASCII) or name.startswith("dbt_"):
         raise click.ClickException(
             f"Expected a name of letters, digits and underscores that begins with a small letter and not with dbt_; "

@@ -17,7 +17,7 @@ from dbt.adapters.lakemerge.cli.project import DbtFailed, Project
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.ingest.continuous import BatchReport, Continuous, running
 
-# So many tries since the last committed batch, then the command gives up.
+# After this many tries since the last committed batch, the command gives up.
 _TRIES = 6
 _LONGEST_WAIT = 60
 
@@ -47,8 +47,8 @@ _LONGEST_WAIT = 60
 def stream(selectors: Sequence[str], log_format: str, **options: str | None) -> None:
     """Ingest files as they land, in small commits, until SIGTERM or SIGINT.
 
-    The current batch is finished first. A second signal ends the process at once, which leaves the table as it was
-    before that batch or after it. A model with `trigger: available_now` ends when it has read everything.
+    The current batch is finished first. A second signal ends the process immediately, which leaves the table as it
+    was before that batch or after it. A model with `trigger: available_now` ends when it has read everything.
     """
     names = {"variables": "vars"}
     given = [
@@ -136,7 +136,7 @@ def _may_be_temporary(failures: Sequence[BaseException]) -> bool:
 
 @contextmanager
 def _stopped_by_signals(continuous: Continuous) -> Iterator[None]:
-    """Make SIGTERM and SIGINT end the run after the current batch, and a second signal the process."""
+    """Make SIGTERM and SIGINT end the run after the current batch, and make a second signal end the process."""
 
     def stop(number: int, _frame: object) -> None:
         continuous.stop()
@@ -153,7 +153,7 @@ def _stopped_by_signals(continuous: Continuous) -> Iterator[None]:
 
 
 def _in_background(action: Callable[[], None]) -> None:
-    """Run it in a thread, so that this one is free for signals, and Spark sets no handlers of its own."""
+    """Run an action in a thread, so that this one is free for signals, and Spark sets no handlers of its own."""
     failure: list[BaseException] = []
 
     def run() -> None:

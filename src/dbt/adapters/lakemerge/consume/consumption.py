@@ -55,7 +55,7 @@ class NodeConsumption:
 
     Attributes:
         requests: what its model asked for.
-        taken: the batches that it took for them; ``None`` before its turn.
+        taken: the batches that were taken for them; ``None`` before the node's first turn.
     """
 
     requests: list[Request] = field(default_factory=list)

@@ -51,7 +51,7 @@ def frame_of(spark: SparkSession, source: TableName, batch: Batch) -> DataFrame:
 
 
 def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[str]) -> DataFrame:
-    """By the table's own reader, for formats that only it knows."""
+    """The rows as the table's own reader gives them, for formats that only this reader knows."""
     from pyspark.sql import functions
 
     table = spark.table(f"`{source.schema}`.`{source.name}`")

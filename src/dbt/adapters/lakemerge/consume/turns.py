@@ -1,4 +1,4 @@
-"""The turns of one run of a model: one, or with consume() as many as the partitions that it takes need commits."""
+"""The turns of one run of a model: one, or with consume() one for each commit that the taken partitions need."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Turn:
     response: Any = None
 
     def end(self, response: Any) -> None:
-        """Say what its commit did."""
+        """Record what its commit did."""
         self.response = response
 
 

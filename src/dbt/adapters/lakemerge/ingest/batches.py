@@ -1,4 +1,4 @@
-"""The batches of one ingest run: a single one, all that had landed, or one after another until stopped."""
+"""The batches of one ingest run: one, as many as all that had landed needs, or one after another until stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IngestBatch:
 
     Attributes:
         is_first: whether it is the run's first.
-        until: files that landed later are for another run, milliseconds since 1970; ``None`` for no limit.
+        until: files that landed later are left to another run; in milliseconds since 1970, ``None`` for no limit.
         version: the version that it committed; ``None`` if there was nothing to write.
         counts: those of its last attempt.
         arrivals: what that attempt found.

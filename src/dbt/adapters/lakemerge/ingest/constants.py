@@ -1,4 +1,4 @@
-"""The values that all rows of an ingest have alike, `partition_values`: read as strictly as the fields of records."""
+"""The values that all rows of an ingest share, `partition_values`, read as strictly as the fields of records."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def require_exact(
     options: IngestOptions,
     partition_columns: Collection[str],
 ) -> None:
-    """Refuse values that their columns would not give back as they are written.
+    """Refuse values that would not be read back from their columns as they are written.
 
     Args:
-        options: with the dates and times that the table's files hold.
+        options: the model's, with the dates and times that the table's files can hold.
 
     Raises:
-        InvalidConfig: some are; the message names them all.
+        InvalidConfig: there are such values; the message names them all.
     """
-    # the patterns are those of the files' texts
+    # the model's patterns are for the texts in files, not for these values
     plain = dataclasses.replace(options, date_format="", timestamp_format="")
     problems, checks = [], {}
     for column in columns:
@@ -70,7 +70,7 @@ def require_exact(
 
 
 def _problem(column: RecordColumn, value: Any, is_partition: bool) -> str:
-    """What is wrong with a value whatever Spark makes of it; empty for nothing."""
+    """What is wrong with a value, however Spark would cast it; empty if nothing is."""
     if is_partition and value in (None, "", DEFAULT_PARTITION):
         return "which is null in the name of a partition"
     if value is None:

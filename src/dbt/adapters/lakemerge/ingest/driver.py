@@ -24,12 +24,12 @@ from lakemerge.ingest import Arrivals, TopicArrivals
 
 _SAMPLES = 5
 _COUNTED = {"records": "count(*)", "rejected": "count_if(not __ok)"}
-# Which records were rejected, to be read again for the reasons.
+# Also which records were rejected, so that these can be read again to find the reasons.
 _MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "collect_set(__bad_mark)"}
 
 
 class RecordDriver(Driver[AppendConfig]):
-    """Commits records as rows, and with routes their changes of other tables."""
+    """Commits records as rows and, if there are routes, as changes of other tables."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class RecordDriver(Driver[AppendConfig]):
         self._routing = routing
 
     def _read(self, metrics: Mapping[str, str]) -> Callable[[], dict[str, Any]]:
-        """Make the records a view; returns what gives the counts once they are written."""
+        """Make the records a view; returns a function that gives the counts once the records are written."""
         if self._routing is not None:
             self._routing.begin()
         sql = self.macros.lakemerge_observed_records_sql(self._plan)
@@ -63,7 +63,7 @@ class RecordDriver(Driver[AppendConfig]):
         return lambda: observed.get
 
     def _kept(self, txn: NodeTransaction) -> str | None:
-        """SQL of the stored rows, where their files no longer fit the columns and are rewritten."""
+        """SQL of the stored rows, if their files no longer fit the columns and must be rewritten."""
         if not txn.rewrites_all:
             return None
         txn.read()
@@ -78,7 +78,7 @@ class RecordDriver(Driver[AppendConfig]):
 
 
 class Ingest(RecordDriver):
-    """Commits the records that have landed, and how far was read, together: in one batch or in several.
+    """Commits the records that have landed together with how far was read, in one batch or in several.
 
     The model's trigger decides how many. A batch is redone if another commit came first.
     """
@@ -138,8 +138,8 @@ class Ingest(RecordDriver):
     def _stage(self, txn: NodeTransaction) -> dict[str, int]:
         """Write the rows of the chosen records, and the rejected ones to quarantine; returns the counts of each.
 
-        Checks are made while rows are written; only files that hold rejected records are read again, for the reasons,
-        and of these only records with the marks of rejected ones are parsed in full.
+        Records are checked while their rows are written. Only files that hold rejected records are read again, to find
+        the reasons; of these files, only records with the marks of rejected ones are parsed in full.
         """
         plan, macros, kept = self._plan, self.macros, self._kept(txn)
         if not plan.groups:
@@ -193,7 +193,7 @@ class Ingest(RecordDriver):
 
 
 class Replay(RecordDriver):
-    """Reads quarantined records again: one commit adds the readable ones as rows and takes them out."""
+    """Reads quarantined records again: one commit adds the readable ones as rows and takes them out of quarantine."""
 
     operation = "replay"
 

@@ -1,9 +1,10 @@
 """Which dates and times a table can hold, so that each is read back as it was written.
 
-Spark writes ORC through Java's older classes, by a calendar that goes from 1582-10-04 to 1582-10-15 and by local times
-of Java's zone, where clocks may have shown one twice. To Parquet it writes what it is given; but what a query compares
-with goes through the same classes, so that no condition finds such a value. And ORC keeps seconds and their fractions
-apart: the fractions of the last second before 1970 are read as those of the first one after.
+Spark writes ORC through Java's older classes. Their calendar goes from 1582-10-04 straight to 1582-10-15, and they use
+local times of Java's zone, some of which clocks may have shown twice. To Parquet, Spark writes what it is given, but
+the values that a query compares with go through the same classes, so that no condition finds such a value. ORC also
+keeps seconds and their fractions apart: the fractions of the last second before 1970 are read as those of the first
+second after it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _SECOND = 1_000_000
 _DAY = 86400 * _SECOND
-# The first day that the older calendar leaves out, in days since 1970, and their number.
+# The first day that the older calendar leaves out, in days since 1970, and the number of days that it leaves out.
 _FIRST_SKIPPED, _SKIPPED = -141_437, 10
 _YEAR_1900 = -2_208_988_800
 # Fractions below a millisecond are read back correctly.
@@ -59,7 +60,7 @@ class HeldTimes:
         return f"{bounds} and {value} not between date '1582-10-05' and date '1582-10-14'"
 
     def timestamp_sql(self, value: str) -> str:
-        """SQL that is true where a time stamp is held. Its first comparisons settle present-day ones."""
+        """SQL that is true where a time stamp is held. For present-day values, its first comparisons decide."""
         first, last = "timestamp '0001-01-01 00:00:00'", "timestamp '9999-12-31 23:59:59.999999'"
         branches, held = [], f"{value} <= {last}"
         for start, end in reversed(self.holes):

@@ -64,7 +64,7 @@ class Intake:
 
         Raises:
             FileChanged: a file changed since it was read and the policy is ``fail``.
-            LakemergeError: a topic is not there, or not what was read before.
+            LakemergeError: a topic does not exist, or is not the one that was read before.
         """
         self._set_times(txn)
         rules = self._plan.options.topics
@@ -125,7 +125,7 @@ class Intake:
     # -- rejected and quarantined records ------------------------------------------------------
 
     def open_rejected(self, bad_files: list[str], bad_marks: list[int]) -> None:
-        """Make the records of files, or partitions, that hold rejected ones readable again, now with exact lines.
+        """Make the records of files, or topic partitions, that hold rejected ones readable again, now with exact lines.
 
         Args:
             bad_marks: marks of the rejected records; see :attr:`IngestPlan.mark_sql`.
@@ -169,7 +169,7 @@ class Intake:
 
         Raises:
             CommitConflict: a file was written to meanwhile, a topic was created again, or its records were deleted;
-                the next attempt reads the new state, or leaves it out.
+                the next attempt reads the new state, or leaves these records out.
         """
         if isinstance(arrivals, TopicArrivals):
             self._record_offsets(txn, arrivals)
@@ -227,7 +227,7 @@ class Intake:
 
 
 def _with_retries(action: Any) -> Any:
-    """Retry what may have failed only for a while."""
+    """Run an action, and retry it if its failure may be temporary."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(lambda error: bool(getattr(error, "retriable", False))),
         stop=tenacity.stop_after_attempt(4),

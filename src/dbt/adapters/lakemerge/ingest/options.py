@@ -60,13 +60,13 @@ class IngestOptions:
     """How landed files, or topics, become rows; see docs/guides/ingest.md for each.
 
     Attributes:
-        topics: what is read of Kafka; ``None`` where files are.
+        topics: what is read from Kafka; ``None`` if files are read.
         partition_values: one value for all rows, by column, as the config has it.
         record_columns: those of :attr:`record_kinds` that the table gets.
-        max_bad_records: with more, nothing is committed; ``None`` for no limit.
+        max_bad_records: with more bad records, nothing is committed; ``None`` for no limit.
         max_bad_fraction: the same as a share of the batch's records, 0 to 1.
-        trigger: when the next batch begins: never (``once``), at once until all is read that had landed when the run
-            began (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
+        trigger: when the next batch starts: never (``once``), immediately until all is read that had landed when the
+            run started (``available_now``), or every ``trigger_interval`` in a continuous run (``processing_time``).
         times: the dates and times that the table's files hold; from the session, not an option.
     """
 
@@ -220,8 +220,8 @@ class IngestOptions:
     def field_pattern(self) -> str:
         """A regular expression for a delimiter and the field after it as group 1, quoted, escaped or plain.
 
-        Runs of plain characters are one greedy class each, which Java goes through five times as fast as through a
-        choice for every character. They need not be possessive: no shorter run can be followed by what comes next.
+        Each run of plain characters is one greedy class, which Java matches five times as fast as a choice for every
+        character. It need not be possessive, because no shorter run can be followed by what comes next.
         """
         delimiter, quote, escape = (
             re.escape(sign) for sign in (self.field_delimiter, self.quote, self.escape)
@@ -242,7 +242,7 @@ class IngestOptions:
 
     @property
     def escaped_pattern(self) -> str:
-        """A regular expression of an escaped character, or a doubled quote, which leaves group 1."""
+        """A regular expression of an escaped character, or a doubled quote; group 1 is the character that remains."""
         quote = re.escape(self.quote)
         doubled = f"|{quote}(?={quote})" if quote else ""
         return f"(?s)(?:{re.escape(self.escape)}{doubled})(.)"
@@ -259,7 +259,7 @@ class IngestOptions:
 
 
 def split_pattern(delimiter: str) -> str:
-    """A regular expression that matches just this text, in the form that Java splits by without one where it can."""
+    """A regular expression that matches just this text, if possible in a form that Java splits by without one."""
     if len(delimiter) == 1:
         return f"\\{delimiter}" if delimiter in ".$|()[{^?*+\\" else delimiter
     return re.escape(delimiter)

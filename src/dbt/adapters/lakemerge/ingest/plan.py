@@ -1,4 +1,4 @@
-"""How records become rows: what macros need to build its SQL."""
+"""How records become rows: what macros need to build the SQL for it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from lakemerge.ingest.topics import OffsetRange, Offsets
     from lakemerge.kernel import FileEntry
 
-# A number in JSON whose variant is another one or has another notation: minus zero, one with an exponent, or with more
-# digits than a decimal has.
+# A number in JSON that becomes another number or gets another notation as a variant: minus zero, a number with an
+# exponent, or one with more digits than a decimal has.
 _ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
 # What precedes a number in JSON, including strings, as group 1, and the number as group 2.
 _NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
-# Half of a character in JSON; a value that holds it cannot be a variant.
+# The escape of half of a character (a lone surrogate) in JSON; a value that holds one cannot be a variant.
 _HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 # Up to this many fields of a JSON record are looked up in a map; for more, a struct is read too.
 _MANY_FIELDS = 100
@@ -40,7 +40,7 @@ class RecordGroup:
         named: whether the file itself names its fields.
         options: the model's.
         columns: those of the table.
-        typed: of files that have types of their own, how each column is taken from them.
+        typed: for files that have types of their own, how each column is taken from them.
         problems: what is wrong with all records of the group: code and text.
         has_marks: whether the view says which record ends its file without a line delimiter.
         has_nulls: whether records may lack a text, as in topics.
@@ -69,7 +69,7 @@ class RecordGroup:
 
     @functools.cached_property
     def _places(self) -> Mapping[str, int]:
-        """The place of each field in the record; of fields of one name, the first one's."""
+        """The place of each field in the record; for fields of the same name, the first place."""
         return {name: place for place, name in reversed(list(enumerate(self.fields)))}
 
     def part_sql(self, column: RecordColumn) -> str | None:
@@ -98,7 +98,7 @@ class RecordGroup:
         return None if self.part_sql(column) is None else quote(f"__field_{column.name}")
 
     def number_sql(self, column: RecordColumn) -> str:
-        """SQL of the numbers in a JSON field as they are written; null where their variants tell as much."""
+        """SQL of the numbers in a JSON field as they are written; null where their variants show the same."""
         if not column.type.has_numbers:
             return "null"
         if column.field not in self._number_fields:
@@ -138,17 +138,17 @@ class RecordGroup:
 
     @functools.cached_property
     def _number_fields(self) -> Mapping[str, RecordColumn]:
-        """Those of them with numbers whose notation variants lose."""
+        """The columns of records with numbers whose notation variants lose, by field."""
         return _distinct(column for column in self.columns if column.type.has_numbers)
 
     @property
     def odd_number_pattern(self) -> str:
-        """A regular expression that finds a number whose variant does not tell how it is written."""
+        """A regular expression that finds a number whose variant does not show how it is written."""
         return _ODD_NUMBER
 
     @property
     def number_pattern(self) -> str:
-        """A regular expression that finds the numbers of a JSON text: what comes before each, and it, as groups."""
+        """A regular expression that finds the numbers of a JSON text as group 2, and what comes before as group 1."""
         return _NUMBER
 
     @property
@@ -164,7 +164,7 @@ class RecordGroup:
     @property
     def fields_sql(self) -> str:
         """The names that the file gives its fields, for a later reading; null where it gives none."""
-        # of no names an array has no type
+        # an array of no names would have no type
         return f"cast({f'array({self.field_names_sql})' if self.named else 'null'} as array<string>)"
 
 
@@ -212,7 +212,7 @@ class IngestPlan:
 
     @property
     def place_sql(self) -> str:
-        """SQL of a record's place: the later one of a key counts. Kafka orders the records of a partition."""
+        """SQL of a record's place: of a key's records, the latest counts. Kafka orders the records of a partition."""
         return "struct(__file, __line)" if self.options.topics else "struct(__file_modified, __file, __line)"
 
     @property
@@ -230,11 +230,11 @@ class IngestPlan:
         return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
 
     def valid_sql_of_exact(self, group: RecordGroup) -> str:
-        """The same for records whose values are exact, so only their texts need a check.
+        """The same as :attr:`valid_sql` for records whose values are exact, so only their texts need a check.
 
-        Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A look for it
-        takes half the time of a look at every byte of the record; a text may have one of its own, too. A delimiter, a
-        null literal or a format that has one would hide it.
+        Fields come out of Java's strings, which have U+FFFD in the place of bytes that are no text. A search for it
+        takes half the time of a check of every byte of the record. A text may also contain a U+FFFD of its own, so a
+        hit is followed by that check. A delimiter, a null literal or a format that contains one would hide it.
         """
         texts = ("string", "char", "binary", "array", "map", "struct")
         columns = {column.field: column for column in self.columns if not column.constant}
@@ -262,8 +262,10 @@ class IngestPlan:
 
     @property
     def mark_sql(self) -> str:
-        """SQL of a record's mark, one of 65,536: of the files that hold rejected records, those with other marks than
-        theirs need not be parsed again."""
+        """SQL of a record's mark, one of 65,536.
+
+        In the files that hold rejected records, records with other marks than these need not be parsed again.
+        """
         return "xxhash64(__raw) & 65535"
 
     @property

@@ -1,4 +1,4 @@
-"""The records that an ingest has rejected: side data of the table's, written with the commit of its rows."""
+"""The records that an ingest has rejected: side data of the table, written with the commit of its rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_to_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
     """Write rejected records beside those of earlier commits.
 
     Args:
-        rows: about how many they are; all files are read for them, by as many tasks as that takes.
+        rows: about how many records there are; all files are read for them, by as many tasks as that takes.
     """
     if txn.side_data.has_many_folders(_QUARANTINE):
         _replace(txn, quarantined(txn).unionByName(txn.spark.sql(sql)), rows)
@@ -44,7 +44,7 @@ def replace_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
 
 
 def clear_quarantine(txn: NodeTransaction) -> None:
-    """Leave no rejected record."""
+    """Leave the quarantine without records."""
     txn.side_data.clear(_QUARANTINE)
 
 

@@ -5,8 +5,8 @@ columns); ``__file``, ``__file_modified``, ``__line``, ``__batch``, ``__ingested
 ``__unterminated`` if a group has marks.
 
 **Lines are counted by tasks.** Spark gives no position of a line in its file. But a task that reads one split, and
-nothing else, counts its rows in the order of the file, so each split is given a task of its own. Of files of several
-splits, the lines of the splits before are counted first, and only where somebody wants to know.
+nothing else, counts its rows in the order of the file, so each split is given a task of its own. In a file of several
+splits, the lines of the earlier splits are counted first, and only if the line numbers are needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROW_OF_TASK = "monotonically_increasing_id() & 8589934591"
 _AVRO = "org.apache.spark:spark-avro_2.13"
 _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
-# What Java's decompression finds in an archive that is cut or damaged.
+# The errors that Java's decompression raises for an archive that is cut or damaged.
 _CUT = ("EOFException", "ZipException", "IOException")
 
 
@@ -81,14 +81,14 @@ class RecordSource:
         conf = self._spark.conf
         total = sum(entry.size for entry in entries)
         cores = self._spark.sparkContext.defaultParallelism
-        # what this sets in the session must not limit the next reading
+        # the setting that is made below must not limit the next reading in this session
         self._plan.most_bytes = most = self._plan.most_bytes or _bytes(
             conf.get("spark.sql.files.maxPartitionBytes", "128MB") or "128MB"
         )
         size = max([_SMALLEST_SPLIT, *(entry.size for entry in entries)]) if whole else 0
         self._split = size or min(most, max(min(most, _SMALLEST_SPLIT), -(-total // cores)))
         conf.set("spark.sql.files.maxPartitionBytes", f"{self._split}b")
-        # then any file fills its task's share, so that no other joins it
+        # so every file fills its task's share, and no other file joins it
         conf.set("spark.sql.files.openCostInBytes", f"{self._split}b")
         conf.unset("spark.sql.files.maxPartitionNum")
         splits = sum(-(-entry.size // self._split) for entry in entries)
@@ -182,8 +182,12 @@ class RecordSource:
         return reader.option("recursiveFileLookup", "true").text([_verbatim(entry.path) for entry in entries])
 
     def _marks(self, entries: Sequence[FileEntry], positions: bool) -> list[tuple[str, int, int, int]]:
-        """Of files that are cut into splits, or that end without a line delimiter: by file and split, how many lines
-        come before it, and the index of the record that the file ends in, -1 for none."""
+        """For files that are cut into splits or end without a line delimiter, what a view needs to know of each split.
+
+        Returns:
+            File, split, the number of lines before the split, and the index in the split of the record that ends the
+            file without a line delimiter, -1 for none.
+        """
         open_ended = self._open_ended(entries)
         cut = {entry.path for entry in entries if positions and entry.size > self._split}
         marked = [entry for entry in entries if entry.path in cut | open_ended]
@@ -342,7 +346,7 @@ def _array_sql(names: Sequence[str] | None) -> str:
 
 
 def _each(entries: Sequence[FileEntry], look: Callable[[FileEntry], Any]) -> list[Any]:
-    """Look at many files at once: remote storage takes long for each."""
+    """Look at many files in parallel, because remote storage takes a long time for each."""
     if len(entries) < _MANY:
         return [look(entry) for entry in entries]
     with ThreadPoolExecutor(_MANY) as pool:

@@ -54,9 +54,9 @@ class ValueType:
         kind: ``string``, ``char`` (of at most ``length`` characters), ``integer``, ``decimal``, ``float``, ``boolean``,
             ``date``, ``timestamp``, ``binary``, ``array``, ``map`` or ``struct``.
         sql: the type's name.
-        element: of an array its items' type, of a map its values'.
-        key: of a map.
-        members: names and types of a struct's.
+        element: the type of an array's items, or of a map's values.
+        key: the type of a map's keys.
+        members: names and types of a struct's members.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class ValueType:
 
     @property
     def numbers_sql(self) -> str:
-        """The type with texts in the place of these numbers, and without members that have none."""
+        """The type with texts in the place of such numbers, and without members that have no such numbers."""
         if self.element is not None:
             inner = self.element.numbers_sql
             return f"map<string,{inner}>" if self.kind == "map" else f"array<{inner}>"
@@ -160,7 +160,7 @@ class RecordColumn:
 def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[RecordColumn, ...]:
     """The columns of a model's yml, in its order, and the columns recorded for each record.
 
-    The yml may describe the latter and the commit column too; what they hold does not follow from that.
+    The yml may describe the recorded columns and the commit column too; this does not change what they hold.
 
     Raises:
         InvalidConfig: there are none, or some have no data_type, or options name columns that are not there.
@@ -221,7 +221,7 @@ def _constant_sql(value: Any, kind: ValueType) -> str:
     try:
         text = literal(str(value))
     except ValueError:
-        # Python writes no number of thousands of digits; the check of the values refuses it
+        # Python does not write a number of thousands of digits as text; the check of the values refuses it
         text = "''"
     return f"to_binary({text}, 'base64')" if kind.kind == "binary" else f"cast({text} as {kind.sql})"
 
@@ -251,9 +251,9 @@ class TypedField:
     """How a column is read from something that has a type of its own, such as a column of a file.
 
     Attributes:
-        source: SQL of that.
+        source: SQL of what is read.
         value: SQL of its value in the column's type.
-        exact: SQL that is true where the value says the same.
+        exact: SQL that is true where the value loses nothing of the source.
     """
 
     source: str
@@ -262,16 +262,16 @@ class TypedField:
 
 
 def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
-    """The column from a file's schema; ``None`` if it has no such column, or one of an unrelated type."""
+    """How the column is read from a file; ``None`` if its schema has no such column, or one of an unrelated type."""
     found = next((field for field in schema.fields if field.name.lower() == column.field.lower()), None)
     return None if found is None else typed_value(column, f"__row.{quote(found.name)}", found.dataType)
 
 
 def typed_value(column: RecordColumn, name: str, source: DataType) -> TypedField | None:
-    """The column from something that has a type; ``None`` if that is unrelated to the column's.
+    """How the column is read from something with a type; ``None`` if that type is unrelated to the column's.
 
     Args:
-        name: SQL of it.
+        name: SQL of what is read.
     """
     target = column.spark_field.dataType
     if column.type.kind == "char":

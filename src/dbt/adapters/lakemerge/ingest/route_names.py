@@ -61,7 +61,7 @@ def _table(route: RouteOptions, own: TableName, graph: Mapping[str, Any]) -> Tab
 
 
 def require_order(routes: Sequence[RouteOptions], model: Mapping[str, Any], graph: Mapping[str, Any]) -> None:
-    """Check that dbt knows that the models which make the routes' tables come first.
+    """Check that dbt runs the models which make the routes' tables first.
 
     Raises:
         InvalidConfig: the model does not refer to them.

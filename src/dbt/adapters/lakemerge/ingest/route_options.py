@@ -20,9 +20,9 @@ class RouteOptions:
     Attributes:
         value: what ``route_by`` gives for them.
         table: a table's name with its schema, or a model's name.
-        columns: SQL over the record's columns, by the table's column; a column without any is that of the same name.
+        columns: SQL over the record's columns, by the table's column; others take the record's column of the same name.
         deletes: SQL over the record's columns that is true where a record deletes its key; empty for never.
-        truncates: the same where it ends all rows up to its place in the sequence.
+        truncates: SQL that is true where a record ends all rows up to its place in the sequence; empty for never.
     """
 
     value: str
@@ -108,7 +108,7 @@ def _columns(given: Any, problems: list[str]) -> dict[str, str]:
 
 
 def require_repeatable(repeats: str, once_only: list[str]) -> None:
-    """Refuse to read records again whose tables cannot tell that they have had them.
+    """Refuse to read records again if their tables cannot recognise that they already have them.
 
     Args:
         repeats: why records would be read again.

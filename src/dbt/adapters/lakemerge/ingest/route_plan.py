@@ -1,4 +1,4 @@
-"""How records become changes of the tables that they are routed to: what macros need to build its SQL."""
+"""How records become changes of the tables that they are routed to: what macros need to build the SQL for it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class RouteColumn:
     """A column of a change.
 
     Attributes:
-        column: it, in the types of the table.
+        column: the column, in the table's type.
         source: SQL over the record's columns.
-        typed: how a source that has another type is read; ``None`` for a text, which is read as those of files are.
+        typed: how a source that has another type is read; ``None`` for a text, which is read like the texts of files.
     """
 
     column: RecordColumn
@@ -38,10 +38,10 @@ class RouteColumn:
 
 @dataclass(frozen=True)
 class RouteRule:
-    """A rule that a change must keep for its table's commit to stand.
+    """A rule that a change must keep so that its table's commit does not fail.
 
     Attributes:
-        keeps: SQL that is true where it does, and null nowhere.
+        keeps: SQL that is true where the change keeps the rule, and never null.
         reason: the code of the reason in quarantine.
         column: the name of the table's column that it is about; empty for none.
         text: what was expected, in words.
@@ -62,8 +62,8 @@ class RoutePlan:
         table: the table's name.
         feed: the name of the column that has the change as a struct, null for records of other routes.
         columns: of the change.
-        flags: SQL over the record's columns of what else a change says, by its name in the struct.
-        rules: of the change, over :attr:`feed`.
+        flags: what else a change says, such as that it deletes; SQL over the record's columns, by name in the struct.
+        rules: the rules of the change, over :attr:`feed`.
         options: the model's, with the dates and times that the table holds.
         merges: whether the table has a key, so that the order of changes matters.
     """
@@ -209,7 +209,7 @@ def _sources(
 
 
 def _types(records: DataFrame, sources: Mapping[str, str], route: str) -> dict[str, DataType]:
-    """The types of some SQL over the record's columns. Raises InvalidConfig where it is none."""
+    """The types of some SQL over the record's columns. Raises InvalidConfig if it is not such SQL."""
     found = {}
     for name, sql in sources.items():
         try:
@@ -242,7 +242,7 @@ def _column(name: str, declared: str, source: str, kind: DataType, problems: lis
 
 
 def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: str) -> Iterator[RouteRule]:
-    """What ends a whole commit where a single row breaks it, as rules of single records."""
+    """What would fail a whole commit if a single row broke it, as rules of single records."""
     names = {name: f"{feed}.{quote(name)}" for name in table.columns}
     deletes = f"{feed}.{quote(DELETES)}" if table.strategy == "merge" else "false"
     truncates = f"{feed}.{quote(TRUNCATES)}" if given.truncates else "false"
@@ -256,7 +256,7 @@ def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: st
             yield RouteRule(
                 keeps, "null_sequence", "", f"expected a value of {part}, the order of {table.name}"
             )
-    # of a partial update, the row that it leaves may keep what the change does not
+    # after a partial update, the resulting row may keep a constraint that the change alone does not
     for name, broken in table.constraints.items() if table.updates_whole_rows else ():
         keeps = f"{deletes} or {truncates} or not coalesce({with_columns(spark, broken, names)}, false)"
         yield RouteRule(keeps, "constraint_violated", "", f"{name} of {table.name}")
@@ -266,7 +266,7 @@ def with_columns(spark: SparkSession, expression: str, columns: Mapping[str, str
     """An SQL expression with other SQL in the place of its columns.
 
     Args:
-        columns: that SQL, by name in lower case; other names stay.
+        columns: the other SQL, by column name in lower case; other names stay.
     """
     leaves = spark._jsparkSession.sessionState().sqlParser().parseExpression(expression).collectLeaves()
     places: list[tuple[int, int, str]] = []

@@ -1,4 +1,4 @@
-"""Records on their way from an ingest to the tables of their routes, which one commit changes with the ingest's own."""
+"""Takes an ingest's records to the tables of their routes, which one commit changes together with the ingest's own."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Routing:
         """
         Args:
             handle: the ingest's session; the sessions of the tables end with it.
-            kernel: what the ingest's own table is committed by, too.
+            kernel: the one that commits the ingest's own table, too.
             plan: how records become rows; gets the routes.
             names: the table of each route.
             session: the settings of the tables' sessions.
@@ -75,7 +75,7 @@ class Routing:
             )
             for name in names
         }
-        handle.describe_jobs(handle.name)  # what these sessions run is cancelled with the rest
+        handle.describe_jobs(handle.name)  # so that what these sessions run is cancelled with the rest
         handle.on_release(self._close)
 
     # -- before --------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class Routing:
 
     @property
     def once_only(self) -> list[str]:
-        """The tables that cannot tell a change which they have had from a new one."""
+        """The tables that cannot distinguish a change that they already have from a new one."""
         return [str(table.name) for table in self._tables if not table.sequence]
 
     # -- an attempt ----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Routing:
         return found
 
     def stage(self, txn: NodeTransaction, found: Mapping[str, Any]) -> None:
-        """Stage what the records make of the tables that they are routed to.
+        """Stage the changes that the records make to the tables of their routes.
 
         Args:
             txn: the attempt's, on the ingest's own table.
@@ -139,7 +139,7 @@ class Routing:
 
         Raises:
             CommitConflict: a table has moved on, or is another one than the routes were planned for.
-            LakemergeError: the records break a rule of a table that is not one of single records.
+            LakemergeError: the records break a rule of a table that cannot be checked record by record.
         """
         for table, route in zip(self._tables, self._routing.routes, strict=True):
             if not found[route.feed]:
@@ -174,7 +174,7 @@ class Routing:
         return versions[transaction.name]
 
     def finish(self) -> None:
-        """After a commit, do what pays off, and note what it did."""
+        """After a commit, do the work that follows it on each table, and note what the commit did."""
         for name, staged in self._staged:
             done = self._done[name]
             for kind, count in staged.counts.items():
@@ -203,7 +203,7 @@ class Routing:
     # -- the end -------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """End what was staged and not committed, and free its rows."""
+        """Give up what was staged and not committed, and free its rows."""
         self._staged, self._complete = [], []
         for handle in self._handles.values():
             handle.release()

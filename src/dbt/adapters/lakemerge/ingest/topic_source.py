@@ -1,7 +1,7 @@
-"""Kafka's topics: their state by the brokers, and their records as a temporary view.
+"""Kafka's topics: their state as the brokers report it, and their records as a temporary view.
 
-Brokers are asked by the client that comes with Spark's connector, in Spark's own Java, so that no second client has to
-be installed and told how to log in.
+The brokers are asked through the client that comes with Spark's connector, in Spark's own Java, so that no second
+client has to be installed and configured to log in.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class TopicSource:
     # -- the brokers ---------------------------------------------------------------------------
 
     def states(self) -> dict[str, TopicState]:
-        """The present state of the model's topics, by the brokers.
+        """The current state of the model's topics, as the brokers report it.
 
-        Kafka's client tries again by itself, for as long as ``default.api.timeout.ms`` says (a minute).
+        Kafka's client retries by itself for the time of ``default.api.timeout.ms`` (by default a minute).
 
         Raises:
             ConnectorMissing: Spark has no connector for Kafka.
@@ -75,7 +75,7 @@ class TopicSource:
     def _ends(
         self, admin: Any, numbers: Mapping[str, Sequence[int]], which: str
     ) -> dict[tuple[str, int], int]:
-        """The earliest or the latest offset of each partition; the latest that a consumer of these options gets."""
+        """The earliest or the latest offset of each partition, as a consumer with these options gets it."""
         clients, common = self._clients, self._jvm.java.org.apache.kafka.common
         spec = getattr(clients.admin.OffsetSpec, which)()
         level = self._rules.options.get("kafka.isolation.level", "read_uncommitted").upper()

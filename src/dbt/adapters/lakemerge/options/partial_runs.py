@@ -13,6 +13,6 @@ def reads_no_rows() -> bool:
 def reads_a_part() -> bool:
     """Whether this run may read less than its sources hold: no rows, or a sample of them (``--sample``).
 
-    Then a row that the feed lacks need not be gone from the source, so nothing is deleted for its absence.
+    In such a run, a row that the feed lacks may still be in the source, so nothing is deleted for its absence.
     """
     return reads_no_rows() or getattr(get_flags(), "SAMPLE", None) is not None

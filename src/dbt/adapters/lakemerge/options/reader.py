@@ -1,4 +1,4 @@
-"""Reads options from a dbt config and reports everything that is wrong at once."""
+"""Reads options from a dbt config and reports all that are wrong together."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class TableRules:
 
     @property
     def text(self) -> str:
-        """As the parameter holds them; the same for the same rules."""
+        """The rules as the parameter holds them; equal rules give the same text."""
         return json.dumps({name: value for name, value in asdict(self).items() if value}, sort_keys=True)
 
     def differences(self, other: TableRules) -> list[str]:
@@ -42,7 +42,7 @@ class TableRules:
 
     @classmethod
     def of_text(cls, text: str, table: object) -> TableRules:
-        """As the parameter holds them.
+        """Read the rules from the text that the parameter holds.
 
         Raises:
             UnsupportedTable: a newer version has recorded something that this one does not know.

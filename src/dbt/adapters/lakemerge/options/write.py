@@ -32,12 +32,12 @@ class WriteConfig:
         max_attempts: how often the work is tried when other commits overtake it.
         compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
         compact_files: so many files of a partition are few enough.
-        compact_max_bytes: bytes that such a compaction writes again at most.
+        compact_max_bytes: the most bytes that such a compaction writes again.
         names_format: whether the model's config names ``file_format``.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
         changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
-        rules: the options that such programs go by.
+        rules: the options that such programs follow.
         to_change_layout: what people do to give a table other partition columns or another format.
     """
 
@@ -155,7 +155,7 @@ class WriteConfig:
 
     @property
     def always_on_read(self) -> bool:
-        """Whether they always do."""
+        """Whether readers always see the table through such a view."""
         return False
 
     @property

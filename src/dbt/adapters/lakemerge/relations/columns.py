@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Lakemerge")
 
-#: A frame in which Spark's errors become those that dbt shows; it takes what is being done.
+#: A context manager that turns Spark's errors into those that dbt shows; its argument says what is being done.
 Guard = Callable[[str], AbstractContextManager[Any]]
 
 _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
@@ -31,7 +31,7 @@ def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[
     """A table's or view's columns, partition columns last.
 
     Raises:
-        SparkStatementError: of a view: what it reads is gone.
+        SparkStatementError: it is a view, and what the view reads is gone.
     """
     if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
         return columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`", spark, guard)
@@ -39,7 +39,7 @@ def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[
 
 
 def columns_for_catalog(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
-    """As :func:`columns_of`; of a view that cannot be read, none: it must not keep the others out of the docs."""
+    """As :func:`columns_of`, but none of an unreadable view, so that it does not keep others out of the docs."""
     try:
         return columns_of(table, spark, guard)
     except SparkStatementError as error:

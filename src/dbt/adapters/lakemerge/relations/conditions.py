@@ -1,7 +1,7 @@
 """Many conditions combined into one, in a form that Spark can read however many there are.
 
-Spark goes down an expression by recursion, and each `and` or `or` in a row of them is a level: some 1,500 of them are
-more than a thread's stack. As a tree they are as deep as the logarithm of their number.
+Spark walks an expression by recursion, and each `and` or `or` in a chain of them is one level: some 1,500 levels are
+more than a thread's stack holds. Arranged as a tree, the conditions are only as deep as the logarithm of their number.
 """
 
 from __future__ import annotations

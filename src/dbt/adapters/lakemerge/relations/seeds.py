@@ -83,7 +83,7 @@ def inferred_type(table: agate.Table, index: int) -> str:
 
 
 def _array(name: str, spark_type: str, values: Any) -> pyarrow.Array:
-    """The values as Arrow has them: natively where the type is one that Arrow keeps, else as text."""
+    """The values as Arrow has them: natively where the type is one that Arrow keeps, otherwise as text."""
     import pyarrow
 
     natives: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {

@@ -269,7 +269,7 @@ def plan_change(
     is wider.
 
     Args:
-        generated: columns that the write itself fills; the table has them, of types that these fit in.
+        generated: columns that the write itself fills; the table must have them, with types that they fit in.
 
     Raises:
         SchemaChanged: the policy is ``fail`` and the columns differ.

@@ -35,7 +35,7 @@ REQUIRED_OF_SESSIONS: Mapping[str, str] = {
     "spark.sql.hive.metastorePartitionPruningFallbackOnException": "true",
 }
 
-# Set for the application. A metastore that Hive's client starts in this JVM has no disruptor jar.
+# Set for the application. A metastore that Hive's client starts in this JVM lacks the disruptor jar for async logging.
 _REQUIRED_OF_APPLICATION: Mapping[str, str] = {_HADOOP + "hive.async.log.enabled": "false"}
 
 # Set for the application where nothing else sets them.
@@ -46,11 +46,11 @@ _DEFAULTS: Mapping[str, str] = {
     # nobody uses its port and its threads while dbt runs
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Spark keeps the texts of the last thousand plans for a UI, which is off, and those of wide tables are megabytes
+    # Spark keeps the texts of the last thousand plans for its UI, which is off; for wide tables, each is megabytes long
     "spark.sql.ui.retainedExecutions": "10",
     "spark.sql.maxPlanStringLength": "1000000",
-    # Spark begins a task for each directory that it lists, up to 10,000, which of a table of thousands of partitions
-    # take longer than all the rest of a small merge
+    # Spark starts a task for each directory that it lists, up to 10,000; for a table of thousands of partitions, these
+    # tasks take longer than all the rest of a small merge
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
 
@@ -79,7 +79,7 @@ class Configuration:
         metastore_uris: addresses of the metastore, empty when it is embedded.
         derby: the embedded metastore's folder; ``None`` when it is remote, in memory or no Derby.
         warehouse: the warehouse's local folder; ``None`` where it is not local, or not named by the profile.
-        unread: settings that are to name the metastore, by names under which Spark does not read them.
+        unread: settings that are meant to name the metastore, but have names under which Spark does not read them.
     """
 
     application: Mapping[str, str]
@@ -126,7 +126,7 @@ class Configuration:
             location = _SPARKS_WAREHOUSE
         warehouse = _local(location) if location else None
         if location:
-            # not as a URI proper: Hadoop does not decode one, and makes a folder named `my%20tables`
+            # not an encoded URI: Hadoop does not decode it, and would make a folder named `my%20tables`
             application[_WAREHOUSE] = f"file://{warehouse}" if warehouse else location
         if embedded or unnamed:
             folder = (
@@ -137,7 +137,7 @@ class Configuration:
         elif credentials.metastore:
             application[_HADOOP + _HIVE_URIS] = credentials.metastore
         application.update(_REQUIRED_OF_APPLICATION)
-        # spark-submit warns of names that are not Spark's; each session is given those
+        # spark-submit warns of names that are not Spark's; each session is given these settings instead
         application = {name: value for name, value in application.items() if name.startswith("spark.")}
         known = {**outside, **application}
         uris = _hive_setting(known, _HIVE_URIS) or ""
@@ -158,9 +158,9 @@ def _hive_setting(known: Mapping[str, str], name: str) -> str | None:
 
 
 def _unread(*sources: Mapping[str, str]) -> tuple[str, ...]:
-    """The settings of the metastore that Spark passes on to Hive from none of these, for their names lack a prefix.
+    """The metastore's settings in these sources that Spark does not pass on to Hive, because their names lack a prefix.
 
-    Of hive-site.xml, Hive reads them itself.
+    From hive-site.xml, Hive reads such settings itself.
     """
     names = (_HIVE_URIS, _JDO_URL, f"spark.{_JDO_URL}")
     return tuple(name for name in names if any(name in source for source in sources))

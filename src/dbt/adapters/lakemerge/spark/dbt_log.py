@@ -1,4 +1,4 @@
-"""Warnings in dbt's log of what cannot be stopped any more."""
+"""Warnings in dbt's log about what can no longer be stopped."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _LOGGER = AdapterLogger("Lakemerge")
 
 
 def warn_only(text: str) -> None:
-    """Warn, and raise nothing: where dbt makes an error of the warning, it is shown as one.
+    """Warn, and raise nothing: where dbt turns the warning into an error, it is logged as an error.
 
-    With `--warn-error` and `require_all_warnings_handled_by_warn_error`, dbt raises it: in the midst of a commit, or
-    after it, so that the node fails whose rows are published, and is run again.
+    With `--warn-error` and `require_all_warnings_handled_by_warn_error`, dbt raises the warning, in the middle of a
+    commit or after it. A node would then fail although its rows are published, and would be run again.
     """
     try:
         _LOGGER.warning(text)

@@ -1,6 +1,6 @@
 """Checks of the machine before Spark starts.
 
-Spark needs minutes of retries to find out what a check of a socket or a lock shows at once, and leaves
+Spark needs minutes of retries to find out what a check of a socket or a lock shows immediately, and leaves
 half-made folders behind. These checks create nothing unless all of them pass.
 """
 
@@ -37,7 +37,7 @@ def check(configuration: Configuration) -> None:
     """Check the settings, Java, the metastore and the warehouse, in this order.
 
     Raises:
-        InvalidConfig: a setting is to name the metastore, and Spark would open another one.
+        InvalidConfig: a setting is meant to name the metastore, but Spark would open another one.
         JavaNotFound, JavaUnsupported: there is no Java that Spark runs on.
         MetastoreUnreachable: nothing listens at any of the metastore's addresses.
         MetastoreError: the embedded metastore was not created completely.
@@ -62,7 +62,7 @@ def check(configuration: Configuration) -> None:
 
 
 def check_reachable(uris: str) -> None:
-    """Whether one of these addresses accepts a connection.
+    """Check that one of these addresses accepts a connection.
 
     Raises:
         MetastoreUnreachable: none does.
@@ -144,7 +144,7 @@ def check_writable(folder: Path, purpose: tuple[str, str] = _FOR_TABLES) -> None
         purpose: what it is for, and what in the profile names it.
 
     Raises:
-        WarehouseUnwritable: it is not, and nothing was made.
+        WarehouseUnwritable: files cannot be made in it, and nothing was made.
     """
     existing = folder
     while not existing.exists() and existing != existing.parent:

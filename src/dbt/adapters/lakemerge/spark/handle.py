@@ -49,8 +49,8 @@ class SessionHandle:
         processing: what the node's commits record besides rows.
         last_error: the last error in this connection, as dbt got it.
         python_result: what the last Python model of this connection returned, as a DataFrame.
-        compute_feed: makes the node's feed, again if called again; ``None`` where it is a query, which Spark runs again
-            whenever it is read.
+        compute_feed: makes the node's feed, and makes it anew at each further call; ``None`` where the feed is a query,
+            which Spark runs again whenever it is read.
     """
 
     def __init__(self, application: Application, spark: SparkSession, name: str) -> None:
@@ -92,10 +92,10 @@ class SessionHandle:
         self._on_release.append(callback)
 
     def keep_rows(self, view: str, frame: DataFrame) -> None:
-        """Compute a frame now and make it a temporary view, its rows kept until the release or the view's next ones.
+        """Compute a frame now as a temporary view; its rows are kept until the release or until the view gets new rows.
 
-        They are freed explicitly. Spark frees what nothing refers to; but every thread that it starts while a session
-        is active inherits the session, and so keeps its views and their rows for as long as the thread lives.
+        The rows are freed explicitly. Spark frees only unreferenced rows, but every thread that it starts while a
+        session is active inherits the session, and so keeps its views and their rows for as long as the thread lives.
         """
         kept = frame.localCheckpoint()
         kept.createOrReplaceTempView(view)
@@ -134,8 +134,8 @@ class SessionHandle:
     def fail_next(self, error: DbtRuntimeError) -> None:
         """Let the next statement of this connection fail with an error, before it runs.
 
-        It is how a macro lets dbt report a hook as failed: an error while the hook is rendered ends dbt's command
-        without its results.
+        A macro uses this to let dbt report a hook as failed: an error while the hook is rendered would end dbt's
+        command without its results.
         """
         self._failure = error
 

@@ -26,7 +26,7 @@ logger = AdapterLogger("Lakemerge")
 #: run that waits for one of them never ends. The virtual machine's own messages join the others on standard error.
 OPTIONS = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
 
-# The virtual machine's own exit code after an OutOfMemoryError, and the one of Spark's threads that run tasks.
+# The virtual machine's own exit code after an OutOfMemoryError, and that of Spark's threads that run tasks.
 _OUT_OF_MEMORY = (3, 52)
 # Signals on which Java shuts down in good order, with the signal's number plus 128 as its exit code.
 _SHUTDOWN_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -71,7 +71,7 @@ class JavaProcess:
         """
         process = self._started_here
         if process is None:
-            # the check is a call that Java logs as a stranger's: only with a reason
+            # Java logs this check as a stranger's call, so it is made only with a reason
             dead = wait > 0 and not self._listens()
             return _died("that nothing answers in its place", _RUN_AGAIN) if dead else None
         try:
@@ -81,8 +81,9 @@ class JavaProcess:
         return _died(*self._how(code, process.pid))
 
     def is_ending(self) -> bool:
-        """Whether Spark has been shut down in it, as Java does first when it is asked to end; what is under way then
-        fails by errors of any kind.
+        """Whether Spark has been shut down in this process, which Java does first when it is asked to end.
+
+        Calls that are under way then fail with errors of any kind.
         """
         context = self.session.sparkContext._jsc
         if context is None:
@@ -186,8 +187,8 @@ _TO_DEBUG_LOG = _ToDebugLog()
 
 
 def keep_calls_without_answer_quiet() -> None:
-    """Send py4j's tracebacks of such calls to dbt's debug log; the exceptions that it raises as well say enough."""
-    # py4j logs them by the root logger; the same filter is added once
+    """Send py4j's tracebacks of calls without answer to dbt's debug log; the exceptions that it raises say enough."""
+    # py4j logs them with the root logger, which adds the same filter only once
     logging.getLogger().addFilter(_TO_DEBUG_LOG)
 
 

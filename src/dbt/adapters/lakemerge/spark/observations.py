@@ -27,10 +27,12 @@ class Observed:
     def get(self) -> dict[str, Any]:
         """The metrics by name; waits for the first action that reads the frame.
 
-        Where Spark knows without reading that an action needs no rows, because the frame has none or because the action
-        drops them all, it leaves the frame out of the plan with what counts them: the answer is then empty, which fails
-        in pyspark, and Spark 4.0 never gives one. They are then counted by a query of its own. pyspark 4.0 hands arrays
-        over as Scala sequences, later releases as lists. A metric is a simple value, or an array of such or of arrays.
+        Spark may know without reading that an action needs no rows, because the frame has none or because the action
+        drops them all. It then leaves the frame out of the plan, together with what counts the rows. The answer is
+        then empty, which fails in pyspark, or never comes, in Spark 4.0. In this case a separate query counts the rows.
+
+        pyspark 4.0 hands arrays over as Scala sequences, later releases as lists. A metric is a simple value, or an
+        array of simple values or of arrays.
         """
         if self._is_left_out():
             row = self.frame.selectExpr(*(f"{sql} as {name}" for name, sql in self.metrics.items())).first()
@@ -56,7 +58,7 @@ def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Ob
     from pyspark.sql import Observation, functions
 
     observation = Observation()
-    # named in their text, because each call to Java takes time
+    # the names are part of the SQL texts, because each call to Java takes time
     expressions = [functions.expr(f"{text} as {name}") for name, text in metrics.items()]
     return frame.observe(observation, *expressions), Observed(observation, frame, metrics)
 

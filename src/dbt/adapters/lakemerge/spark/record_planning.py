@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FACTORY = "spark.sql.codegen.factoryMode"
-#: Settings by which Spark evaluates expressions, and compiles no code of them.
+#: Settings that make Spark evaluate expressions instead of compiling code for them.
 INTERPRETED = {_FACTORY: "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
-#: From so many columns on, Spark evaluates the expressions instead of compiling code of them. Compiling takes memory
-#: with the columns, whatever the rows: that of 2,000 does not fit into 1 GB, that of 400 does.
+#: From this many columns on, Spark evaluates the expressions instead of compiling code for them. The memory for
+#: compiling grows with the columns, whatever the rows: for 2,000 columns it does not fit into 1 GB, for 400 it does.
 MANY_COLUMNS = 500
 
 

@@ -48,9 +48,9 @@ _ENDING_SECONDS = 10
 _lock = threading.Lock()
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _application: Application | None = None
-# That of a program which has started Spark by itself.
+# The application of a program that has started Spark by itself.
 _of_program: Application | None = None
-# The last dbt command that used the first.
+# The last dbt command that used ``_application``.
 _invocation = ""
 # Whether an application that starts now must leave nothing behind.
 _rehearses = False
@@ -89,7 +89,7 @@ class Application:
             settings: of this session; those that only an application can have are left out.
 
         Raises:
-            InvalidConfig: it would tell columns apart by case, which Hive does not.
+            InvalidConfig: it would distinguish columns by case, which Hive does not.
         """
         session = self.root.newSession()
         for name, value in settings.items():
@@ -109,7 +109,7 @@ def application(credentials: LakemergeCredentials) -> Application:
 
     Raises:
         LakemergeError: the environment or the profile does not allow it; nothing is left half-made.
-        JavaDied: Java ended since this command of dbt began; the next one starts another.
+        JavaDied: Java ended after this dbt command started; the next command starts another Java.
     """
     global _application, _invocation
     configuration = Configuration.of(credentials)
@@ -132,7 +132,7 @@ def application(credentials: LakemergeCredentials) -> Application:
 
 
 def application_of(session: SparkSession) -> Application:
-    """The application that a program has started, and one of its sessions stands for.
+    """The application that a program has started, found by one of its sessions.
 
     Raises:
         SparkApplicationMismatch: it has no Hive support.
@@ -151,8 +151,8 @@ def application_of(session: SparkSession) -> Application:
 def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
     """Make an application that starts inside the block leave nothing behind.
 
-    If it would create the embedded metastore, that is in memory, and Java ends with the work: Spark can use one
-    metastore per process.
+    If the application would create the embedded metastore, the metastore is in memory instead, and Java ends with the
+    block, because Spark can use only one metastore per process.
     """
     global _application, _rehearses
     configuration = Configuration.of(credentials)
@@ -264,7 +264,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _java_options(configuration: Configuration) -> Iterator[None]:
-    """Options for the JVM that Spark starts, for as long as it starts.
+    """Set options for the JVM that Spark starts inside the block.
 
     They are passed in the environment, because spark.driver.extraJavaOptions belongs to the user.
     """
