@@ -7,13 +7,13 @@
         dbt run-operation lakemerge_compact --args '{select: events, partitions: "day >= ''2026-11-01''", zorder_by: [customer_id, product_id]}'
 
     Args:
-        select: as of `lakemerge_selected_tables`. A table that fails does not stop the others.
+        select: as in `lakemerge_selected_tables`. A table that fails does not stop the others.
         partitions: SQL over the partition columns that chooses partitions.
-        max_bytes: that are written again at most, of each table; a number, or a size such as `10gb`.
+        max_bytes: the most bytes of each table to write again; a number, or a size such as `10gb`.
         sort_by: columns to sort by, within each partition.
-        zorder_by: two to seven columns to order by, all alike.
-        deltas: `major`, the default, moves them into the base, as far as `partitions` and `max_bytes` allow; `minor` makes
-            one of them; `none` leaves them.
+        zorder_by: two to seven columns to order by, all with the same weight.
+        deltas: `major`, the default, moves them into the base, as far as `partitions` and `max_bytes` allow; `minor`
+            merges them into one; `none` leaves them.
         dry_run: only say what each table needs.
 #}
 {%- macro lakemerge_compact(select='*', partitions=none, max_bytes=none, sort_by=none, zorder_by=none, deltas=none, dry_run=false) -%}

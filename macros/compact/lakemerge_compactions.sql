@@ -4,8 +4,8 @@
         dbt run-operation lakemerge_compactions --args '{select: product_master, limit: 10}'
 
     Args:
-        select: as of `lakemerge_compact`.
-        limit: how many of each table.
+        select: as in `lakemerge_compact`.
+        limit: how many compactions of each table.
 #}
 {%- macro lakemerge_compactions(select='*', limit=20) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}

@@ -1,10 +1,10 @@
 {#
-    The log of compactions as a query, for a model: `{{ '{{' }} lakemerge_compactions_sql('events') {{ '}}' }}`. Its rows are those at the time
-    of the run.
+    The log of compactions as a query, for a model that calls `lakemerge_compactions_sql('events')`. Its rows are those at
+    the time of the run.
 
     Args:
-        select: as of `lakemerge_compact`.
-        limit: how many of each table.
+        select: as in `lakemerge_compact`.
+        limit: how many compactions of each table.
 #}
 {%- macro lakemerge_compactions_sql(select='*', limit=100) -%}
     {%- set types = {
@@ -21,7 +21,7 @@
             {%- do records.extend(adapter.compaction.log(chosen.relation, limit)) -%}
         {%- endfor -%}
     {%- endif -%}
-{#- a list of values and no union: Spark reads that one branch inside another, and runs out of stack #}
+{#- a list of values, not a union: Spark nests the branches of a union, and runs out of stack #}
 select
     {%- for name, kind in types.items() %}
     cast(`{{ name }}` as {{ kind }}) as `{{ names.get(name, name) }}`{{ ',' if not loop.last }}

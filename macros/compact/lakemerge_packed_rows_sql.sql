@@ -1,6 +1,6 @@
 {#
     The rows of a compaction's groups, a branch for each group, so that no task meets two partitions. Partitions that
-    become one are told apart by their last partition column: it gets the number of the newest.
+    become one differ only in their last partition column, which gets the number of the newest.
 #}
 {%- macro lakemerge_packed_rows_sql(txn, groups) -%}
     {%- for group in groups -%}

@@ -3,8 +3,8 @@
     does). A pattern that selects nothing is logged; a name without a schema that is no node's is an error.
 
     Args:
-        select: a name or a list: of models, snapshots and seeds, or `schema.table` for tables that lakemerge has
-            committed to. `*` stands for any text, but not in the schema.
+        select: one name or a list of names: of models, snapshots and seeds, or `schema.table` for tables that lakemerge
+            has committed to. `*` stands for any text, but not in the schema.
 #}
 {%- macro lakemerge_selected_tables(select) -%}
     {%- set names = select.split() if select is string else select -%}

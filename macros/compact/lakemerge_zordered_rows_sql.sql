@@ -1,9 +1,10 @@
 {#
     Stored rows of some partitions with `__zorder`, which is close for rows that are close in all of the columns.
 
-    A value's rank is the number, from 0 to 255, of the part of a sample's values that it falls into; nulls come first.
-    The ranks' bits are interleaved, the highest first. So values of any distribution, and of any type that has an order,
-    weigh alike. The sample is drawn with a fixed seed, so that a task which runs again gives the same rows.
+    A sample's values are divided into 256 parts; a value's rank, from 0 to 255, is the number of the part that it falls
+    into, and nulls come first. The ranks' bits are interleaved, the highest first. So values of any distribution, and
+    of any type that has an order, have the same weight. The sample is drawn with a fixed seed, so that a task which
+    runs again gives the same rows.
 #}
 {%- macro lakemerge_zordered_rows_sql(txn, columns, condition) -%}
     {%- set steps = 'array(128, 64, 32, 16, 8, 4, 2, 1)' -%}

@@ -7,7 +7,7 @@
         table: the consumer's output: a name, with or without its schema.
         source: the table that it consumes.
         consumer: its name, which is the model's unless consume() was given one.
-        version: it takes what came after this version of the source; everything if not given.
+        version: the consumer takes what came after this version of the source; everything if not given.
 #}
 {%- macro lakemerge_reset_consumer(table, source, consumer, version=none) -%}
     {%- do adapter.consumers.reset(lakemerge_relation(table), lakemerge_relation(source), consumer, version) -%}

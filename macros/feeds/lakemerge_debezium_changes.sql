@@ -1,7 +1,7 @@
 {#
     The changes that Debezium's events describe, as a feed for a merge: the row's columns, and `__op`, `__sequence_1`…
 
-    Nested events are those of a connector as they are: `before` and `after`, `op` (c, u, d, r, t), `source`. Flattened
+    Nested events are as a connector writes them: `before` and `after`, `op` (c, u, d, r, t), `source`. Flattened
     ones come from ExtractNewRecordState with `add.fields=op,source.ts_ms` and deletes rewritten: the row's columns, `__op`,
     `__deleted`, `__source_ts_ms`.
 

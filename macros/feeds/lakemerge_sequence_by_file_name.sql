@@ -1,6 +1,7 @@
 {#
-    The `sequence_by` of a feed whose files say their order at the end of their names: `products_1427644188.csv`. Within a
-    file, a later line wins. Needs the record columns `_file` and `_line`; a file without a number ends in NullSequence.
+    The `sequence_by` of a feed whose file names end in a number that gives their order: `products_1427644188.csv`.
+    Within a file, a later line wins. Needs the record columns `_file` and `_line`; a file name without a number raises
+    NullSequence.
 
     Args:
         pattern: a regular expression whose group 1 is the number, searched in the whole path.

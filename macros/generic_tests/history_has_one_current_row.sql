@@ -1,4 +1,4 @@
-{# No key has two current versions; with `for_every_key` each has one, as where nothing is ever deleted. #}
+{# No key has two current versions; with `for_every_key` each key has one (for sources without deletes). #}
 {% test history_has_one_current_row(model, unique_key, end_at='__end_at', current_end=none, known_to=none, for_every_key=false) -%}
 {%- set keys = [unique_key] if unique_key is string else unique_key -%}
 {%- set is_current = '(' ~ end_at ~ ' is null' ~ (' or ' ~ end_at ~ ' = ' ~ current_end if current_end is not none else '') ~ ')' -%}

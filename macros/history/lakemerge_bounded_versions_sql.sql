@@ -1,4 +1,4 @@
-{# The CTE `versions` of a history for a test: keys, bounds with null for an open end, and the version before. #}
+{# The CTE `versions` of a history for a test: keys, bounds with null for an open end, and the previous version. #}
 {%- macro lakemerge_bounded_versions_sql(model, unique_key, start_at, end_at, current_end, known_to) -%}
 {%- set keys = [unique_key] if unique_key is string else unique_key -%}
 bounded as (

@@ -1,5 +1,5 @@
 {#
-    The versions of a history that were valid at a time, one row a key, as a query.
+    The versions of a history that were valid at a time, one row for each key, as a query.
 
     Example: with customers as ({{ scd2_as_of(ref('customers_history'), "timestamp'2026-03-01'") }})
 #}

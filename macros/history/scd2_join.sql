@@ -3,7 +3,7 @@
     version at most.
 
     Args:
-        keys: columns that facts and history share, one or a list; or the history's by the facts' names, as a dict.
+        keys: columns that facts and history share, one or a list; or a dict from the facts' to the history's names.
         at: SQL of the fact's time, of the type of the history's bounds.
         kind: left (facts without a version stay) or inner.
 

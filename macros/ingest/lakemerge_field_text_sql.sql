@@ -1,10 +1,13 @@
-{# What was expected of a column's value and what was found, in words; over the records of `lakemerge_rejected_records_sql`. #}
+{#
+    What was expected of a column's value and what was found, in words; over the records of
+    `lakemerge_rejected_records_sql`.
+#}
 {%- macro lakemerge_field_text_sql(plan, group, record_column) -%}
     {%- set field = group.field_sql(record_column) -%}
     {%- if group.is_typed -%}
         {%- set found = 'cast(' ~ group.typed[record_column.name].source ~ ' as string)' -%}
     {%- elif group.format == 'json' -%}
-        {#- as the record has it, for variants have numbers in another notation; U+E000 tells numbers from strings -#}
+        {#- as the record has it: variants change the notation of numbers; U+E000 distinguishes numbers from strings -#}
         {%- set marked = '__written[' ~ adapter.string_literal(record_column.field) ~ ']' -%}
         {%- set written = 'regexp_replace(' ~ marked ~ ", '\"?\\ue000([-+.0-9eE]*)\"?', '$1')" -%}
         {%- set found = 'if(schema_of_variant(' ~ field ~ ") = 'STRING', to_json(" ~ field ~ '), ' ~ written ~ ')' -%}

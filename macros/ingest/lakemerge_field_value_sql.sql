@@ -13,7 +13,7 @@
         {%- else -%}
             {%- set value = lakemerge_text_value_sql(record_column.type, field, plan.options) -%}
         {%- endif -%}
-        {#- a struct of nulls is no null -#}
+        {#- a struct of nulls is not null itself -#}
         {{ 'if(' ~ field ~ ' is null, null, ' ~ value ~ ')' if record_column.type.kind == 'struct' else value }}
     {%- endif -%}
 {%- endmacro -%}

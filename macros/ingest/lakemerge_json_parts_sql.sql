@@ -1,8 +1,8 @@
 {#
-    The fields of a JSON record. `__plain` says whether the whole record can be a variant; an object with a repeated name
-    cannot. Otherwise its fields are read one by one, so that a bad field that no column needs does no harm; fields that
-    cannot be a variant are null. For many declared fields there is also `__values`, a struct of them; and `__numbers`,
-    if a number is written in a way that variants do not keep.
+    The fields of a JSON record. `__plain` says whether the whole record can be a variant; an object with a repeated
+    name cannot. If it cannot, its fields are read one by one, so that a bad field that no column needs does no harm;
+    fields that cannot be a variant are null. For many declared fields there is also `__values`, a struct of them; and
+    `__numbers`, if a number is written in a way that variants do not keep.
 #}
 {%- macro lakemerge_json_parts_sql(group, text) -%}
 select
@@ -22,7 +22,7 @@ from (
 )
 {%- endmacro -%}
 
-{# An array of the JSON values in a text: it is wrapped in an array, because a parser stops after the first value. #}
+{# An array of the JSON values in a text. The text is wrapped in an array, as a parser stops after the first value. #}
 {%- macro _lakemerge_parsed_sql(text, type) -%}
     from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
 {%- endmacro -%}

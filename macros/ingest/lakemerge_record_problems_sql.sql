@@ -1,5 +1,5 @@
 {#
-    All problems of a record: those of the record as a whole, or if there are none, those of its fields and its row.
+    All problems of a record: those of the record as a whole or, if there are none, those of its fields and its row.
 
     Columns of each: reason, column_name, reason_text.
 #}

@@ -1,7 +1,7 @@
 {#
-    The rules for what records are in the tables of their routes, over the columns of `lakemerge_route_values_sql`. Each
-    is a list: SQL that is true if a record keeps it, SQL of the reason's code, the column (null for none), and SQL of
-    the reason's text.
+    The rules for the changes that records become in the tables of their routes, over the columns of
+    `lakemerge_route_values_sql`. Each is a list: SQL that is true if a record keeps it, SQL of the reason's code, the
+    column (null for none), and SQL of the reason's text.
 
     Args:
         routing: where records go: a RoutingPlan; none for nowhere.
@@ -36,7 +36,7 @@
     {{- return(rules) -}}
 {%- endmacro -%}
 
-{# Whether a change's column is null or says the same as the record, and the table can hold it. #}
+{# Whether a change's column is null or has the record's value unchanged, and the table can hold it. #}
 {%- macro _lakemerge_route_exact_sql(route, route_column) -%}
     {%- set column, source, value = route_column.column, '(' ~ route_column.source ~ ')', route.value_of(route_column) -%}
     {%- if route_column.typed is none -%}
@@ -48,7 +48,7 @@
     {{ 'true' if exact == 'true' else '(' ~ source ~ ' is null or (' ~ exact ~ '))' }}
 {%- endmacro -%}
 
-{# SQL of the code of such a column's problem. #}
+{# SQL of the code of the problem of a change's column. #}
 {%- macro _lakemerge_route_reason_sql(route, route_column) -%}
     {%- set type, value = route_column.column.type, route.value_of(route_column) -%}
     {%- if route_column.typed is none -%}
@@ -58,7 +58,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{# What was expected of such a column, and what was found. #}
+{# What was expected of a change's column, and what was found. #}
 {%- macro _lakemerge_route_text_sql(route, route_column) -%}
     {%- set expected = 'expected ' ~ route_column.column.declared ~ ' for ' ~ route.table ~ ', found ' -%}
     concat({{ adapter.string_literal(expected) }}, left(cast(({{ route_column.source }}) as string), 100))

@@ -1,6 +1,6 @@
 {#
-    Records with what they are in the tables of their routes: `__route`, and for each route a struct, the change of its
-    table, which is null for records of other routes.
+    Records with the changes that they become in the tables of their routes: `__route`, and for each route a struct, the
+    change of its table, which is null for records of other routes.
 
     Args:
         routing: where records go: a RoutingPlan.

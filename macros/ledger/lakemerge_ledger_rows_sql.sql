@@ -3,7 +3,8 @@
     if the table does not hold them.
 
     Columns: __key_1…, __sequence, __kind ('delete', 'truncate', 'live'), __recorded_at. The time comes out of an array,
-    because Spark writes a lone constant into the code that it generates, which Java would compile again for each merge.
+    because Spark writes a lone constant into the code that it generates, and Java would compile that code again for
+    each merge.
 #}
 {%- macro lakemerge_ledger_rows_sql(merge) -%}
 select

@@ -1,4 +1,4 @@
-{# dbt's clone: a table's rows are copied and published in one commit; of anything else, a view is made. #}
+{# dbt's clone: a table's rows are copied and published in one commit; for anything else, a view is made. #}
 {% materialization clone, adapter='lakemerge' -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set source = load_cached_relation(defer_relation) if defer_relation else none -%}

@@ -1,7 +1,7 @@
 {#
     dbt's snapshot on plain Hive tables: the whole new state of the history is published in one commit.
 
-    The strategies are dbt's, and the project's own; how their answer is put into the table is lakemerge's.
+    The strategies are dbt's or the project's own; lakemerge applies their result to the table.
 #}
 {% materialization snapshot, adapter='lakemerge' -%}
     {%- set existing = load_cached_relation(this) -%}

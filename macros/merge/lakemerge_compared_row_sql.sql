@@ -1,12 +1,12 @@
 {#
-    A struct of columns that `<=>` can compare with another of them. One comparison of structs, however many columns there
-    are: Spark goes down a row of comparisons by recursion, which ends at some thousand.
+    A struct of columns that `<=>` can compare with another such struct. There is one comparison of structs, however
+    many columns they have: Spark walks a chain of comparisons by recursion, which fails at some thousand.
 
     Args:
         columns: list of MergeColumns.
         row: the struct or the alias that they are taken from.
-        stored: where the stored values are, for the row of a change: a null that leaves the stored value as it is counts
-            as that value. None for a row as it is.
+        stored: for the row of a change, where the stored values are: a null that leaves the stored value as it is
+            counts as that value. None to compare a row as it is.
 #}
 {%- macro lakemerge_compared_row_sql(columns, row, stored=none) -%}
     struct(

@@ -1,6 +1,6 @@
 {#
-    Up to five keys whose change has the stored row's sequence but other values. The columns that a partial update
-    leaves alone say nothing.
+    Up to five keys whose change has the stored row's sequence but other values. Columns that a partial update
+    leaves alone are not compared.
 
     Args:
         filter: SQL that is true in the partitions where such rows are.

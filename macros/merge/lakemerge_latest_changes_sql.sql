@@ -4,9 +4,9 @@
     Columns: __key_1…, __row (the table's columns), __sequence, __is_delete, __is_truncate, __changes,
     __null_sequences, __is_tie; of partial updates also __steps (all changes of the key).
 
-    Ties are found by hashes: the row with the highest hash at the highest place, against the one with the lowest. A
-    place is a sequence, and what orders the changes of one sequence, if anything does.
-    Only one aggregate carries the whole row, because each that does costs a copy of every row.
+    Ties are found by hashes: at the highest place, the row with the highest hash is compared with the one with the
+    lowest. A place is a sequence, together with what orders the changes of one sequence, if anything does.
+    Only one aggregate carries the whole row, because each aggregate that does costs a copy of every row.
 #}
 {%- macro lakemerge_latest_changes_sql(merge) -%}
 {%- set place = '__sequence, __order' if merge.change_order else '__sequence' -%}

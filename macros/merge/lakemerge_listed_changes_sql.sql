@@ -3,9 +3,9 @@
     count and what they result in (`lakemerge_new_row_sql`). Replaces the latest change alone; it has the same columns,
     and __steps: the changes in the order of their sequence, one for each.
 
-    A tie anywhere is a contradiction, because every change may leave a value behind, except before the key's last
-    delete. Use it after the CTE `hashed`, whose rows are shuffled by key once for both aggregates. __place is the
-    sequence, with what orders the changes of one sequence, if anything does.
+    A tie anywhere is a contradiction, because every change may leave a value behind, unless the tie is before the key's
+    last delete. Use this after the CTE `hashed`, whose rows are shuffled by key once for both aggregates. __place is
+    the sequence, with what orders the changes of one sequence, if anything does.
 #}
 {%- macro lakemerge_listed_changes_sql(merge) -%}
 {%- set place = 'struct(__sequence, __order)' if merge.change_order else '__sequence' -%}

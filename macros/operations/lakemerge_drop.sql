@@ -1,11 +1,12 @@
 {#
-    Drop a table with all its versions and what it keeps beside itself; by default only say so.
+    Drop a table with all its versions and everything that is kept beside it; by default only print what would be
+    dropped.
 
         dbt run-operation lakemerge_drop --args '{table: old_products, dry_run: false}'
 
     Args:
         table: a name, with or without its schema.
-        dry_run: only say what would be dropped.
+        dry_run: only print what would be dropped.
 #}
 {%- macro lakemerge_drop(table, dry_run=true) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}

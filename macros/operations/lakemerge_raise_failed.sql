@@ -1,9 +1,9 @@
 {#
-    Raise what failed, at the end of an operation on several tables.
+    Raise the errors of an operation on several tables at its end.
 
     Args:
         operation: its name.
-        failed: of each table that failed, its name and the error.
+        failed: name and error of each table that failed.
         count: how many tables there were.
 #}
 {%- macro lakemerge_raise_failed(operation, failed, count) -%}

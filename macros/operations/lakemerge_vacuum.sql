@@ -1,17 +1,17 @@
 {#
-    Delete the files that no kept version needs; by default only say which.
+    Delete the files that no kept version needs; by default only print them.
 
         dbt run-operation lakemerge_vacuum --args '{table: product_master, dry_run: false}'
         dbt run-operation lakemerge_vacuum --args '{select: "shop.*", retain_last: 5, max_bytes: 500gb, dry_run: false}'
 
     Args:
         table: a name, with or without its schema.
-        retention_hours: versions that were the newest at some moment of these hours are kept; 168 is 7 days. It must
-            outlive the longest query.
-        dry_run: only say what would be deleted.
-        select: instead of `table`, as of `lakemerge_selected_tables`. A table that fails does not stop the others.
-        retain_last: so many of the newest versions are kept, however old they are.
-        max_bytes: that one run frees of each table, at about this number; a number, or a size such as `10gb`.
+        retention_hours: versions that were the newest at some moment of these hours are kept; 168 is 7 days. This time
+            must be longer than the longest query.
+        dry_run: only print what would be deleted.
+        select: instead of `table`, as in `lakemerge_selected_tables`. A table that fails does not stop the others.
+        retain_last: this many of the newest versions are kept, however old they are.
+        max_bytes: about how many bytes of each table one run frees at most; a number, or a size such as `10gb`.
 #}
 {%- macro lakemerge_vacuum(table=none, retention_hours=168, dry_run=true, select=none, retain_last=1, max_bytes=none) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}

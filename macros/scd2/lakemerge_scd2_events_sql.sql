@@ -4,8 +4,8 @@
     Columns: __key_1…, __sequence, __is_delete, __row, __source, __is_watermark (changes before it may have been
     forgotten), and __stored: the version that this change began, as it is stored.
 
-    By __source: 1 the ledger, which has a change as it came; 2 the beginning of a stored version; 3 the end of one,
-    which is a delete unless another version begins there, or a truncate is known there; 4 the feed.
+    By __source: 1 the ledger, which has each change as it arrived; 2 the beginning of a stored version; 3 the end of
+    one, which is a delete unless another version begins there, or a truncate is known there; 4 the feed.
 #}
 {%- macro lakemerge_scd2_events_sql(scd2, matched, remembered) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}

@@ -2,7 +2,7 @@
     The stored versions that the feed's changes may affect, in the columns of `lakemerge_scd2_stored_sql`: versions
     of its keys that are open or end at or after the key's first change. Closed partitions are read for late keys
     only (the view `lakemerge_late`) and filtered by their ends, so that statistics exclude files of older rows. A
-    truncate affects every key: everything from it on is read.
+    truncate affects every key: everything from the truncate on is read.
 
     Args:
         late: whether there are late keys.

@@ -1,11 +1,12 @@
 {#
     The events that count, in order of time, each with the number of its version: `__version`.
 
-    Columns besides those of the placed events: __is_old (whether it lies where changes may have been forgotten), __before
-    (what the event before says), __next (its successor's sequence), __is_first (whether it begins the key's history, or
-    begins it again), __is_void (whether a truncate of the same sequence cancels it), __until (where its version ends),
-    __begins (whether it begins its version), __is_known (whether it adds nothing to a known version: a change of the
-    feed in a range where the version's own changes may have been forgotten, so that it may be one of them).
+    Columns besides those of the placed events: __is_old (whether it lies where changes may have been forgotten),
+    __before (what the previous event says), __next (the next event's sequence), __is_first (whether it begins the key's
+    history, or begins it again), __is_void (whether a truncate of the same sequence cancels it), __until (where its
+    version ends), __begins (whether it begins its version), __is_known (whether it adds nothing to a known version: a
+    change of the feed in a range where the version's own changes may have been forgotten, so that it may be one of
+    them).
 #}
 {%- macro lakemerge_scd2_numbered_events_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}

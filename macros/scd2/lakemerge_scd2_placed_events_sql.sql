@@ -1,10 +1,10 @@
 {#
     The events of the keys in question, numbered within their sequence; only the first of a sequence counts.
 
-    Columns besides those of the events: __hash, __gist (a hash of the tracked columns alone), __truncates (all truncates'
-    sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist of what the
-    feed says for it), __first (the sequence from which on the history is in question), __watermark (up to where changes of
-    the key may have been forgotten), __truncated (the next truncate).
+    Columns besides those of the events: __hash, __gist (a hash of the tracked columns alone), __truncates (all
+    truncates' sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist
+    of what the feed says for that sequence), __first (the sequence from which on the history is in question),
+    __watermark (up to where changes of the key may have been forgotten), __truncated (the next truncate).
 #}
 {%- macro lakemerge_scd2_placed_events_sql(scd2, matched, remembered, truncates) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}

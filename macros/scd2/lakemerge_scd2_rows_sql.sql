@@ -3,10 +3,10 @@
     table also what these replace, and the rows of the closed partitions that are merged into this one.
 
     Args:
-        filter: SQL over the partition columns for the touched partitions; none where no stored row is kept.
+        filter: SQL over the partition columns for the touched partitions; none if no stored row is kept.
         merged: names of closed partitions to merge.
         rebalance: whether to shuffle the rows of each partition together, for few files; otherwise each task writes what
-            it has read, and the changes make `change_files` small files more in each partition.
+            it has read, and the changes add `change_files` small files to each partition.
 #}
 {%- macro lakemerge_scd2_rows_sql(txn, scd2, filter, merged, broadcast, rebalance, change_files) -%}
 select {{ '/*+ rebalance(' ~ (scd2.columns | selectattr('is_partition') | map(attribute='quoted') | join(', ')) ~ ') */' if rebalance and txn.partitions else '/*+ rebalance */' if rebalance }}

@@ -5,7 +5,7 @@
     __partition.
 
     Args:
-        filter: SQL over the table's columns; nothing else is read.
+        filter: SQL over the table's columns that chooses the rows to read.
 #}
 {%- macro lakemerge_scd2_stored_sql(scd2, filter) -%}
 select

@@ -1,6 +1,6 @@
 {#
     For a table that this snapshot did not write: the latest end of rows that do not count as current, and whether it
-    lies in the future. If so, those rows are current, with another `dbt_valid_to` than the config says.
+    lies in the future. If it does, those rows are current, with another `dbt_valid_to` than the config says.
 #}
 {%- macro lakemerge_open_ends_sql(txn, snapshot) -%}
 {%- set valid_to, valid_from = snapshot.names.dbt_valid_to, snapshot.names.dbt_valid_from -%}

@@ -1,6 +1,6 @@
 {#
-    A column of a version that begins: the source's value, except the time and the id of a version that begins when
-    this run saw it.
+    A column of a version that begins: the source's value, except for the time and the id of a version that begins
+    when this run saw it.
 #}
 {%- macro lakemerge_opened_column_sql(snapshot, column_plan) -%}
     {%- if column_plan.quoted == snapshot.names.dbt_valid_from -%}

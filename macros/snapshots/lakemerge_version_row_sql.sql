@@ -3,7 +3,7 @@
 
     Args:
         prefix: the row to take them from; null for a column that it lacks.
-        of_source: whether the row is the source's, which need not have all of them.
+        of_source: whether the row is the source's, which may lack columns.
     #}
 {%- macro lakemerge_version_row_sql(snapshot, prefix, of_source) -%}
 named_struct(

@@ -1,6 +1,6 @@
 {#
-    dbt's strategy `check`, with one null-safe comparison of structs for all columns: dbt's own text has five
-    comparisons for each, which is more than Spark compiles for a wide table.
+    dbt's strategy `check`, with one null-safe comparison of structs for all columns: dbt's own SQL has five
+    comparisons for each column, which is more than Spark compiles for a wide table.
 #}
 {%- macro snapshot_check_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) -%}
     {%- set unique_key = config.get('unique_key') -%}

@@ -5,7 +5,7 @@
         dbt run-operation lakemerge_staged --args '{select: "orders stock"}'
 
     Args:
-        select: tables, as of `lakemerge_selected_tables`; by default those of all models, snapshots and seeds.
+        select: tables, as in `lakemerge_selected_tables`; by default those of all models, snapshots and seeds.
 #}
 {%- macro lakemerge_staged(select=none) -%}
     {%- if not execute -%}{{- return([]) -}}{%- endif -%}

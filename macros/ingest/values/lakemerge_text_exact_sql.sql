@@ -1,5 +1,6 @@
 {#
-    Whether a text is written as its type asks, so that its value says the same: nothing rounded, cut or guessed.
+    Whether a text is written as its type asks, so that its value has the same meaning: nothing is rounded, cut or
+    guessed.
 
     Args:
         type: a ValueType.
@@ -14,16 +15,19 @@
     {%- elif kind == 'char' -%}
         char_length({{ text }}) <= {{ type.length }}
     {%- elif kind == 'integer' -%}
-        {#- a cast takes blanks and control characters around a number, all of which come before '!' -#}
+        {#- a cast accepts blanks and control characters around a number, all of which come before '!' -#}
         {{ value }} is not null and {{ text }} >= '!' and right({{ text }}, 1) >= '!'
     {%- elif kind == 'decimal' -%}
         {{ value }} is not null and {{ text }} rlike '^[+-]?[0-9]*[.]?[0-9]{0,{{ type.scale }}}0*\\z'
     {%- elif kind == 'float' -%}
-        {#- a cast takes blanks, hexadecimals and suffixes, and makes zero of what is too small; to search for what must not be there is the cheapest -#}
+        {#-
+            A cast accepts blanks, hexadecimals and suffixes, and turns a number that is too small into zero. To search
+            for characters that must not be there is cheapest.
+        -#}
         {{ value }} is not null
         and ((abs({{ value }}) between 4.9E-324D and 1.7976931348623157E308D and not {{ text }} rlike '[^-+.0-9eE]') or {{ text }} rlike '^(?:NaN|-?Infinity|[-+.0]+(?:[eE][-+0-9]+)?)\\z')
     {%- elif kind == 'binary' -%}
-        {#- a cast takes blanks, lacking padding and bits that no byte has -#}
+        {#- a cast accepts blanks, missing padding and bits that belong to no byte -#}
         {{ value }} is not null and length({{ text }}) % 4 = 0 and {{ text }} rlike '^[A-Za-z0-9+/]*(?:[AQgw]==|[AEIMQUYcgkosw048]=)?\\z'
     {%- elif kind in ('date', 'timestamp') -%}
         {{ value }} is not null and {{ _lakemerge_text_time_exact_sql(kind, text, value, options) }}
@@ -42,7 +46,10 @@
     {%- set times = options.times -%}
     {%- set format = adapter.string_literal(options[kind ~ '_format']) -%}
     {%- if kind == 'date' and not options.date_format -%}
-        {#- a cast takes shorter months and days, longer years, and blanks or a time around them; dots are what Java matches fastest -#}
+        {#-
+            A cast accepts shorter months and days, longer years, and blanks or a time around them. Dots are what Java
+            matches fastest.
+        -#}
         {{ text }} rlike '^(?!0000|1582-10-(?:0[5-9]|1[0-4]))....-..-.[0-9]\\z'
     {%- elif kind == 'date' -%}
         {{ times.date_sql(value) }}

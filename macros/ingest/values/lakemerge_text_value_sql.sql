@@ -11,7 +11,7 @@
     {%- if kind in ('string', 'char') -%}
         {{ text }}
     {%- elif kind == 'boolean' -%}
-        {#- a cast takes y, t, 1 and blanks, too -#}
+        {#- a cast accepts y, t, 1 and blanks, too -#}
         case lower({{ text }}) when 'true' then true when 'false' then false end
     {%- elif kind == 'date' and options.date_format -%}
         cast(try_to_timestamp({{ text }}, {{ adapter.string_literal(options.date_format) }}) as date)
@@ -26,7 +26,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{# A collection of the texts of its items. #}
+{# A collection, made from the texts of its items. #}
 {%- macro _lakemerge_text_collection_sql(type, items, options) -%}
     {%- if type.kind == 'array' -%}
         transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'item', options) }})
@@ -44,12 +44,12 @@
         {%- set values -%}
             transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
         {%- endset -%}
-        {#- a map of equal or null keys ends the query -#}
+        {#- a map with equal or null keys fails the query -#}
         if(exists({{ keys }}, key -> key is null) or size(array_distinct({{ keys }})) < size({{ keys }}), null, map_from_arrays({{ keys }}, {{ values }}))
     {%- endif -%}
 {%- endmacro -%}
 
-{# The value of an item, null where its text says so. #}
+{# The value of an item; null if its text is the null literal. #}
 {%- macro _lakemerge_item_sql(type, text, options) -%}
     if({{ text }} = {{ adapter.string_literal(options.null_literal) }}, null, {{ lakemerge_text_value_sql(type, text, options) }})
 {%- endmacro -%}

@@ -19,7 +19,7 @@ from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.kernel import TableName
 
 _STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
-# Commands that render a model to show its text, or its rows.
+# Commands that render a model without running it.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # Arguments of a consumer's last run, which operations need in order to see the same partitions.
 _SAVED_OPTIONS = ("where", "on_rewrite")

@@ -47,7 +47,7 @@ class IngestBatches:
 
     Attributes:
         version: the last version that the run committed; ``None`` for none.
-        counts: summed over all batches.
+        counts: summed over all batches; `backlog` and `changed` are those of the last one.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ class WriteConfig:
         target_file_size: about how many bytes a data file should have.
         max_attempts: how often the work is tried when other commits overtake it.
         compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
-        compact_files: so many files of a partition are few enough.
+        compact_files: fewer than this many files of a partition are few enough.
         compact_max_bytes: the most bytes that such a compaction writes again.
         names_format: whether the model's config names ``file_format``.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
