@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="a running process's limits are set by prlimit"
 )
 
-#: Each opens a file of this name in a folder.
+#: Each opens a file in a folder, or the folder.
 CALLS: dict[str, Callable[[FileSystem, str], object]] = {
     "read": lambda files, folder: files.read_text(f"{folder}/there"),
     "first line": lambda files, folder: files.first_line(f"{folder}/there"),
@@ -26,6 +26,9 @@ CALLS: dict[str, Callable[[FileSystem, str], object]] = {
     "write": lambda files, folder: files.write_text(f"{folder}/new", "x"),
     "replace": lambda files, folder: files.write_text(f"{folder}/there", "x"),
     "copy": lambda files, folder: files.copy(f"{folder}/there", f"{folder}/copy"),
+    "list": lambda files, folder: files.list(folder),
+    "list together": lambda files, folder: files.list_all([folder, f"{folder}/below"]),
+    "look for": lambda files, folder: files.glob(f"{folder}/*"),
 }
 
 
@@ -47,6 +50,7 @@ def test_a_file_that_java_has_no_handle_for_is_not_taken_for_gone(
     """Who takes a heartbeat or a manifest for gone takes its writer for dead, or its version for vacuumed."""
     files, folder = ports_of(jvm).files, f"file:{tmp_path}"
     files.write_text(f"{folder}/there", "text")
+    files.write_text(f"{folder}/below/there", "text")
     CALLS[call](files, folder)  # loads the classes that it takes
     with without_handles(jvm.java.java.lang.ProcessHandle.current().pid()), pytest.raises(StorageError):
         CALLS[call](files, folder)
