@@ -43,7 +43,7 @@ from lakemerge.kernel.table.state import TableState, current_table
 T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
-# How often an idempotent write is sent again when its reply is lost.
+# How often an idempotent write is sent, the first time included, as long as replies are lost.
 _SENDS = 4
 
 
@@ -144,7 +144,7 @@ class RollForward:
     def _publish_sidecars(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
     ) -> bool:
-        """Show the side data that people query, before the rows that it belongs to; whether there was any to show."""
+        """Show the side data that people query, before the rows that it belongs to; whether any was not shown yet."""
         if manifest.overlay is None and parent.overlay is not None:
             return False  # the view that reads it goes first
 
