@@ -93,12 +93,17 @@ class TestCommitPartitioned:
         run("plain", day=2, wide=True)
         rows = self.sql(project, f"select day, extra, _commit from {table} order by day")
         assert rows == [(1, None, 1), (2, "x", 2)]
-        # after another program's write, nobody knows how many rows there are
-        project.run_sql(f"insert into {table} values (9, 'y', 2)")
         result = run("plain", day=3)
         assert result.adapter_response["inserted"] == 1
-        rows = self.sql(project, f"select day from {table} order by day")
-        assert rows == [(1,), (2,), (3,), (9,)]
+        rows = self.sql(project, f"select * from {table} order by day")
+        assert rows == [(1, 1), (2, 2), (3, 3)]
+        # after another program's write, nobody knows how many rows there are
+        run("plain", day=4, wide=True)
+        project.run_sql(f"insert into {table} values (9, 'y', 2)")
+        result = run("plain", day=5)
+        assert result.adapter_response["inserted"] == 1
+        rows = self.sql(project, f"select * from {table} order by day")
+        assert rows == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (9, 2)]
 
     @pytest.mark.slow
     def test_the_layout_changes_by_a_full_refresh_only(self, project: Any) -> None:

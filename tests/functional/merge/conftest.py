@@ -12,7 +12,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 from functional.node_table import NodeTable
-from lakemerge.kernel import PartitionState
+from lakemerge.kernel import Manifest, PartitionState
 from lakemerge.kernel.ports.names import TableName
 
 
@@ -49,11 +49,15 @@ class Merger(NodeTable):
             strategy = "scd2" if options.keeps_history else "merge"
             return adapter.nodes.publish(self.context, strategy, self.relation, options, rebuild)
 
+    def manifest(self) -> Manifest:
+        """The newest version."""
+        with self.adapter.connection_named(self.name):
+            newest: Manifest = self.adapter.operations.kernel().settled(self.relation.table_name)[1]
+            return newest
+
     def partitions(self) -> Mapping[str, PartitionState]:
         """The partitions of the newest version, by name."""
-        with self.adapter.connection_named(self.name):
-            kernel = self.adapter.operations.kernel()
-            return kernel.settled(TableName(self.relation.schema, self.relation.identifier))[1].partitions
+        return self.manifest().partitions
 
     def ledger_folders(self) -> list[str]:
         """The directories of the ledger."""
@@ -65,9 +69,7 @@ class Merger(NodeTable):
 
     def count_deltas(self) -> int:
         """How many deltas the table's view merges with its base."""
-        with self.adapter.connection_named(self.name):
-            manifest = self.adapter.operations.kernel().settled(self.relation.table_name)[1]
-            return len(manifest.sidecars.get("deltas", ()))
+        return len(self.manifest().sidecars.get("deltas", ()))
 
     def let_days_pass(self, days: int = 31) -> None:
         """Move the ledger's clock: all that it holds was recorded so many days earlier from now on."""

@@ -16,8 +16,7 @@ def change(key: int, region: str, day: str, ts: int) -> dict[str, Any]:
 
 def layout_of(table: Any) -> tuple[list[str], str]:
     """The partition columns of the newest version, and its format."""
-    with table.adapter.connection_named(table.name):
-        manifest = table.adapter.operations.kernel().settled(table.relation.table_name)[1]
+    manifest = table.manifest()
     return [column.name for column in manifest.partition_columns], manifest.file_format
 
 

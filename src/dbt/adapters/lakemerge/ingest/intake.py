@@ -77,7 +77,7 @@ class Intake:
     def _choose_offsets(self, txn: NodeTransaction, rules: TopicRules, batch: IngestBatch) -> TopicArrivals:
         plan = self._plan
         ledger = OffsetLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
-        plan.ranges, plan.batch, plan.groups = (), ledger.last_batch + 1, ()
+        plan.batch = ledger.last_batch + 1
         if reads_no_rows():
             return TopicArrivals(topics=dict(ledger.topics))
         source = self._topic_source(rules)

@@ -26,7 +26,6 @@ from dbt.adapters.lakemerge.merge.checks import (
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
-from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.feeds import TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -325,8 +324,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
     """How the typed feed meets the table. Raises LedgerMismatch."""
     plan = MergePlan.make(config, txn.plan, txn.spark.table(TYPED_FEED), txn.base, txn.table)
-    syncs = plan.syncs and not reads_a_part()
-    return dataclasses.replace(plan, syncs=syncs, ledger=commit_purpose(txn, plan.ledger))
+    return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
 
 
 def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from dbt.adapters.lakemerge.merge.sequences import (
     sequence_order,
     types_of_sequence,
 )
+from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
 
 from lakemerge.errors import InvalidConfig
@@ -162,7 +163,7 @@ class MergePlan:
             deletes=config.apply_as_deletes or "false",
             truncates=config.apply_as_truncates or "false",
             predicates=config.incremental_predicates,
-            syncs=config.sync == "full",
+            syncs=config.sync == "full" and not reads_a_part(),
             partition_known=bool(partitions)
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
             sequence_metrics=sequence_metrics(types),
