@@ -48,7 +48,7 @@ def test_the_wheel_leaves_other_packages_files_alone(distributions: Distribution
 
 def test_the_wheel_has_its_licence_and_its_types(distributions: Distributions) -> None:
     names = names_in_wheel(distributions)
-    assert "lakemerge/py.typed" in names
+    assert {"lakemerge/py.typed", "dbt/adapters/lakemerge/py.typed"} <= names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 

@@ -16,6 +16,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 _FENCE = re.compile(r"^( *)```(\w*)[^\n`]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)

@@ -8,6 +8,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[2]
 FOLDERS = (
     ".ci",
+    ".github",
     "benchmarks",
     "docs",
     "macros",
