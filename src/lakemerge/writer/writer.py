@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from lakemerge.consumer.progress import Done, Progress, read_progress, write_progress
+from lakemerge.consumer.progress import KIND, Done, Progress, read_progress, write_progress
 from lakemerge.errors import (
     CommitConflict,
     InvalidConfig,
@@ -265,14 +265,17 @@ class Writer:
         if self._progress is None or batch is None:
             return transaction.commit()
         done = {**self._progress.done, _BATCH: Done(str(batch))}
-        self._progress = Progress(self._progress.generation, "", None, done)
-        write_progress(self._kernel, transaction, {self._key: self._progress})
+        after = Progress(self._progress.generation, "", None, done)
+        write_progress(self._kernel, transaction, {self._key: after})
         try:
-            return transaction.commit()
+            version = transaction.commit()
         except CommitConflict:
             # two writers merged the same folders: this one leaves it to the other
-            write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
-            return transaction.commit()
+            transaction.forget_side_data(KIND)
+            write_progress(self._kernel, transaction, {self._key: after}, fold=False)
+            version = transaction.commit()
+        self._progress = after
+        return version
 
     def abort(self) -> None:
         """Give up what was written since the last commit. Does nothing without a transaction."""

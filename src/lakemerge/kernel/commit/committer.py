@@ -59,6 +59,7 @@ class Committer:
             commit.tables = in_claim_order(commit.tables)
             commit.manifests = [part.manifest for part in claims.decide(commit)]
             return
+        self._leave_group(commit.tables[0])
         commit.manifests = self._tables.retried(
             lambda: self._attempt(commit), LostRace, first=0.01, longest=0.5
         )
@@ -112,6 +113,13 @@ class Committer:
             else:
                 self._claim(commit, part)
         return [part.manifest for part in prepared]
+
+    def _leave_group(self, table: TableCommit) -> None:
+        """Make a commit one of its own, which was refused as part of a group."""
+        # whoever finds a claim that was sent for the group needs the record
+        if table.group is not None and not table.claim_sent:
+            self._files.delete(table.layout.group_of(table.txn))
+        table.group = None
 
     # -- preparing -----------------------------------------------------------------------------
 

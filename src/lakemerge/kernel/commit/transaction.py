@@ -303,6 +303,15 @@ class Transaction:
         """Record that folders of side data are gone; a folder may be gone already."""
         self._change_side_data(kind, directories, "drop", None)
 
+    def forget_side_data(self, kind: str) -> None:
+        """Take back what this transaction was to change in the side data of a kind, to ask for something else.
+
+        A commit that was refused keeps all that it was asked for.
+        """
+        self._require_open()
+        updates = self._commit.updates
+        updates[:] = [one for one in updates if not (isinstance(one, ChangeSideData) and one.kind == kind)]
+
     def has_many_sidecars(self, kind: str) -> bool:
         """Whether side data of a kind has so many folders that this commit should write them as one."""
         base = None if self.replaces_all else self.base

@@ -1,0 +1,74 @@
+"""Writers of one table that commit at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, rows_of
+from lakemerge import writer
+from lakemerge.kernel import Kernel, TableDefinition, TableName
+from lakemerge.testing import World
+
+NAME = TableName("s", "events")
+_FOLDERS = 10
+
+
+class Meanwhile:
+    """What happens between what a writer has prepared and its look at the newest version."""
+
+    def __init__(self) -> None:
+        self.once: list[Callable[[], object]] = []
+
+    def __call__(self, step: str) -> None:
+        if step == "staged" and self.once:
+            self.once.pop()()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def make_table(world: World) -> Kernel:
+    kernel = Kernel(world.process())
+    kernel.create(TableDefinition(NAME, COLUMNS, COMMIT_KEYS, commit_column=COMMIT)).commit()
+    return kernel
+
+
+@contextmanager
+def opened(kernel: Kernel, name: str) -> Iterator[writer.Writer]:
+    with writer.open(str(NAME), kernel, name=name, compact_after=0) as stream:
+        yield stream
+
+
+def write(stream: writer.Writer, text: str, batch: int) -> int | None:
+    stream.write([(text, "1")])
+    return stream.commit(batch)
+
+
+def facts(kernel: Kernel) -> list[str]:
+    return sorted(line for rows in rows_of(kernel, NAME).values() for text in rows for line in text.split())
+
+
+def test_of_two_writers_that_fold_the_same_progress_both_commit(world: World) -> None:
+    """The second leaves the folding to the first, and has to ask for nothing of what it asked for before."""
+    other_kernel = make_table(world)
+    meanwhile = Meanwhile()
+    kernel = Kernel(world.process(), step=meanwhile)
+    with opened(kernel, "one") as one, opened(other_kernel, "other") as other:
+        # each of the two has left a folder when it was opened
+        for batch in range(1, _FOLDERS - 1):
+            assert write(other, f"other-{batch}", batch)
+        assert len(kernel.settled(NAME)[1].sidecars["consumed"]) == _FOLDERS
+        meanwhile.once.append(lambda: [write(other, f"other-{batch}", batch) for batch in (9, 10)])
+        assert write(one, "one-1", 1)
+        assert meanwhile.once == []
+        assert one.last_batch == 1
+        assert write(one, "one-2", 2)
+    assert facts(kernel) == sorted([*(f"other-{batch}" for batch in range(1, 11)), "one-1", "one-2"])
+    # what both have come to is known to whoever opens them again
+    with opened(kernel, "one") as one, opened(other_kernel, "other") as other:
+        assert (one.last_batch, other.last_batch) == (2, 10)
