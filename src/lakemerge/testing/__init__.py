@@ -5,12 +5,14 @@ as its real twin, and is held to it by the same tests.
 """
 
 from lakemerge.testing.files import MemoryFiles
+from lakemerge.testing.late import LateCalls, carry_out
 from lakemerge.testing.metastore import MemoryMetastore
 from lakemerge.testing.row_files import MemoryRowFiles
 from lakemerge.testing.system import SimulatedClock, SimulatedHost, Timeline
 from lakemerge.testing.world import World, memory_ports
 
 __all__ = [
+    "LateCalls",
     "MemoryFiles",
     "MemoryMetastore",
     "MemoryRowFiles",
@@ -18,5 +20,6 @@ __all__ = [
     "SimulatedHost",
     "Timeline",
     "World",
+    "carry_out",
     "memory_ports",
 ]
