@@ -249,7 +249,7 @@ class Macros:
             "load_result": lambda name: Placeholder(name),
             "local_md5": lambda text: "0" * 32,
             "log": lambda *args, **kwargs: "",
-            "model": Placeholder("model"),
+            "model": _Model(),
             "modules": _Modules(),
             "post_hooks": [],
             "pre_hooks": [],
@@ -268,6 +268,18 @@ class Macros:
             "var": lambda name, default="": default,
             "zip": zip,
         }
+
+
+class _Batch(Placeholder):
+    event_time_start = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    event_time_end = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+
+
+class _Model(Placeholder):
+    batch = _Batch("model_batch")
+
+    def __init__(self) -> None:
+        super().__init__("model")
 
 
 class _Target(Placeholder):

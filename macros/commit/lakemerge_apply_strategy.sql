@@ -9,9 +9,11 @@
         {{- return(adapter.nodes.publish(context, 'scd2', target, options, rebuild)) -}}
     {%- elif strategy == 'merge' and options.reads_a_feed -%}
         {{- return(adapter.nodes.publish(context, 'merge', target, options, rebuild)) -}}
+    {%- elif strategy == 'microbatch' -%}
+        {{- return(adapter.nodes.publish(context, strategy, target, options, rebuild)) -}}
     {%- elif rebuild -%}
         {{- return(adapter.nodes.publish(context, 'replace', target, options)) -}}
-    {%- elif strategy in ('append', 'merge', 'delete+insert', 'insert_overwrite', 'microbatch') -%}
+    {%- elif strategy in ('append', 'merge', 'delete+insert', 'insert_overwrite') -%}
         {{- return(adapter.nodes.publish(context, strategy, target, options)) -}}
     {%- else -%}
         {{- return(lakemerge_custom_strategy(strategy, target, options)) -}}

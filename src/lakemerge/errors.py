@@ -234,6 +234,10 @@ class AmbiguousChange(LakemergeError):
     """Several different changes of one key have the same place in the order, and each may be the one that counts."""
 
 
+class EventTimeOutsideBatch(LakemergeError):
+    """A microbatch has rows whose event time is outside of its range."""
+
+
 class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
 

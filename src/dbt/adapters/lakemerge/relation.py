@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.lakemerge.relations.event_times import in_range_sql
 from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import staged_view
 from dbt.adapters.spark.relation import SparkRelation
@@ -49,6 +52,14 @@ class LakemergeRelation(SparkRelation):
     def render(self) -> str:
         """The name for queries; while a run has staged the relation and not published it, that of its staged view."""
         return self.staged_view or super().render()
+
+    @staticmethod
+    def in_event_times(event_time: str, start: datetime, end: datetime) -> str:
+        """SQL that is true for rows of a range of event times: of those that a node reads, and of those it replaces."""
+        return in_range_sql(event_time, start, end)
+
+    def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
+        return in_range_sql(event_time_filter.field_name, event_time_filter.start, event_time_filter.end)
 
     def quoted(self, identifier: Any) -> str:
         """The identifier between backticks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+
+from lakemerge.errors import EventTimeOutsideBatch
 
 #: The view of a feed that was computed once, with the columns of the typed one.
 KEPT_FEED = "lakemerge_kept_feed"
@@ -130,12 +133,33 @@ class Microbatch(Driver[WriteConfig]):
     operation = "microbatch"
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        in_range = self.macros.lakemerge_batch_range_sql()
+        batch = self.macros.lakemerge_batch_range(txn)
         feed = materialize_feed(self, txn)
+        self._check(batch)
         txn.read()
-        gone = f"select * from {txn.table} where {in_range}" if txn.exists else None
-        kept = self.macros.lakemerge_kept_rows_sql(txn, None, f"not coalesce({in_range}, false)")
+        gone = f"select * from {txn.table} where {batch['sql']}" if txn.exists else None
+        kept = self.macros.lakemerge_kept_rows_sql(txn, None, f"not coalesce({batch['sql']}, false)")
         return replace_rows(self, txn, feed, gone, kept)
+
+    def _check(self, batch: Mapping[str, Any]) -> None:
+        """Refuse rows that no other run of the batch would replace: each run would add them again.
+
+        Raises:
+            EventTimeOutsideBatch: the feed has such rows; nothing was written.
+        """
+        event_time = batch["event_time"]
+        found = self.queries.rows(
+            f"select count(*) as row_count, string(min({event_time})) as low, string(max({event_time})) as high "
+            f"from {KEPT_FEED} where not coalesce({batch['sql']}, false)"
+        )[0]
+        if found["row_count"]:
+            times = "null" if found["low"] is None else f"{found['low']} to {found['high']}"
+            raise EventTimeOutsideBatch(
+                expected=f"{event_time} of each row to be in the batch: {batch['start']} to {batch['end']}, in UTC",
+                found=f"{found['row_count']} rows that are not ({times}); each run of the batch would add them again",
+                action="Set event_time for the inputs, or filter the model by it; and take the model's event time "
+                "from the input's as it is, or by rules that hold in UTC.",
+            )
 
 
 def materialize_feed(driver: Driver[Any], txn: NodeTransaction) -> Placed:
