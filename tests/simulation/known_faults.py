@@ -57,8 +57,8 @@ MUTANTS = {
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
         "kernel.protocol.roll_forward",
-        "        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):\n",
-        "        if not self._send(swap):\n",
+        "        if not self._send_while(manifest, partial(self._still_holds_claim, name, manifest), swap):\n",
+        "        if not self._send(manifest, swap):\n",
     ),
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
@@ -100,8 +100,8 @@ MUTANTS = {
         "partitions that a commit removes are dropped wherever they point to by then",
         "kernel.protocol.roll_forward",
         "            if normal(partition.location) == normal(empty):\n"
-        "                self._send_while(holds, partial(",
-        "            if partition:\n                self._send(partial(",
+        "                self._send_while(\n                    manifest, holds, partial(",
+        "            if partition:\n                self._send(\n                    manifest, partial(",
     ),
     "registered-with-rows": Mutant(
         "new partitions are registered where their rows are, before the swap",
@@ -160,21 +160,21 @@ MUTANTS = {
     ),
     "resent-blindly": Mutant(
         "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
-        "kernel.protocol.roll_forward",
-        "        return self._send(lambda: write() if holds() else None)\n",
-        "        return self._send(write) if holds() else None\n",
+        "kernel.protocol.unanswered",
+        "    return send(lambda: write() if holds() else None, unanswered)\n",
+        "    return send(write, unanswered) if holds() else None\n",
     ),
     "mended-once": Mutant(
         "a swap that came too late is put right once, and nobody looks whether that came too late as well",
         "kernel.protocol.roll_forward",
-        "            if self._is_at(state):\n                return\n",
+        "            if self.repairs.is_at(state):\n                return\n",
         "            return\n",
         first=RARE,
     ),
     "repair-unfenced": Mutant(
         "partitions are put right to a version without a look whether it is still the newest",
-        "kernel.protocol.roll_forward",
-        "        unmoved = partial(self._is_at, state)\n",
+        "kernel.protocol.repairs",
+        "        unmoved = partial(self.is_at, state)\n",
         "        unmoved = lambda: True\n",
     ),
     "late-drop": Mutant(

@@ -242,7 +242,7 @@ class Tables:
         _LOG.warning("%s: its metastore row is made anew for a writer that died (%s)", name, rebuild.txn)
         layout = Layout(rebuild.root)
         manifest = read_manifest(self.files, layout, rebuild.txn)
-        self.roll_forward.run(name, layout, manifest)
+        self.roll_forward.run(name, layout, manifest, for_another=True)
         self.files.delete(layout.heartbeat_of(rebuild.txn))
         self._look_after(name, layout, manifest)
 
@@ -262,7 +262,7 @@ class Tables:
         if now is None or now.parameters.get(VERSION) != state.version_value:
             return  # not dead, but done meanwhile
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
-        self.roll_forward.run(name, state.layout, manifest)
+        self.roll_forward.run(name, state.layout, manifest, for_another=True)
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
         self._look_after(name, state.layout, manifest)
         if manifest.group is not None:
@@ -344,8 +344,9 @@ class Tables:
                 and known.location != entry.location
                 and state.layout.owns(state.layout.absolute(entry.location))
             ]
-            if (astray or found.strays) and state.table.partitioned:
-                self.roll_forward.repair(state, [*astray, *found.strays])
+            dropped = self.roll_forward.repairs.dropped_late(state, manifest, found.absent)
+            if (astray or found.strays or dropped) and state.table.partitioned:
+                self.roll_forward.repairs.repair(state, [*astray, *found.strays], restore=dropped)
                 state, manifest = self.settled(name)
                 continue
             changed = self.external.differs(manifest, found)

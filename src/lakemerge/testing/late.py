@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from lakemerge.kernel.ports import Metastore, Refused, ReplyLost
@@ -40,15 +41,17 @@ class LateCalls:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        if not self._lost[name]:
+        if not callable(method):
             return method
 
-        def late(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self._lost[name]:
+                return method(*args, **kwargs)
             self._lost[name] -= 1
-            self.on_their_way.append(lambda: method(*args, **kwargs))
+            self.on_their_way.append(partial(method, *args, **kwargs))
             raise ReplyLost(expected=f"an answer to {name}", found="none", action="None.")
 
-        return late
+        return call
 
 
 def carry_out(call: Callable[[], object]) -> bool:

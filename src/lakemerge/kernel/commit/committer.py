@@ -127,6 +127,7 @@ class Committer:
         """Check what a table's part depends on, and write its manifest. Readers see nothing of this."""
         state, parent = (None, None) if commit.base is None else self._tables.settled(commit.table)
         if state is not None and parent is not None:
+            self._tables.roll_forward.put_right(state)
             commit.check_follows(self._files, state, parent)
             self._check_files(commit, state, parent)
         for check in commit.requirements:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from lakemerge.errors import ForeignWrite, UnsupportedTable
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.filesystem import Fingerprint
-from lakemerge.kernel.ports.metastore import HiveTable, Refused
+from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused
 from lakemerge.kernel.ports.names import TableName, partition_name
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
 from lakemerge.kernel.protocol.lease import Heartbeats
@@ -25,12 +25,14 @@ from lakemerge.kernel.table.definition import (
     file_format_of,
     with_statistics,
 )
-from lakemerge.kernel.table.layout import Layout
+from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import ADOPTION, FOREIGN, WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.table.manifests import read_manifest, write_manifest
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
+# So many partitions are asked for by one call, where only their locations are of interest.
+_BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,16 @@ class ExternalChanges:
         with _expecting_row(name):
             return self._metastore.partition_names(name)
 
+    def locations(self, table: HiveTable, names: Sequence[str] | None = None) -> dict[str, str]:
+        """Where the metastore says that partitions (``None``: all) are, by name; those that it has not are left out."""
+        columns = [column.name for column in table.partition_columns]
+        wanted = self.partition_names(table.name) if names is None else sorted(names)
+        found: dict[str, str] = {}
+        for first in range(0, len(wanted), _BATCH):
+            rows = self._rows(table, wanted[first : first + _BATCH])
+            found.update((partition_name(columns, row.values), normal(row.location)) for row in rows)
+        return found
+
     def differs(self, manifest: Manifest, found: Found) -> list[str]:
         """The names of the partitions that are not what the manifest says."""
         return sorted(
@@ -228,13 +240,18 @@ class ExternalChanges:
         if not table.partitioned:
             return {WHOLE_TABLE: self.examine(layout, table.location)}
         columns = [column.name for column in table.partition_columns]
-        with _expecting_row(table.name):
-            found = self._metastore.partitions(table.name, names)
-        if any(len(partition.values) != len(columns) for partition in found):
-            raise lost_race(table.name)  # which has other partition columns by now
+        found = self._rows(table, names)
         states = self.examine_all(layout, [partition.location for partition in found])
         rows = zip(found, states, strict=True)
         return {partition_name(columns, partition.values): state for partition, state in rows}
+
+    def _rows(self, table: HiveTable, names: Sequence[str]) -> list[HivePartition]:
+        """The metastore's rows of partitions. Raises :class:`LostRace` if the table has been made anew meanwhile."""
+        with _expecting_row(table.name):
+            found = self._metastore.partitions(table.name, names)
+        if any(len(partition.values) != len(table.partition_columns) for partition in found):
+            raise lost_race(table.name)  # which has other partition columns by now
+        return found
 
     def examine(self, layout: Layout, location: str) -> PartitionState:
         """A directory as a manifest describes it."""

@@ -17,6 +17,7 @@ from lakemerge.kernel.maintenance.pins import oldest_pinned
 from lakemerge.kernel.ports.filesystem import FileEntry
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import from_milliseconds
+from lakemerge.kernel.protocol.versions import LostRace
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import SIDECARS, Layout, normal
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN, Manifest
@@ -85,6 +86,9 @@ def vacuum(
     now = _now(kernel, state.layout)
     if not dry_run and not _close_creations(kernel, state, idle, aged_by):
         return []
+    pointed: set[str] = set()
+    if not dry_run:
+        pointed = kernel.retried(lambda: _pointed(kernel, name), LostRace, first=0.01, longest=0.5)
     pinned = oldest_pinned(kernel.files, state.layout, from_milliseconds(now))
     pinned = min(pinned, versions.chain[0].version - max(retain_last, 1) + 1)
     kept: list[Manifest] = list(versions.aside)
@@ -94,7 +98,7 @@ def vacuum(
         needed = lately or manifest.version >= pinned or manifest.txn in versions.named
         (kept if needed else expired).append(manifest)
     late: list[Superseded] = []
-    garbage = _within(_garbage(kernel, state, idle, kept, expired, aged_by, late), max_bytes)
+    garbage = _within(_garbage(kernel, state, idle, kept, expired, aged_by, late, pointed), max_bytes)
     if not dry_run:
         _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])
         for item in garbage:
@@ -228,6 +232,25 @@ def _close_creations(
     return row is not None and row.parameters.get(TABLE_ID) == state.table_id
 
 
+def _pointed(kernel: Kernel, name: TableName) -> set[str]:
+    """Where the metastore says that a table's partitions are: readers look there, whatever the versions say.
+
+    What calls that came too late have done is put right first.
+    """
+    state, manifest = kernel.settled(name)
+    if not state.table.partitioned:
+        return {normal(state.table.location)}
+    kernel.roll_forward.put_right(state)
+    found = kernel.external.locations(state.table)
+    places = {part: normal(state.layout.absolute(one.location)) for part, one in manifest.partitions.items()}
+    astray = sorted(part for part, place in found.items() if place != places.get(part))
+    if astray:
+        kernel.roll_forward.repairs.repair(state, astray)
+        found = {part: place for part, place in found.items() if part not in astray}
+        found.update(kernel.external.locations(state.table, astray))
+    return set(found.values())
+
+
 def _now(kernel: Kernel, layout: Layout) -> int:
     """The file system's time, in milliseconds."""
     return kernel.files.now(layout.commits)
@@ -286,14 +309,16 @@ def _garbage(
     expired: list[Manifest],
     oldest: int,
     late: list[Superseded],
+    pointed: set[str],
 ) -> Iterator[Garbage]:
     """
     Args:
+        pointed: where the metastore says that partitions are, whatever the versions say.
         oldest: unreferenced files from before this time may be deleted; in the file system's milliseconds.
         late: the directories that have to stay because another program has written into them are added here.
     """
     layout = state.layout
-    live = {place for manifest in kept for place in _places(layout, manifest)}
+    live = pointed | {place for manifest in kept for place in _places(layout, manifest)}
     committed = {manifest.txn for manifest in kept}
     chain = sorted((*kept, *expired), key=lambda manifest: -manifest.version)
     places = {

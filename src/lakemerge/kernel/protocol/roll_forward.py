@@ -6,20 +6,21 @@ anywhere after its claim, whoever comes next finishes its commit.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from lakemerge.errors import MetastoreError, StorageError, TableNotFound
+from lakemerge.errors import CorruptTable, MetastoreError, StorageError, TableNotFound
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
 from lakemerge.kernel.protocol.groups import Groups
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
+from lakemerge.kernel.protocol.repairs import Late, Repairs, renamed
 from lakemerge.kernel.protocol.staging import only_adds
+from lakemerge.kernel.protocol.unanswered import send, send_while
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     COMMIT_COLUMN,
@@ -35,7 +36,7 @@ from lakemerge.kernel.table.definition import (
 )
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
-from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import TableState, current_table
@@ -43,8 +44,6 @@ from lakemerge.kernel.table.state import TableState, current_table
 T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
-# How often an idempotent write is sent, the first time included, as long as replies are lost.
-_SENDS = 4
 
 
 class RollForward:
@@ -56,6 +55,7 @@ class RollForward:
         self._clock = ports.clock
         self._versions = versions
         self._step = step
+        self.repairs = Repairs(ports, versions)
         self.rebuilds = Rebuilds(ports, versions, step)
         self.overlays = Overlays(ports, versions, step)
         self.groups = Groups(ports, versions, self.rebuilds)
@@ -63,23 +63,26 @@ class RollForward:
         #: Transactions of which a call has failed in this process, and may take effect late.
         self._unsure: set[str] = set()
 
-    def run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+    def run(self, name: TableName, layout: Layout, manifest: Manifest, *, for_another: bool = False) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
 
         Returns quietly when another process has settled it already. If this is a retry after an error, it then also
         mends what the first try may have done too late.
 
+        Args:
+            for_another: whether this finishes the commit of another process, which may have calls on their way.
+
         Raises:
             MetastoreError: another program's table has the name.
         """
         try:
-            self._run(name, layout, manifest)
+            self._run(name, layout, manifest, for_another)
         except (MetastoreError, StorageError):
             self._unsure.add(manifest.txn)
             raise
         self._unsure.discard(manifest.txn)
 
-    def _run(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
+    def _run(self, name: TableName, layout: Layout, manifest: Manifest, for_another: bool) -> None:
         table = find_row(self._metastore, name)
         if self._is_over(table, name, layout, manifest):
             return
@@ -93,6 +96,8 @@ class RollForward:
                 # settled by others; what this process sent and waited for may have come after what they published since
                 self._mend(name, layout, manifest)
                 return
+        if table is not None and (for_another or manifest.txn in self._unsure):
+            self._expect_late_calls(table, layout, manifest)
         if table is None or makes_row_anew(parent, manifest):
             self.rebuilds.run(name, layout, manifest)
             return
@@ -118,6 +123,8 @@ class RollForward:
             self._show(name, manifest)
         # what was done while the claim was held came before any other commit
         in_time = not moves or self._still_holds_claim(name, manifest)
+        if manifest.txn in self._unsure:  # by now
+            self._expect_late_calls(table, layout, manifest)
         self._settle(table, layout, manifest)
         self._step("settled")
         if waits:
@@ -183,6 +190,7 @@ class RollForward:
             row = new_partition(table, partition_values(partition), layout.absolute(state.location))
             rows.append(with_statistics(row, files=state.files, size=state.bytes))
         added = self._send_while(
+            manifest,
             partial(self._still_holds_claim, table.name, manifest),
             lambda: self._metastore.add_partitions(table.name, rows),
         )
@@ -201,9 +209,10 @@ class RollForward:
         if fresh or gone:
             self._files.make_directory(empty)
         self._send(
+            manifest,
             lambda: self._metastore.add_partitions(
                 name, [new_partition(table, partition_values(partition), empty) for partition in fresh]
-            )
+            ),
         )
         self._step("registered")
         columns = [column.name for column in manifest.columns]
@@ -227,7 +236,9 @@ class RollForward:
         holds = partial(self._still_holds_claim, name, manifest)
         for partition in self._metastore.partitions(name, partitions):
             if normal(partition.location) == normal(empty):
-                self._send_while(holds, partial(self._metastore.drop_partition, name, partition.values))
+                self._send_while(
+                    manifest, holds, partial(self._metastore.drop_partition, name, partition.values)
+                )
 
     def _alter(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]
@@ -265,7 +276,7 @@ class RollForward:
             return True
 
         # the fence: a writer that was taken for dead must not move what others have moved since
-        if not self._send_while(partial(self._still_holds_claim, name, manifest), swap):
+        if not self._send_while(manifest, partial(self._still_holds_claim, name, manifest), swap):
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
         return True
@@ -294,16 +305,35 @@ class RollForward:
         while (state := self._moved_on(name, manifest)) is not None:
             if state.claim is not None and not state.undecided:
                 # claimed by a writer that sleeps or is dead: it may have swapped before this one, and not look again
-                self.run(name, state.layout, read_manifest(self._files, state.layout, state.claim))
+                claimed = read_manifest(self._files, state.layout, state.claim)
+                self.run(name, state.layout, claimed, for_another=True)
                 continue
             newest = read_manifest(self._files, state.layout, state.txn)
-            touched, removed = (_renamed(names, newest) for names in (manifest.touched, manifest.removed))
-            own = (layout.data_of(manifest.txn), layout.empty_of(manifest.txn))
-            self.repair(state, touched, restore=removed, sent=own)
+            late = self._late(layout, manifest)
+            removed = renamed(manifest.removed, newest)
+            self.repairs.repair(state, renamed(late.partitions, newest), restore=removed, late=[late])
             self.show_side_data(state)
             # a repair may come too late as well; what it did counts only if nothing has changed since
-            if self._is_at(state):
+            if self.repairs.is_at(state):
                 return
+
+    def _expect_late_calls(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
+        """Note in a table's row, while it is claimed, that calls of the claim's commit may come after later commits."""
+        if table.partitioned or manifest.sidecars:
+            self.repairs.expect(table.name, manifest.table_id, [self._late(layout, manifest)])
+
+    def _late(self, layout: Layout, manifest: Manifest) -> Late:
+        """What calls of a commit may still do. One that changes columns sends all partitions, as they were then."""
+        try:
+            parent = read_commit(self._files, layout, manifest.parent) if manifest.parent else manifest
+            return Late(layout, manifest, everywhere=parent.columns != manifest.columns)
+        except CorruptTable:  # it is vacuumed
+            return Late(layout, manifest, everywhere=True)
+
+    def put_right(self, state: TableState) -> None:
+        """Undo what calls without an answer have done to a settled table, as long as they may still be carried out."""
+        if self.repairs.put_right(state):
+            self.show_side_data(state)
 
     def _moved_on(self, name: TableName, manifest: Manifest) -> TableState | None:
         """The state of a table that has later commits than this one, or of the next of its name; ``None`` if neither.
@@ -331,10 +361,10 @@ class RollForward:
         manifest = read_manifest(self._files, state.layout, state.txn)
         try:
             changed = self.side_tables.publish(
-                state.name, state.layout, manifest, manifest, partial(self._is_at, state)
+                state.name, state.layout, manifest, manifest, partial(self.repairs.is_at, state)
             )
         except (Refused, TableNotFound):
-            if self._is_at(state):
+            if self.repairs.is_at(state):
                 raise
             changed = False  # a later version has dropped the table
         # the view may have gone meanwhile, with the table of its deltas; then the call above has made that table again
@@ -354,73 +384,11 @@ class RollForward:
         self.overlays.drop_deltas(name, made_by)
         return True
 
-    def repair(
-        self,
-        state: TableState,
-        partitions: Iterable[str],
-        restore: Iterable[str] = (),
-        sent: Iterable[str] = (),
-    ) -> None:
-        """Point partitions that point elsewhere below our root to where the settled manifest says.
-
-        Partitions that the manifest does not have, and that a writer registered too late, are dropped.
-
-        Does nothing when the table has moved on from ``state``; the caller looks again in any case.
-
-        Args:
-            restore: partitions that this process may have dropped too late, to be registered again.
-            sent: directories to which this process may have pointed partitions too late, wherever they are.
-        """
-        too_late = tuple(f"{normal(folder)}/" for folder in sent)
-        manifest = read_manifest(self._files, state.layout, state.txn)
-        name = state.table.name
-        astray = []
-        strays = []
-        found = set()
-        for row in self._metastore.partitions(name, sorted(partitions)):
-            partition = _partition_of(row, manifest)
-            found.add(partition)
-            known = manifest.partitions.get(partition)
-            location = normal(row.location)
-            mine = f"{location}/".startswith(too_late)
-            if known and location != normal(state.layout.absolute(known.location)):
-                if mine or state.layout.owns(location):
-                    astray.append(moved(row, state.layout.absolute(known.location)))
-            elif not known and (mine or state.is_stray(location)):
-                strays.append(row.values)
-        missing = [
-            new_partition(
-                state.table,
-                partition_values(partition),
-                state.layout.absolute(manifest.partitions[partition].location),
-            )
-            for partition in restore
-            if partition in manifest.partitions and partition not in found
-        ]
-        unmoved = partial(self._is_at, state)
-        if not (astray or missing or strays) or not unmoved():
-            return
-        count = len(astray) + len(missing) + len(strays)
-        _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
-        if missing:
-            self._send_while(unmoved, lambda: self._metastore.add_partitions(name, missing))
-        if astray:
-            self._send_while(unmoved, lambda: self._metastore.alter_partitions(name, astray))
-        for values in strays:
-            self._send_while(unmoved, partial(self._metastore.drop_partition, name, values))
-
     # -- helpers -------------------------------------------------------------------------------
 
     def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
         table = find_row(self._metastore, name)
         return table is not None and self._holds_claim(table, manifest)
-
-    def _is_at(self, state: TableState) -> bool:
-        """Whether a table is still as it was when it was found in this state."""
-        table = self._metastore.get_table(state.table.name)
-        if table is None or table.parameters.get(TABLE_ID) != state.table_id:
-            return False
-        return table.parameters.get(VERSION) == state.version_value
 
     @staticmethod
     def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
@@ -429,22 +397,13 @@ class RollForward:
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
 
-    def _send_while(self, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
-        """Send an idempotent write again until an answer comes, each time only if a condition holds at that moment.
+    def _send_while(self, manifest: Manifest, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
+        """Send a call of a commit as :func:`send_while` does, and remember whether one may still come."""
+        return send_while(holds, write, lambda: self._unsure.add(manifest.txn))
 
-        An answer that never comes is waited for as long as a connection lasts, and other processes go on meanwhile.
-
-        Returns:
-            ``None`` if the condition no longer held.
-        """
-        return self._send(lambda: write() if holds() else None)
-
-    def _send(self, write: Callable[[], T]) -> T:
-        """Send an idempotent write again until an answer comes."""
-        for _ in range(1, _SENDS):
-            with contextlib.suppress(ReplyLost):
-                return write()
-        return write()
+    def _send(self, manifest: Manifest, write: Callable[[], T]) -> T:
+        """As :meth:`_send_while`, without a condition."""
+        return send(write, lambda: self._unsure.add(manifest.txn))
 
 
 def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
@@ -455,17 +414,6 @@ def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
 def _folds(manifest: Manifest, parent: Manifest) -> bool:
     """Whether a version no longer has all the deltas that the version before has."""
     return not set(parent.sidecars.get(DELTAS, ())) <= set(manifest.sidecars.get(DELTAS, ()))
-
-
-def _renamed(partitions: Iterable[str], newest: Manifest) -> list[str]:
-    """Partitions by the names that a version gives them: by their values alone, as the metastore finds them.
-
-    A table whose row was made anew with other columns may have partitions of the same values, which a swap that comes
-    too late moves as if they were its own.
-    """
-    columns = [column.name for column in newest.partition_columns]
-    values = [partition_values(name) for name in partitions]
-    return sorted(partition_name(columns, one) for one in values if len(one) == len(columns))
 
 
 def _partition_of(row: HivePartition, manifest: Manifest) -> str:
