@@ -169,6 +169,7 @@ class MemoryMetastore(Metastore):
         if lock_id not in self._locks:
             raise Refused("checkLock", "NoSuchLockException", f"No such lock lockid:{lock_id}")
         name = self._locks[lock_id][0]
+        self._locks[lock_id] = (name, self._timeline.seconds)  # Hive takes the question for a sign of life
         return lock_id == min(other for other, (locked, _) in self._locks.items() if locked == name)
 
     def unlock(self, lock_id: int) -> None:

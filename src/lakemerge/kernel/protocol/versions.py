@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,11 @@ from lakemerge.kernel.table.overlay import SHOWS
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
-_LOCK_SECONDS = 60.0
+# A write under a lock that got no answer is carried out within this time: the default of ``hive.txn.timeout``, after
+# which the metastore gives up a lock whose holder is silent.
+_UNANSWERED_SECONDS = 300.0
+# Longer than that, because such a lock is kept.
+_LOCK_SECONDS = 400.0
 _CHANGES = 20
 #: On a row that is on its way to be dropped: the name that it had.
 ASIDE = "lakemerge.aside"
@@ -33,6 +38,8 @@ class Versions:
         self._clock = ports.clock
         self._host = ports.host
         self._lock = threading.Lock()
+        #: Locks below which a write got no answer, by table, and until when they are kept.
+        self._kept: dict[TableName, tuple[int, float]] = {}
 
     def compare_and_swap(
         self,
@@ -200,12 +207,55 @@ class Versions:
                 row.parameters.get(TABLE_ID),
             ):
                 raise ValueChanged("alter_table under a lock", "changed", "it is another table of the name")
-            # sending the expectation costs nothing, and one server of several may be newer than the one that was probed
-            self._metastore.alter_table(name, row, expected=expected)
+            for _ in range(_SENDS):
+                # sending the expectation costs nothing, and one server of several may be newer than the probed one
+                self._metastore.alter_table(name, row, expected=expected)
+                now = self._metastore.get_table(row.name)
+                if now is None or now.parameters.get(VERSION) == row.parameters.get(VERSION):
+                    return
+                # a write of somebody whose lock had timed out has come between; nobody else writes under this one
+            raise ReplyLost(
+                expected=f"{name} to be at {row.parameters.get(VERSION)}, as it was written under a lock",
+                found="that another write replaced it each time",
+                action="Run again; see SHOW LOCKS in Hive for who writes without a lock.",
+            )
 
     @contextmanager
     def _table_lock(self, name: TableName) -> Iterator[None]:
-        """Hive's exclusive lock on the table, for metastores that do not compare."""
+        """Hive's exclusive lock on the table, for metastores that do not compare.
+
+        If a write under it gets no answer, it is kept until that write can no longer be carried out. Only this process
+        can write meanwhile, and what it writes is what it has sent before.
+        """
+        lock_id, until = self._take_lock(name)
+        try:
+            yield
+        except Refused:
+            raise
+        except BaseException:
+            until = self._clock.monotonic() + _UNANSWERED_SECONDS
+            _LOG.warning(
+                "%s: a write got no answer; the lock that it was made under is kept for %.0f seconds",
+                name,
+                _UNANSWERED_SECONDS,
+            )
+            raise
+        finally:
+            if self._clock.monotonic() < until:
+                with self._lock:
+                    self._kept[name] = (lock_id, until)
+            else:
+                self._give_back(name, lock_id)
+
+    def _take_lock(self, name: TableName) -> tuple[int, float]:
+        """A lock that is held, and until when it is to be kept: one that was kept, or a new one."""
+        with self._lock:
+            kept = self._kept.pop(name, None)
+        if kept is not None:
+            if self._clock.monotonic() >= kept[1]:
+                self._give_back(name, kept[0])
+            elif self._holds(kept[0]):
+                return kept
         user = f"{getpass.getuser()}-{self._host.token()[:12]}"
         lock_id = self._metastore.lock(name, user=user, host=self._host.owner().host)
         try:
@@ -218,12 +268,22 @@ class Versions:
                         action="Run again later; see SHOW LOCKS in Hive for the holder.",
                     )
                 self._clock.sleep(0.1)
-            yield
-        finally:
-            try:
-                self._metastore.unlock(lock_id)
-            except Refused as error:
-                _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+        except BaseException:
+            self._give_back(name, lock_id)
+            raise
+        return lock_id, -math.inf
+
+    def _holds(self, lock_id: int) -> bool:
+        try:
+            return self._metastore.lock_acquired(lock_id)
+        except Refused:
+            return False  # it has timed out
+
+    def _give_back(self, name: TableName, lock_id: int) -> None:
+        try:
+            self._metastore.unlock(lock_id)
+        except Refused as error:
+            _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
 
 
 def _may_come_back(expected: str, found: str, wanted: str) -> bool:

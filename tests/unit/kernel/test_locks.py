@@ -1,0 +1,137 @@
+"""Writes under the metastore's locks, for metastores that do not compare and swap."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernel.support import assert_whole, create, merge, rows_of
+from lakemerge.errors import ClaimHeld
+from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel.ports import HiveTable, Metastore, ReplyLost
+from lakemerge.testing import LateCalls, World
+
+NAME = TableName("s", "t")
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.metastore.honours_expectations = False
+    return world
+
+
+def process(world: World) -> tuple[LateCalls, Kernel]:
+    ports = world.process()
+    late = LateCalls(ports.metastore)
+    kernel = Kernel(dataclasses.replace(ports, metastore=late.metastore))
+    return late, kernel
+
+
+def test_a_write_that_comes_late_replaces_no_later_version(world: World) -> None:
+    """Nobody else writes until it can no longer come."""
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"]})
+    late, kernel = process(world)
+    kernel.versions.compares(NAME)
+    late.lose("alter_table")
+    assert merge(kernel, NAME, {"p=1": ["first"]}) == 2
+    began = world.timeline.seconds
+    assert merge(other, NAME, {"p=1": ["second"]}) == 3
+    assert world.timeline.seconds - began >= 250
+    # 45 seconds after it was sent it would have been in time to do harm; now it would not be carried out any more
+    late.on_their_way.clear()
+    assert rows_of(other, NAME) == {"p=1": ["second"]}
+    assert_whole(other, NAME)
+
+
+def test_a_write_that_comes_while_the_lock_is_kept_changes_nothing(world: World) -> None:
+    other = Kernel(world.process(), Settings(claim_timeout=1))
+    create(other, NAME, {"p=1": ["old"]})
+    late, kernel = process(world)
+    kernel.versions.compares(NAME)
+    late.lose("alter_table")
+    transaction = kernel.begin(NAME, "merge")
+    transaction.read()
+    kernel.files.write_text(f"{transaction.stage_directory}/p=1/part-0.orc", "first")
+    transaction.add_staged()
+    # the claim, sent twice; then the first one comes between the second and the settlement
+    step = kernel.step
+    kernel.step = lambda name: (late.arrive() if name == "claimed" else None, step(name))[1]  # type: ignore[method-assign]
+    assert transaction.commit() == 2
+    assert rows_of(other, NAME) == {"p=1": ["first"]}
+    assert_whole(other, NAME)
+
+
+def test_a_process_whose_write_got_no_answer_goes_on_by_itself(world: World) -> None:
+    create(Kernel(world.process()), NAME, {"p=1": ["old"]})
+    late, kernel = process(world)
+    kernel.versions.compares(NAME)
+    late.lose("alter_table")
+    began = world.timeline.seconds
+    for number in range(3):
+        merge(kernel, NAME, {"p=1": [str(number)]})
+    assert world.timeline.seconds - began < 60
+    world.timeline.pass_by(400)
+    merge(kernel, NAME, {"p=1": ["later"]})
+    assert world.metastore._locks == {}
+
+
+class Overtaken:
+    """A metastore in which somebody whose lock has timed out writes right after a write of this client."""
+
+    def __init__(self, inner: Metastore, write: Callable[[], None]) -> None:
+        self._inner = inner
+        self._write = [write]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def alter_table(self, name: TableName, table: HiveTable, **expected: Any) -> None:
+        self._inner.alter_table(name, table, **expected)
+        if self._write:
+            self._write.pop()()
+
+
+def test_what_was_replaced_under_the_lock_is_written_again(world: World) -> None:
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"]})
+    before = other.table(NAME)
+    merge(other, NAME, {"p=1": ["acknowledged"]})
+    ports = world.process()
+    overtaken: Any = Overtaken(ports.metastore, lambda: world.metastore.alter_table(NAME, before))
+    kernel = Kernel(dataclasses.replace(ports, metastore=overtaken))
+    kernel.versions.compares(NAME)
+    assert merge(kernel, NAME, {"p=1": ["newest"]}) == 3
+    assert rows_of(other, NAME) == {"p=1": ["newest"]}
+    assert [one.version for one in _history(other)] == [3, 2, 1]
+
+
+def _history(kernel: Kernel) -> Any:
+    from lakemerge.kernel.maintenance.history import history
+
+    return history(kernel, NAME)
+
+
+def test_who_waits_too_long_for_a_lock_gives_its_request_back(world: World) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=1": ["old"]})
+    world.metastore.lock_seconds = 3600
+    held = world.metastore.lock(NAME, user="other", host="other")
+    with pytest.raises(ClaimHeld):
+        merge(kernel, NAME, {"p=1": ["new"]})
+    assert list(world.metastore._locks) == [held]
+
+
+def test_a_write_that_is_answered_gives_its_lock_back_at_once(world: World) -> None:
+    late, kernel = process(world)
+    create(kernel, NAME, {"p=1": ["old"]})
+    merge(kernel, NAME, {"p=1": ["new"]})
+    assert world.metastore._locks == {}
+    late.lose("alter_table", times=100)
+    with pytest.raises(ReplyLost):
+        merge(kernel, NAME, {"p=1": ["never"]})
+    assert len(world.metastore._locks) == 1
