@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.lakemerge.relations.event_times import in_range_sql
+from dbt.adapters.lakemerge.event_times import in_range_sql
 from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import staged_view
 from dbt.adapters.spark.relation import SparkRelation

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from dbt.adapters.base.relation import EventTimeFilter
+from dbt.adapters.lakemerge.event_times import in_range_sql
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations.event_times import in_range_sql
 
 START = datetime(2024, 3, 9, tzinfo=timezone.utc)
 END = START + timedelta(hours=1)
