@@ -52,7 +52,7 @@ def source_snapshot(
     if source_id is not None and source_id != found:
         raise ConsumerExpired(
             expected=f"{name} to be the table that the consumer has read so far ({source_id or 'without versions'})",
-            found=f"another one ({found or 'without versions'}): it was dropped and made again, or adopted",
+            found=f"another one ({found or 'without versions'}): it was dropped and recreated, or adopted",
             action="Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds.",
         )
     return _managed(kernel, *kernel.settled(name), position) if managed else _plain(kernel, table)

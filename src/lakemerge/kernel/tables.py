@@ -364,7 +364,7 @@ class Tables:
 def _never_still(name: TableName, changed: list[str]) -> ForeignWrite:
     shown = ", ".join(part or "the table's files" for part in changed[:5])
     return ForeignWrite(
-        expected=f"{name} to stand still while the changes of other programs are taken in",
+        expected=f"{name} not to change while the changes of other programs are adopted",
         found=f"that it had changed again after each of {_MAX_TAKEN_IN} versions that did so: {shown or 'its columns'}",
         action="Stop the program that writes to it, and run again.",
     )

@@ -80,7 +80,7 @@ class TestAfterCommit:
         t = lakemerge.transaction(table, spark=program.spark)
         t.begin()
         t.append(table, {"id": 2, "what": str(error)})
-        with pytest.raises(CommitUnfinished, match="Do not make the same changes again") as info:
+        with pytest.raises(CommitUnfinished, match="Do not repeat the changes") as info:
             t.commit()
         assert t.state == "committed"
         assert not info.value.retriable

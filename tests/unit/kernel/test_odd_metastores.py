@@ -86,7 +86,7 @@ def test_a_table_that_never_stands_still_ends_the_run() -> None:
     metastore.files = kernel.files
     with pytest.raises(
         ForeignWrite,
-        match=r"(?s)to stand still.*after each of 20 versions that did so: p=1.*Stop the program",
+        match=r"(?s)not to change while.*after each of 20 versions that did so: p=1.*Stop the program",
     ):
         _write(kernel)
     metastore.files = None

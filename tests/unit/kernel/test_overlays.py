@@ -112,7 +112,7 @@ def test_the_name_is_a_view_and_the_base_has_the_versions(shape: str, kernel: Ke
 @pytest.mark.parametrize("work", [replacing, widening, merging])
 def test_no_change_of_rows_or_columns_comes_below_deltas(work: Work, shape: str, kernel: Kernel) -> None:
     before = rows_of(kernel, NAME)
-    with pytest.raises(InvalidTransactionState, match="deltas alone"):
+    with pytest.raises(InvalidTransactionState, match="only by delta files"):
         work(kernel)
     assert rows_of(kernel, NAME) == before
     assert_whole(kernel, NAME)

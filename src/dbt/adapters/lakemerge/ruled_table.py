@@ -53,7 +53,7 @@ class Staged:
     def tidy(self) -> None:
         """Do the work that follows a commit, such as compaction; a later commit retries what fails."""
         publisher, macros = self.driver.publisher, self.driver.macros
-        left = "its view or its compaction was left undone; do not make the changes again"
+        left = "the commit succeeded, so do not repeat it; its view or compaction was not updated"
         with told_only(publisher.name, left, "A later commit does it."):
             publisher.note(self.txn)
             WriteModes(publisher, macros).settle(self.driver)  # a truncate takes the view away

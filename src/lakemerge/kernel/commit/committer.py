@@ -85,7 +85,7 @@ class Committer:
                 unfinished = unfinished or CommitUnfinished(
                     expected=f"to finish version {manifest.version} of {table.table}, which is claimed and stands",
                     found=error.found,
-                    action="Do not run the same work again: the next commit, or lakemerge_recover, finishes it.",
+                    action="Do not rerun: the next commit, or lakemerge_recover, finishes it.",
                 )
                 unfinished.__cause__ = unfinished.__cause__ or error
         if unfinished is not None:

@@ -88,7 +88,7 @@ def remove_overlay(transaction: Transaction) -> None:
         raise InvalidTransactionState(
             expected=f"{transaction.name} to be merged on read, with a base that holds all its deltas",
             found="deltas that it does not hold" if transaction.overlay else "a table without a view",
-            action="Move the deltas into the base first.",
+            action="Compact the deltas into the base table first.",
         )
     transaction.read_side_data(DELTAS)
     transaction.set_sidecars(FOLDED, [], keep_later=True, concerns=())

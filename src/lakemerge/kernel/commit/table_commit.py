@@ -333,9 +333,10 @@ class TableCommit:
         below = deltas and (draft.written | draft.removed) - draft.rewritten
         if below or self.replaces_all or shape != (kept.columns, kept.partition_columns, kept.file_format):
             raise InvalidTransactionState(
-                expected=f"{self.table} to be changed by deltas alone, while it is merged on read",
+                expected=f"{self.table} to be changed only by delta files while it is merged on read",
                 found="a commit that changes its base's rows or columns",
-                action="Move its deltas into the base and take the view off first (lakemerge.kernel.remove_overlay).",
+                action="Compact its deltas into the base table and drop the view first "
+                "(lakemerge.kernel.remove_overlay).",
             )
 
     def _all_metrics(self) -> dict[str, int]:

@@ -189,7 +189,7 @@ class ExternalChanges:
             raise ForeignWrite(
                 expected=f"the files of {name} to be those of version {state.version}",
                 found=f"{len(changed)} changed by another program: {shown}",
-                action="Set on_foreign_write: adopt to take the change in, or restore the version.",
+                action="Set on_foreign_write: adopt to keep the change, or restore the version.",
             )
         parent = read_manifest(self._files, state.layout, state.txn)
         partitions = {part: entry for part, entry in parent.partitions.items() if part not in found.absent}

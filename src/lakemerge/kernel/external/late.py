@@ -314,7 +314,7 @@ class LateFiles:
                 return made.location
         raise MetastoreError(
             expected=f"to make the partition {partition} of {state.table.name} again, for files that came late",
-            found="that another process made or dropped it in this moment",
+            found="that another process created or dropped it at the same moment",
             action="Run lakemerge_recover, which looks again.",
         )
 

@@ -67,7 +67,7 @@ class HadoopFileSystem(FileSystem):
             ) from error
         except LOST_CALL as error:
             raise StorageUnreachable(
-                expected=f"to {call} {path}",
+                expected=f"the file system to answer `{call}` for {path}",
                 found=f"that Java has ended: {error}",
                 action="See its log for why, and run again.",
             ) from error

@@ -50,8 +50,8 @@ def _note(marks: dict[TableName, _Mark], name: TableName, row: HiveTable | None)
     mark = (row.parameters.get(TABLE_ID), row.parameters.get(VERSION)) if row else (None, None)
     if marks.setdefault(name, mark) != mark:
         raise LostRace(
-            expected=f"{name} to be as it was, while other tables were looked at",
-            found="that it moved on each time",
+            expected=f"{name} to be unchanged while other tables were read",
+            found="that it changed each time",
             action="Run again when fewer writers are at work.",
         )
 

@@ -203,7 +203,7 @@ class Rebuilds:
             raise TableNotFound(
                 expected=f"the table {name}, which transaction {manifest.txn} has claimed",
                 found="that it was dropped meanwhile",
-                action="Run again to make it anew.",
+                action="Run again to recreate it.",
             )
 
     def clear(self, name: TableName, txn: str) -> None:

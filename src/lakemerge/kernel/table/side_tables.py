@@ -148,7 +148,7 @@ class SideTables:
                 return True  # others have finished this commit, and a later commit has dropped the table
             if table is None:
                 raise TableNotFound(
-                    expected=f"the table {name}, which was made just now",
+                    expected=f"the table {name}, which was created just now",
                     found="that another process has dropped it, with the table that it belongs to or alone",
                     action="Run again.",
                 )

@@ -195,7 +195,7 @@ class Publisher(Generic[C]):
         if transaction.overlay is not None and not self.config.merges_on_read:
             raise InvalidTransactionState(
                 expected=f"{self.name} to be read as a table, as the model's write_mode says",
-                found="that another run has made it merged on read at this moment",
+                found="that another run has just changed it to merge on read",
                 action="Give both the same write_mode, and run again.",
             )
         table = find_row(self._kernel.metastore, self.name) if transaction.base else None
@@ -287,8 +287,8 @@ class Publisher(Generic[C]):
                 raise UnsupportedTable(
                     expected=f"{name} to be the view that lakemerge has made over {name}__base, which has the rows",
                     found=f"a view that another program has made in its place: {view.view_text[:200]}",
-                    action=f"Drop it (drop view {name}): the next run makes ours again, and no row is lost. Or run "
-                    "with --full-refresh, which replaces it, and the rows of the base.",
+                    action=f"Drop it (drop view {name}): the next run recreates lakemerge's view, and no row is lost. "
+                    "Or run with --full-refresh, which replaces it, and the rows of the base.",
                 )
             metastore.drop_table(name)
 

@@ -334,9 +334,7 @@ class StagingMethods(Capability):
                     with self.guarded(f"finish {table.name}"):
                         action()
                 except DbtRuntimeError as error:
-                    warn_only(
-                        f"{table.name} is published; what follows on that is left to a later run: {error}"
-                    )
+                    warn_only(f"{table.name} is published; a later run does the work that follows: {error}")
                     if isinstance(error.__cause__, JavaDied):
                         return  # nor can anything else be done
 
@@ -457,7 +455,7 @@ def _unfinished(error: Exception, failure: DbtRuntimeError | None) -> DbtRuntime
         error = CommitUnfinished(
             expected="to finish the commit of what was staged, which is decided and stands",
             found=f"{type(error).__name__}: {_text_of(error)}",
-            action="Do not build the same again: the next commit, or lakemerge_recover, finishes it.",
+            action="Do not rerun: the next commit, or lakemerge_recover, finishes it.",
         )
     shown = as_dbt_error(error)
     return shown if failure is None else DbtRuntimeError(f"{shown.msg}\n{failure.msg}")

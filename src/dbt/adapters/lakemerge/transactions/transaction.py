@@ -325,7 +325,7 @@ def _unfinished(staged: Sequence[TableTransaction], error: Exception) -> CommitU
     return CommitUnfinished(
         expected=f"to finish the commit of {names}, which is decided and stands",
         found=f"{type(error).__name__}: {error}",
-        action="Do not make the same changes again: the next commit, or lakemerge_recover, finishes it.",
+        action="Do not repeat the changes: the next commit, or lakemerge_recover, finishes it.",
     )
 
 
