@@ -18,6 +18,7 @@
 #}
 {%- macro lakemerge_compact(select='*', partitions=none, max_bytes=none, sort_by=none, zorder_by=none, deltas=none, dry_run=false) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
+    {%- do adapter.operations.check_flags({'dry_run': dry_run}) -%}
     {%- set results = {} -%}
     {%- set failed = [] -%}
     {%- set tables = lakemerge_selected_tables(select) -%}

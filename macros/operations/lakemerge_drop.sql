@@ -10,6 +10,7 @@
 #}
 {%- macro lakemerge_drop(table, dry_run=true) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
+    {%- do adapter.operations.check_flags({'dry_run': dry_run}) -%}
     {%- set named = lakemerge_relation(table) -%}
     {%- set relation = load_relation(named) -%}
     {%- if relation is none -%}

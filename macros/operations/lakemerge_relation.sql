@@ -5,8 +5,5 @@
         name: `table` or `schema.table`.
 #}
 {%- macro lakemerge_relation(name) -%}
-    {%- set parts = name.split('.') -%}
-    {{- return(api.Relation.create(
-        schema=parts[0] if parts | length > 1 else target.schema, identifier=parts[-1], type='table'
-    )) -}}
+    {{- return(adapter.operations.table_named(name)) -}}
 {%- endmacro -%}

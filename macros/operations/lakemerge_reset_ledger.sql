@@ -10,6 +10,7 @@
             the same columns.
 #}
 {%- macro lakemerge_reset_ledger(table, keep=false) -%}
+    {%- do adapter.operations.check_flags({'keep': keep}) -%}
     {%- set version = adapter.merging.reset_ledger(lakemerge_relation(table), keep) -%}
     {%- if not version -%}
         {%- do log(table ~ ': it has no ledger', info=true) -%}

@@ -15,6 +15,7 @@
 #}
 {%- macro lakemerge_vacuum(table=none, retention_hours=168, dry_run=true, select=none, retain_last=1, max_bytes=none) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
+    {%- do adapter.operations.check_flags({'dry_run': dry_run}) -%}
     {%- if (table is none) == (select is none) -%}
         {%- do adapter.raise_typed('InvalidConfig', '`table` or `select`', 'both' if table else 'neither', 'Name one table, or select several: {select: "*"} for those of this project.') -%}
     {%- endif -%}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from lakemerge.redaction import redacted
+
 
 class LakemergeError(Exception):
     """Base of all typed errors.
@@ -25,9 +27,9 @@ class LakemergeError(Exception):
 
     def __init__(self, *, expected: str, found: str, action: str) -> None:
         # texts of Java, of dbt and of the system come with full stops and line ends of their own
-        self.expected = expected.strip()
-        self.found = found.strip().rstrip(". ")
-        self.action = action.strip()
+        self.expected = redacted(expected).strip()
+        self.found = redacted(found).strip().rstrip(". ")
+        self.action = redacted(action).strip()
         super().__init__(f"Expected {self.expected}; found {self.found}. {self.action}")
 
 

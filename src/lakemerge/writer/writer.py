@@ -59,14 +59,13 @@ def open(
 
     Raises:
         TableNotFound, UnsupportedTable: there is no such table, or it is of another kind.
-        InvalidConfig: ``partition`` does not name the partition columns or has a value that does not fit, or the
-            format is not known.
+        InvalidConfig: ``table`` is no name of a table, ``partition`` does not name the partition columns or has a value
+            that does not fit, or the format is not known.
         MetastoreError, StorageError: they may be retried.
     """
-    schema, _, identifier = table.rpartition(".")
     return Writer(
         kernel,
-        TableName(schema or "default", identifier),
+        TableName.parse(table, "default"),
         format,
         partition,
         name,

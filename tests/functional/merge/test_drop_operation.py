@@ -58,6 +58,13 @@ class TestDrop:
     def test_what_is_no_table_is_refused(self, project: Any) -> None:
         run_dbt(["run"])
         before = self.tables(project)
+        deeper = f"{project.test_schema}.other.master"
+        assert "as table or schema.table; found" in drop(expect_pass=False, table=deeper, dry_run=False)
+        assert "dry_run must be true or false" in drop(expect_pass=False, table="master", dry_run=None)
+        vacuum = ["run-operation", "lakemerge_vacuum", "--args"]
+        for wrong in ({"table": deeper}, {"select": deeper}, {"table": "master", "retention_hours": -1}):
+            _, output = run_dbt_and_capture([*vacuum, json.dumps(wrong)], expect_pass=False)
+            assert "as table or schema.table; found" in output or "a number of hours above 0" in output
         assert "TableNotFound" in drop(expect_pass=False, table="mastre", dry_run=False)
         refused = drop(expect_pass=False, table="shown", dry_run=False)
         assert "UnsupportedTable" in refused

@@ -20,6 +20,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lakemerge.errors import JavaDied, LakemergeError
+from lakemerge.redaction import redacted
 
 if TYPE_CHECKING:
     import agate
@@ -147,11 +148,11 @@ def translated_errors(sql: str) -> Iterator[None]:
     except LakemergeError as error:
         raise as_dbt_error(error) from error
     except PySparkException as error:
-        logger.debug(f"Error while running:\n{sql}")
+        logger.debug(redacted(f"Error while running:\n{sql}"))
         _raise_if_too_deep(error)
         raise SparkStatementError(str(error).strip(), error.getCondition()) from error
     except Py4JError as error:
-        logger.debug(f"Error while running:\n{sql}\n{error}")
+        logger.debug(redacted(f"Error while running:\n{sql}\n{error}"))
         _raise_if_too_deep(error)
         raise SparkStatementError(_java_text(error), None) from error
 

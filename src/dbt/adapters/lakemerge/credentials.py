@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
+from dbt.adapters.lakemerge.options.names import meant
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.redaction import redacted, remember
 
 EMBEDDED = "embedded"
 _THRIFT_URI = re.compile(r"thrift://(?P<host>\[[^\]]+\]|[^:/,\s]+):(?P<port>\d+)")
@@ -48,6 +51,13 @@ class LakemergeCredentials(Credentials):
     def __pre_deserialize__(cls, data: Any) -> Any:
         data = super().__pre_deserialize__(data)  # type: ignore[no-untyped-call]
         data.setdefault("database", None)
+        # what is left out has defaults, so that a run would go to another metastore than the profile means
+        slips = meant(data, [one.name for one in fields(cls)])
+        if slips:
+            raise DbtRuntimeError(
+                f"Expected `{', '.join(slips.values())}` in the profile; found `{', '.join(slips)}`. "
+                "Correct the name, or remove it."
+            )
         return data
 
     def __post_init__(self) -> None:
@@ -70,6 +80,7 @@ class LakemergeCredentials(Credentials):
         self.server_side_parameters = {
             str(name): _text(value) for name, value in (self.server_side_parameters or {}).items()
         }
+        remember(self.server_side_parameters)
         # dbt's and dbt-spark's macros are written for casts that give null instead of an error;
         # dbt-spark's own credentials force this too. By default, Spark 4 has ANSI on.
         self.server_side_parameters["spark.sql.ansi.enabled"] = "false"
@@ -84,8 +95,8 @@ class LakemergeCredentials(Credentials):
             if not _THRIFT_URI.fullmatch(uri.strip()):
                 raise DbtRuntimeError(
                     f"Expected `metastore` to be {EMBEDDED} or thrift://host:port "
-                    f"(several separated by commas); found {uri.strip()!r}. Correct it in the profile, or "
-                    "leave it out to use the one in hive-site.xml."
+                    f"(several separated by commas); found {redacted(repr(uri.strip()))}. Correct it in the "
+                    "profile, or leave it out to use the one in hive-site.xml."
                 )
 
     @property
@@ -99,7 +110,8 @@ class LakemergeCredentials(Credentials):
         return f"{self.metastore or 'configured'}|{self.warehouse or 'configured'}"
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return "method", "schema", "metastore", "warehouse", "server_side_parameters"
+        # what `dbt debug` prints, and what `target` has; server_side_parameters hold the keys of object stores
+        return "database", "method", "schema", "metastore", "warehouse"
 
 
 def thrift_addresses(uris: str) -> Iterable[tuple[str, int]]:

@@ -9,6 +9,7 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.drivers import config_of, driver_of
+from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
 from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -61,6 +62,8 @@ class NodeMethods(Capability):
         Returns:
             The response for dbt's result line.
         """
+        with config_errors():
+            has_time_to_compact(Macros(context))
         if options.publishes_after_tests:
             return StagingMethods(self.host).stage(context, strategy, relation, options, rebuild)
         publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lakemerge.errors import CommitConflict, CorruptTable, TableTooNew
+from lakemerge.errors import CommitConflict, CorruptTable, InvalidConfig, TableTooNew
 from lakemerge.kernel.commit.retiring import retire_unread
 from lakemerge.kernel.external.late import Superseded, superseded, written_at
 from lakemerge.kernel.kernel import Kernel
@@ -65,7 +65,16 @@ def vacuum(
 
     Returns:
         What is (or would be) deleted: data before manifests, so that the next vacuum still knows what a limit left.
+
+    Raises:
+        InvalidConfig: the retention time is negative.
     """
+    if retention < datetime.timedelta(0):
+        raise InvalidConfig(
+            expected="a retention time of 0 or more",
+            found=str(retention),
+            action="Choose one that outlives the longest query.",
+        )
     kernel.drops.finish(name)
     if not dry_run:
         _retire(kernel, name)

@@ -6,12 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lakemerge.errors import InvalidConfig, shown
+
 #: What Hive calls the partition of null (and of the empty string).
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # The characters that Hive's FileUtils.escapePathName escapes.
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | frozenset(chr(code) for code in range(1, 32))
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+# No part of a table's name in Hive has a dot, a backtick or a blank.
+_PART = r"[^`.\s]+"
+_NAME = re.compile(rf"(?:(`{_PART}`|{_PART})\.)?(`{_PART}`|{_PART})")
 
 
 @dataclass(frozen=True, order=True)
@@ -27,6 +32,27 @@ class TableName:
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.name}"
+
+    @classmethod
+    def parse(cls, text: str, default_schema: str) -> TableName:
+        """The table of ``table`` or ``schema.table``, as people write it; each part may stand between backticks.
+
+        Args:
+            default_schema: the schema of a name without one.
+
+        Raises:
+            InvalidConfig: the text is no such name. Hive has one level of names above tables, so one of three parts
+                names no table.
+        """
+        match = _NAME.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None:
+            raise InvalidConfig(
+                expected="the name of a table, as table or schema.table",
+                found=shown(text),
+                action="Write at most one dot: Hive has no catalog above its schemas.",
+            )
+        schema, name = (part and part.strip("`") for part in match.groups())
+        return cls(schema or default_schema, name)
 
 
 def escape(value: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
+from dbt.adapters.lakemerge.operations.arguments import limit_of
 from dbt.adapters.lakemerge.operations.methods import OperationMethods
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
@@ -67,6 +68,8 @@ class CompactionMethods(Capability):
         """
         if not OperationMethods(self.host).has_versions(relation):
             return []
+        with config_errors():
+            most = limit_of(limit)
         with self.guarded():
             log = CompactionLog(self.kernel(), relation.table_name)
             return [
@@ -75,5 +78,5 @@ class CompactionMethods(Capability):
                     "by": record.requested_by.get("node") or record.requested_by.get("agent", ""),
                     "invocation_id": record.requested_by.get("invocation_id", ""),
                 }
-                for record in log.records(limit)
+                for record in log.records(most)
             ]

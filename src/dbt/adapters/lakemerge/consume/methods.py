@@ -168,7 +168,7 @@ class ConsumingMethods(Capability):
         consumption = Consumption(self.handle.spark, kernel, output)
         return [
             consumption.consumer(
-                TableName(*key[0].split(".", 1)),
+                TableName.parse(key[0], ""),
                 ConsumeConfig.of({name: known[key].get(name) for name in _SAVED_OPTIONS}, key[1]),
             )
             for key in found

@@ -11,18 +11,6 @@ from dbt.adapters.lakemerge.options.reader import OptionReader
 
 from lakemerge.consumer import Options
 
-_KNOWN = (
-    "consumer",
-    "limit",
-    "max_bytes",
-    "where",
-    "ready",
-    "timeout",
-    "max_retries",
-    "on_rewrite",
-    "pin",
-)
-
 
 @dataclass(frozen=True)
 class ConsumeConfig:
@@ -44,7 +32,7 @@ class ConsumeConfig:
         Raises:
             InvalidConfig: some are wrong; the message names them all.
         """
-        problems = [f"{name} is not known" for name in given if name not in _KNOWN]
+        problems: list[str] = []
         reader = OptionReader({key: value for key, value in given.items() if value is not None}, problems)
         options = Options(
             limit=reader.count("limit", 0) or None,
@@ -56,5 +44,6 @@ class ConsumeConfig:
             where=reader.text("where"),
         )
         config = cls(reader.text("consumer") or model_name, reader.text("ready"), options)
+        reader.refuse_others()
         reader.require_sound("valid arguments of consume", "Correct them in the model.")
         return config

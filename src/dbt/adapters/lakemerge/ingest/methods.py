@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.route_names import require_order, route_tables
 from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_repeatable
 from dbt.adapters.lakemerge.ingest.routing import Routing
+from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
@@ -131,6 +132,8 @@ class IngestMethods(Capability):
             rebuild: replace the existing table by a new one, read from all files.
         """
         model, macros = context["model"], Macros(context)
+        with config_errors():
+            has_time_to_compact(macros)
         plan = self._ingest_plan(model, options, macros)
         self._check_quarantine(relation)
         publisher, routing = self._publishing(context, relation, model, options, plan)

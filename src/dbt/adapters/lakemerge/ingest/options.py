@@ -114,15 +114,17 @@ class IngestOptions:
         options = cls(
             landing=LandingRules(
                 patterns=reader.names("landing"),
-                ignore_names=ignored if config.get("ignore_names") is not None else UNFINISHED,
+                ignore_names=ignored if reader.value("ignore_names") is not None else UNFINISHED,
                 settle_seconds=reader.count("settle_seconds", 10, least=0),
                 done_marker=reader.text("done_marker"),
                 reread_changed=on_changed_file == "reread",
                 max_files=reader.count("max_files", 0, least=0),
                 max_bytes=reader.size("max_bytes", 0),
-                takes_empty=config.get("format") in (None, *TEXT_FORMATS) and not config.get("header"),
+                takes_empty=reader.value("format") in (None, *TEXT_FORMATS) and not reader.value("header"),
             ),
-            topics=topic_rules(config, reader.choice("tombstones", "reject", "drop") == "reject", problems),
+            topics=topic_rules(
+                reader.value("kafka"), reader.choice("tombstones", "reject", "drop") == "reject", problems
+            ),
             format=reader.choice("format", "delimited", "json", "regex", "orc", "parquet", "avro"),
             field_delimiter=reader.verbatim("field_delimiter", ","),
             collection_delimiter=reader.verbatim("collection_delimiter", "\x02"),
@@ -150,14 +152,15 @@ class IngestOptions:
             trigger=reader.choice("trigger", "once", "available_now", "processing_time"),
             trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
-        problems += options._problems(config)
+        problems += options._problems(reader)
+        reader.check_names()
         reader.require_sound()
         return options
 
-    def _problems(self, config: Mapping[str, Any]) -> list[str]:
-        problems = self._source_problems(config)
+    def _problems(self, reader: OptionReader) -> list[str]:
+        problems = self._source_problems(reader)
         for name, formats in _OF_FORMAT.items():
-            if config.get(name) is not None and self.format not in formats:
+            if reader.value(name) is not None and self.format not in formats:
                 problems.append(f"{name} has no meaning with format '{self.format}'")
         if self.encoding not in _ENCODINGS:
             problems.append(f"encoding must be one of {', '.join(_ENCODINGS)}, not {self.encoding!r}")
@@ -169,13 +172,15 @@ class IngestOptions:
         problems += self._contradictions()
         return problems
 
-    def _source_problems(self, config: Mapping[str, Any]) -> list[str]:
-        if config.get("kafka") is None:
+    def _source_problems(self, reader: OptionReader) -> list[str]:
+        if reader.value("kafka") is None:
             problems = [] if self.landing.patterns else ["landing must name a folder, a file or a glob"]
-            if config.get("tombstones") is not None:
+            if reader.value("tombstones") is not None:
                 problems.append("tombstones has no meaning without kafka")
             return problems
-        problems = [f"{name} has no meaning with kafka" for name in OF_FILES if config.get(name) is not None]
+        problems = [
+            f"{name} has no meaning with kafka" for name in OF_FILES if reader.value(name) is not None
+        ]
         if self.is_typed_format:
             problems.append(
                 f"kafka needs a format of text, one of {', '.join(TEXT_FORMATS)}, not {self.format}"

@@ -79,12 +79,11 @@ class RecordSource:
     def _size_splits(self, entries: Sequence[FileEntry], *, whole: bool = False) -> None:
         """Give each split its own task, and create as many tasks as the application can run at once."""
         conf = self._spark.conf
+        said: Any = self._spark._jsparkSession.sessionState().conf()
         total = sum(entry.size for entry in entries)
         cores = self._spark.sparkContext.defaultParallelism
         # the setting that is made below must not limit the next reading in this session
-        self._plan.most_bytes = most = self._plan.most_bytes or _bytes(
-            conf.get("spark.sql.files.maxPartitionBytes", "128MB") or "128MB"
-        )
+        self._plan.most_bytes = most = self._plan.most_bytes or int(said.filesMaxPartitionBytes())
         size = max([_SMALLEST_SPLIT, *(entry.size for entry in entries)]) if whole else 0
         self._split = size or min(most, max(min(most, _SMALLEST_SPLIT), -(-total // cores)))
         conf.set("spark.sql.files.maxPartitionBytes", f"{self._split}b")
@@ -356,8 +355,3 @@ def _each(entries: Sequence[FileEntry], look: Callable[[FileEntry], Any]) -> lis
 def _verbatim(path: str) -> str:
     """A path in which Spark finds no wildcard."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
-def _bytes(text: str) -> int:
-    match = re.fullmatch(r"\s*(\d+)\s*([kmgt]?)i?b?\s*", text.lower())
-    return int(match[1]) * 1024 ** " kmgt".index(match[2] or " ") if match else 128 * 2**20

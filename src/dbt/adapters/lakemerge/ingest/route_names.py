@@ -40,10 +40,10 @@ def route_tables(routes: Sequence[RouteOptions], own: TableName, graph: Mapping[
 
 
 def _table(route: RouteOptions, own: TableName, graph: Mapping[str, Any]) -> TableName:
-    text = route.table.replace("`", "").lower()
-    schema, _, name = text.rpartition(".")
-    if schema:
-        return TableName(schema, name)
+    named = TableName.parse(route.table, "")
+    if named.schema:
+        return named
+    name = named.name
     models = [
         node
         for node in (graph.get("nodes") or {}).values()

@@ -10,8 +10,6 @@ from dbt.adapters.lakemerge.options.reader import OptionReader
 
 from lakemerge.errors import InvalidConfig
 
-_OF_A_ROUTE = ("table", "columns", "deletes", "truncates")
-
 
 @dataclass(frozen=True)
 class RouteOptions:
@@ -56,9 +54,10 @@ class RoutingOptions:
         reader = OptionReader(config, problems)
         by = reader.text("route_by")
         unknown = reader.choice("unknown_route", "quarantine", "keep")
-        given = config.get("routes")
+        given = reader.value("routes")
+        reader.check_names()
         if given is None:
-            names = [name for name in ("route_by", "unknown_route") if config.get(name) is not None]
+            names = [name for name in ("route_by", "unknown_route") if reader.value(name) is not None]
             problems += [f"{name} has no meaning without routes" for name in names]
             reader.require_sound()
             return None
@@ -81,15 +80,17 @@ def _route(value: str, said: Any, problems: list[str]) -> RouteOptions:
         return RouteOptions(value, "")
     found: list[str] = []
     reader = OptionReader(said, found)
-    unknown = [str(name) for name in said if name not in _OF_A_ROUTE]
-    if unknown:
-        found.append(f"it has {', '.join(_OF_A_ROUTE)}, not {', '.join(unknown)}")
     table = reader.text("table")
     if not table:
         found.append("it needs a table")
     route = RouteOptions(
-        value, table, _columns(said.get("columns"), found), reader.text("deletes"), reader.text("truncates")
+        value,
+        table,
+        _columns(reader.value("columns"), found),
+        reader.text("deletes"),
+        reader.text("truncates"),
     )
+    reader.refuse_others()
     problems += [f"the route {value}: {problem}" for problem in found]
     return route
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from dbt.adapters.lakemerge.options.names import meant
+
 from lakemerge.ingest.topics import Offsets, TopicRules
+from lakemerge.redaction import is_secret
 
 _SERVERS = "kafka.bootstrap.servers"
 #: Options about files, which mean nothing for topics.
@@ -36,16 +40,19 @@ _REFUSED = (
     "minOffsetsPerTrigger",
     "maxTriggerDelay",
 )
+# Spark's number for the first offset that the broker has; -1 is the end.
+_EARLIEST = -2
+# A value that Kafka's client gets from one of its `config.providers`.
+_INDIRECT = re.compile(r"\$\{\w+:[^}]+\}")
 _INTERPRETED = ("subscribe", "startingOffsets", "maxOffsetsPerTrigger", "failOnDataLoss")
 
 
-def topic_rules(config: Mapping[str, Any], keeps_tombstones: bool, problems: list[str]) -> TopicRules | None:
+def topic_rules(given: Any, keeps_tombstones: bool, problems: list[str]) -> TopicRules | None:
     """Read the option ``kafka`` of a dbt config; ``None`` if it is not given.
 
     Args:
         problems: receives what is wrong with it.
     """
-    given = config.get("kafka")
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -62,6 +69,19 @@ def topic_rules(config: Mapping[str, Any], keeps_tombstones: bool, problems: lis
     if not values.get(_SERVERS):
         problems.append(f"kafka: {_SERVERS} must name brokers (host:port, separated by commas)")
     own = {name.lower() for name in (*_INTERPRETED, *_REFUSED)}
+    # dbt writes a model's config to its artifacts
+    problems += [
+        f"kafka: {names[key]} holds a secret, which dbt would write to manifest.json. Put it into a file that "
+        "java.security.auth.login.config names, or let one of Kafka's config.providers read it"
+        for key, value in values.items()
+        if is_secret(key) and value and not _INDIRECT.search(str(value))
+    ]
+    # Spark ignores names that it does not know, and so would read a topic from its beginning instead of its end
+    problems += [
+        f"kafka: {slip} is no option, and {meaning} is"
+        for slip, meaning in meant(names.values(), _INTERPRETED).items()
+        if slip.lower() not in own
+    ]
     return TopicRules(
         subscribe=subscribe,
         options={names[key]: _text(value) for key, value in values.items() if key not in own},
@@ -82,7 +102,9 @@ def _starting_offsets(value: Any, problems: list[str]) -> str | Offsets:
     try:
         body = json.loads(value) if isinstance(value, str) else value
         return {
-            str(topic): {int(number): int(offset) for number, offset in partitions.items()}
+            str(topic): {
+                _whole(number, 0): _whole(offset, _EARLIEST) for number, offset in partitions.items()
+            }
             for topic, partitions in body.items()
         }
     except (ValueError, TypeError, AttributeError):
@@ -94,11 +116,19 @@ def _starting_offsets(value: Any, problems: list[str]) -> str | Offsets:
 
 
 def _count(value: Any, problems: list[str]) -> int:
-    text = str(value or 0)
-    if isinstance(value, bool) or not text.isdecimal():
+    try:
+        return 0 if value is None else _whole(value, 0)
+    except ValueError:
         problems.append(f"kafka: maxOffsetsPerTrigger must be a whole number, not {value!r}")
         return 0
-    return int(text)
+
+
+def _whole(value: Any, least: int) -> int:
+    """A whole number, or the text of one. Raises ValueError for anything else, such as 1.7, which int() would cut."""
+    number = int(value) if re.fullmatch("-?[0-9]{1,19}", str(value)) else None
+    if number is None or number < least:
+        raise ValueError(f"{value!r} is no whole number of at least {least}")
+    return number
 
 
 def _flag(value: Any, problems: list[str]) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
 from dbt.adapters.lakemerge.connections import translated_errors
-from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.operations.arguments import VacuumArguments, check_flags
 from dbt.adapters.lakemerge.programs.packaged_macros import packaged_macros
 from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.publisher import Publisher
@@ -40,6 +40,7 @@ def compact_tables(
     dry_run: bool,
 ) -> list[Row]:
     """The work of :func:`lakemerge.compact`."""
+    check_flags({"dry_run": dry_run})
     options = CompactionOptions.of({"target_file_size": target_file_size}, **arguments)
     kernel = _kernel(spark, "lakemerge.compact")
 
@@ -70,10 +71,8 @@ def vacuum_tables(
     dry_run: bool,
 ) -> list[Row]:
     """The work of :func:`lakemerge.vacuum`."""
-    problems: list[str] = []
-    reader = OptionReader({"max_bytes": max_bytes, "retain_last": retain_last}, problems)
-    limit, last = reader.size("max_bytes", 0) or None, reader.count("retain_last", 1, least=1)
-    reader.require_sound("valid arguments", "Correct these arguments.")
+    arguments = VacuumArguments.of(retention_hours, retain_last, max_bytes)
+    check_flags({"dry_run": dry_run})
     kernel = _kernel(spark, "lakemerge.vacuum")
 
     def free(name: TableName) -> list[Row]:
@@ -82,9 +81,9 @@ def vacuum_tables(
         garbage = vacuum(
             kernel,
             name,
-            retention=timedelta(hours=float(retention_hours)),
-            retain_last=last,
-            max_bytes=limit,
+            retention=arguments.retention,
+            retain_last=arguments.retain_last,
+            max_bytes=arguments.max_bytes,
             dry_run=dry_run,
         )
         freed = sum(item.size for item in garbage)
@@ -132,14 +131,14 @@ def _selected(kernel: Kernel, names: Iterable[str], exclude: Iterable[str]) -> l
 
 
 def _qualified(text: str) -> TableName:
-    schema, _, name = text.replace("`", "").lower().rpartition(".")
-    if not schema or not name or "*" in schema:
+    name = TableName.parse(text, "")
+    if not name.schema or "*" in name.schema:
         raise InvalidConfig(
             expected="names of tables as schema.table, in which * stands for any text of the table's name",
             found=repr(text),
             action='Write the schema in full: "shop.*", "shop.raw_*" or "shop.orders".',
         )
-    return TableName(schema, name)
+    return name
 
 
 def _kernel(spark: SparkSession, agent: str) -> Kernel:

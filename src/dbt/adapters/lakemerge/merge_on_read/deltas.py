@@ -9,6 +9,7 @@ from typing import Any, Literal
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
 from dbt.adapters.lakemerge.merge_on_read.delta_share import Share, share_of
+from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
@@ -26,6 +27,8 @@ from lakemerge.kernel import (
 )
 
 logger = AdapterLogger("Lakemerge")
+
+_VARIABLE = "lakemerge_compact"
 
 #: What is done to deltas, by Hive's names: all become one (``minor``), or they move into the base (``major``).
 Action = Literal["minor", "major"]
@@ -250,5 +253,16 @@ def compacts_now(config: WriteConfig, macros: Macros) -> bool:
 
     A run with `--vars '{lakemerge_compact: false}'` leaves compactions to others.
     """
-    wanted = str(macros.variable("lakemerge_compact", True)).lower() not in ("false", "no", "off", "0")
-    return config.compaction != "off" and wanted
+    return config.compaction != "off" and has_time_to_compact(macros)
+
+
+def has_time_to_compact(macros: Macros) -> bool:
+    """What the project's variable says; a node asks before it writes, so that a wrong value is an error by then.
+
+    Raises:
+        InvalidConfig: it is neither true nor false.
+    """
+    reader = OptionReader({_VARIABLE: macros.variable(_VARIABLE, True)}, [])
+    wanted = reader.choice(_VARIABLE, "true", "false") == "true"
+    reader.require_sound("valid variables of the project", "Correct it in dbt_project.yml or --vars.")
+    return wanted

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.operations.arguments import VacuumArguments, check_flags, limit_of
 from dbt.adapters.lakemerge.operations.commit_times import version_at
-from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
+from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.kernel import committed_tables, drop, history, last_change, vacuum
+from lakemerge.kernel import TableName, committed_tables, drop, history, last_change, vacuum
 
 
 class OperationMethods(Capability):
@@ -32,6 +33,21 @@ class OperationMethods(Capability):
             return {"result": method(*args), "error": ""}
         except DbtRuntimeError as error:
             return {"result": None, "error": str(error).strip()}
+
+    @available.parse_none
+    def check_flags(self, flags: Mapping[str, Any]) -> None:
+        """Check that these arguments of an operation are true or false. Raises CompilationError."""
+        with config_errors():
+            check_flags(flags)
+
+    @available.parse_none
+    def table_named(self, text: str) -> LakemergeRelation:
+        """The table of a name as people write it: `table`, in the target's schema, or `schema.table`."""
+        with config_errors():
+            name = TableName.parse(text, str(self.host.config.credentials.schema))
+        return LakemergeRelation.create(
+            schema=name.schema, identifier=name.name, type=LakemergeRelation.Table
+        )
 
     @available.parse(lambda *args, **kwargs: False)
     def has_versions(self, relation: LakemergeRelation) -> bool:
@@ -71,8 +87,10 @@ class OperationMethods(Capability):
     def history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
         name = relation.table_name
+        with config_errors():
+            most = limit_of(limit)
         with self.guarded():
-            commits = history(self.kernel(), name, limit)
+            commits = history(self.kernel(), name, most)
         return [
             {
                 "version": commit.version,
@@ -119,18 +137,15 @@ class OperationMethods(Capability):
         Args:
             max_bytes: bytes, or a size such as ``10gb``.
         """
-        problems: list[str] = []
-        reader = OptionReader({"max_bytes": max_bytes, "retain_last": retain_last}, problems)
         with config_errors():
-            limit, last = reader.size("max_bytes", 0) or None, reader.count("retain_last", 1, least=1)
-            reader.require_sound("valid arguments", "Correct these arguments.")
+            arguments = VacuumArguments.of(retention_hours, retain_last, max_bytes)
         with self.guarded():
             garbage = vacuum(
                 self.kernel(),
                 relation.table_name,
-                retention=timedelta(hours=float(retention_hours)),
-                retain_last=last,
-                max_bytes=limit,
+                retention=arguments.retention,
+                retain_last=arguments.retain_last,
+                max_bytes=arguments.max_bytes,
                 dry_run=dry_run,
             )
         return [dataclasses.asdict(item) for item in garbage]

@@ -9,12 +9,19 @@ from datetime import timedelta
 from typing import Any
 
 from dbt.adapters.lakemerge.options.groups import Group
+from dbt.adapters.lakemerge.options.names import meant
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig, LakemergeError
 
-_UNITS = {"s": 1, "second": 1, "m": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
-_SIZES = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30}
+_SECONDS = {("s", "second"): 1, ("m", "minute"): 60, ("h", "hour"): 3600, ("d", "day"): 86400}
+_UNITS = {name: seconds for (short, word), seconds in _SECONDS.items() for name in (short, word, f"{word}s")}
+_SIZES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+# Python's \d also matches digits of other scripts
+_AMOUNT = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*")
+# Java counts bytes in 64 bits; a century is longer than anything is kept, and short enough to be taken off a date.
+_MOST_BYTES = 2**63 - 1
+_LONGEST = timedelta(days=36525)
 
 
 @contextmanager
@@ -32,6 +39,7 @@ class OptionReader:
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
         self._config = config
         self._problems = problems
+        self._asked: set[str] = set()
 
     def require_sound(
         self,
@@ -44,7 +52,28 @@ class OptionReader:
 
     def value(self, name: str) -> Any:
         """The value that a config gives an option, unchanged; ``None`` if none."""
+        self._asked.add(name)
         return self._config.get(name)
+
+    def check_names(self, also: Iterable[str] = ()) -> None:
+        """Add a problem for each name that was given and is almost one that was asked for.
+
+        Args:
+            also: options that are read elsewhere.
+        """
+        given = [name for name, value in self._config.items() if value is not None]
+        self._problems += [
+            f"{name} is no option, and {meaning} is. If it is not meant, put {name} under `meta`"
+            for name, meaning in meant(given, {*self._asked, *also}).items()
+        ]
+
+    def refuse_others(self) -> None:
+        """Add a problem for each name that was given and not asked for, where nobody else reads the config."""
+        unknown = [str(name) for name in self._config if name not in self._asked]
+        if unknown:
+            self._problems.append(
+                f"{', '.join(unknown)} is not known: it has {', '.join(sorted(self._asked))}"
+            )
 
     def misplaced(self, group: Group) -> list[str]:
         """The problems of options given for a group that does not apply here."""
@@ -114,14 +143,29 @@ class OptionReader:
         return str(value).lower()
 
     def duration(self, name: str, default: timedelta) -> timedelta:
+        """A whole number and a unit of time."""
         value = self.value(name)
         if value is None:
             return default
-        match = re.fullmatch(r"\s*(\d+)\s*([a-z]+?)s?\s*", str(value).lower())
-        if not match or match[2] not in _UNITS:
-            self._problems.append(f"{name} must be a duration such as '30 days' or '12 hours', not {value!r}")
+        number, unit = _amount(value, _UNITS)
+        if number is None or number * unit > _LONGEST.total_seconds():
+            self._problems.append(
+                f"{name} must be a whole number of seconds, minutes, hours or days, at most a century, such as "
+                f"'30 days' or '12 hours', not {value!r}"
+            )
             return default
-        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+        return timedelta(seconds=number * unit)
+
+    def hours(self, name: str, default: timedelta) -> timedelta:
+        """A number of hours, more than 0."""
+        value = self.value(name)
+        if value is None:
+            return default
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value <= _LONGEST.total_seconds() / 3600:
+            self._problems.append(f"{name} must be a number of hours above 0, not {value!r}")
+            return default
+        return timedelta(hours=value)
 
     def count(self, name: str, default: int, least: int = 1) -> int:
         value = self.value(name)
@@ -133,11 +177,23 @@ class OptionReader:
         return int(value)
 
     def size(self, name: str, default: int) -> int:
+        """A whole number of bytes, which may have a unit, as a number of bytes."""
         value = self.value(name)
         if value is None:
             return default
-        match = re.fullmatch(r"\s*(\d+)\s*([kmg]?b)?\s*", str(value).lower())
-        if not match or int(match[1]) == 0:
-            self._problems.append(f"{name} must be a size such as '128mb', not {value!r}")
+        number, unit = _amount(value, _SIZES)
+        if not number or number * unit > _MOST_BYTES:
+            self._problems.append(
+                f"{name} must be a whole number of bytes, or one with kb, mb, gb or tb, such as '128mb', not {value!r}"
+            )
             return default
-        return int(match[1]) * _SIZES[match[2] or "b"]
+        return number * unit
+
+
+def _amount(value: Any, units: Mapping[str, int]) -> tuple[int | None, int]:
+    """The number of a text such as ``30 days``, and what its unit is worth; no number for any other text."""
+    match = _AMOUNT.fullmatch(str(value).lower())
+    # Python refuses to read a number of thousands of digits
+    if match is None or match[2] not in units or len(match[1]) > 20:
+        return None, 0
+    return int(match[1]), units[match[2]]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound="WriteConfig")
 
+# dbt's options that macros read, or that only some of the strategies have.
+_OF_MACROS = ("incremental_strategy", "unique_key", "stored_as_scd_type")
+
 
 @dataclass(frozen=True)
 class WriteConfig:
@@ -81,6 +84,7 @@ class WriteConfig:
         result = cls(**cls._read(reader))
         problems += cls._misplaced(reader)
         problems += result._contradictions(reader)
+        reader.check_names(also=_OF_MACROS)
         reader.require_sound()
         return result
 

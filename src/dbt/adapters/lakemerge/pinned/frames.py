@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.programs.names import table_name
 from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of
 from dbt.adapters.lakemerge.spark.session import application_of
 
@@ -30,7 +29,7 @@ _PLACE = "_lakemerge_place"
 
 def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFrame]:
     """The work of :func:`lakemerge.read_together`."""
-    tables = {name: table_name(name) for name in names}
+    tables = {name: TableName.parse(name, "default") for name in names}
     if not tables:
         raise InvalidConfig(
             expected="the names of the tables to read",

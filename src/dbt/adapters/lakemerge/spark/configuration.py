@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 from dbt.adapters.lakemerge.credentials import EMBEDDED, LakemergeCredentials
 
+from lakemerge.redaction import remember
+
 _HIVE_URIS = "hive.metastore.uris"
 _JDO_URL = "javax.jdo.option.ConnectionURL"
 _JDO_DRIVER = "javax.jdo.option.ConnectionDriverName"
@@ -140,6 +142,7 @@ class Configuration:
         # spark-submit warns of names that are not Spark's; each session is given these settings instead
         application = {name: value for name, value in application.items() if name.startswith("spark.")}
         known = {**outside, **application}
+        remember(known)
         uris = _hive_setting(known, _HIVE_URIS) or ""
         url = _hive_setting(known, _JDO_URL) or f"jdbc:derby:;databaseName={_SPARKS_DERBY}"
         return cls(

@@ -7,6 +7,8 @@ import re
 
 from dbt_common.exceptions import DbtDatabaseError
 
+from lakemerge.redaction import redacted
+
 # One token of Spark's lexer as far as it matters for finding the semicolons that end statements.
 _TOKEN = re.compile(
     r"""
@@ -33,7 +35,7 @@ class SparkStatementError(DbtDatabaseError):
     """
 
     def __init__(self, message: str, condition: str | None) -> None:
-        super().__init__(message)
+        super().__init__(redacted(message))
         self.condition = condition
 
 

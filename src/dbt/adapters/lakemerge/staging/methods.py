@@ -428,6 +428,7 @@ def publishes_after_tests(model: Mapping[str, Any]) -> bool:
     problems: list[str] = []
     reader = OptionReader(model["config"], problems)
     chosen = reader.choice("publish", "at_once", "after_tests")
+    reader.check_names()
     reader.require_sound()
     return chosen == "after_tests"
 

@@ -9,7 +9,6 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from dbt.adapters.lakemerge.programs.names import table_name
 from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.ruled_table import Staged
@@ -62,7 +61,7 @@ class Transaction:
         self._lost: LeaseLost | None = None
         self._spark = spark
         self._max_attempts = max_attempts
-        self._names = list(dict.fromkeys(table_name(name) for name in names))
+        self._names = list(dict.fromkeys(TableName.parse(name, "default") for name in names))
         if not self._names:
             raise InvalidConfig(
                 expected="the names of the tables that the transaction changes",
@@ -152,7 +151,7 @@ class Transaction:
         self._require_open()
         if self._lost is not None:
             raise self._lost
-        name = table_name(table)
+        name = TableName.parse(table, "default")
         if name not in self._tables:
             raise InvalidConfig(
                 expected=f"one of the tables that the transaction began with ({', '.join(map(str, self._tables))})",
