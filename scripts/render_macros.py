@@ -23,6 +23,7 @@ import jinja2
 import yaml
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions.macros import MacroReturn
 
@@ -81,7 +82,7 @@ class Adapter:
         return self._dispatch(macro_name)
 
     def quote(self, identifier: str) -> str:
-        return f"`{identifier}`"
+        return quote(str(identifier))
 
     def get_columns_in_relation(self, relation: object) -> list[LakemergeColumn]:
         return [LakemergeColumn("sample_key", "bigint"), LakemergeColumn("sample_value", "string")]

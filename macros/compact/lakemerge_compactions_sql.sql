@@ -24,7 +24,7 @@
 {#- a list of values, not a union: Spark nests the branches of a union, and runs out of stack #}
 select
     {%- for name, kind in types.items() %}
-    cast(`{{ name }}` as {{ kind }}) as `{{ names.get(name, name) }}`{{ ',' if not loop.last }}
+    cast({{ adapter.quote(name) }} as {{ kind }}) as {{ adapter.quote(names.get(name, name)) }}{{ ',' if not loop.last }}
     {%- endfor %}
 from values
     ({{ (['cast(null as string)'] * (types | length)) | join(', ') }})
@@ -37,6 +37,6 @@ from values
     ,
     ({{ cells | join(', ') }})
     {%- endfor %}
-    as records(`{{ types | join('`, `') }}`)
+    as records({% for name in types %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %})
 where id is not null
 {%- endmacro -%}

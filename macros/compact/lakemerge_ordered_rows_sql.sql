@@ -9,7 +9,7 @@
 {%- macro lakemerge_ordered_rows_sql(txn, order, parts) -%}
     {%- set sorted_by = ['`__zorder`'] if order.zorder else [] -%}
     {%- if not order.zorder -%}
-        {%- for name in order.columns -%}{%- do sorted_by.append('`' ~ name ~ '`') -%}{%- endfor -%}
+        {%- for name in order.columns -%}{%- do sorted_by.append(adapter.quote(name)) -%}{%- endfor -%}
     {%- endif -%}
     {%- for part in parts -%}
 select{% for column in txn.plan.columns %} {{ column.quoted }}{{ ',' if not loop.last }}{% endfor %}

@@ -20,7 +20,7 @@ from (
     select
         stored.*,
         {%- for name in columns %}
-        aggregate({{ steps }}, 0, (found, step) -> if(stored.`{{ name }}` > `__bounds_{{ loop.index }}`[found + step - 1], found + step, found)) as `__rank_{{ loop.index }}`{{ ',' if not loop.last }}
+        aggregate({{ steps }}, 0, (found, step) -> if(stored.{{ adapter.quote(name) }} > `__bounds_{{ loop.index }}`[found + step - 1], found + step, found)) as `__rank_{{ loop.index }}`{{ ',' if not loop.last }}
         {%- endfor %}
     from (
         {{ lakemerge_part_rows_sql(txn, condition) | indent(8) }}
@@ -33,10 +33,10 @@ from (
         from (
             select
                 {%- for name in columns %}
-                array_sort(collect_list(`{{ name }}`)) as `__values_{{ loop.index }}`{{ ',' if not loop.last }}
+                array_sort(collect_list({{ adapter.quote(name) }})) as `__values_{{ loop.index }}`{{ ',' if not loop.last }}
                 {%- endfor %}
             from (
-                select {% for name in columns %}`{{ name }}`{{ ', ' if not loop.last }}{% endfor %}
+                select {% for name in columns %}{{ adapter.quote(name) }}{{ ', ' if not loop.last }}{% endfor %}
                 from {{ txn.base_table }}
                 where {{ condition }}
                 order by rand(7)

@@ -16,7 +16,8 @@
     {%- set ordered = sequence or (['source.ts_ms', 'source.lsn'] if form == 'nested' else ['__source_ts_ms']) -%}
 select
     {%- for column in columns %}
-    {{ 'if(op = \'d\', before.`' ~ column ~ '`, after.`' ~ column ~ '`)' if form == 'nested' else '`' ~ column ~ '`' }} as `{{ column }}`,
+    {%- set name = adapter.quote(column) %}
+    {{ 'if(op = \'d\', before.' ~ name ~ ', after.' ~ name ~ ')' if form == 'nested' else name }} as {{ name }},
     {%- endfor %}
     {%- for part in ordered %}
     {{ part }} as `__sequence_{{ loop.index }}`,

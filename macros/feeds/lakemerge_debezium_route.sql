@@ -12,7 +12,7 @@
     {%- if '.' not in table -%}{%- do ref(table) -%}{%- endif -%}
     {%- set found = {} -%}
     {%- for column in columns -%}
-        {%- do found.update({column: "if(op = 'd', before.`" ~ column ~ "`, after.`" ~ column ~ "`)"}) -%}
+        {%- do found.update({column: "if(op = 'd', before." ~ adapter.quote(column) ~ ", after." ~ adapter.quote(column) ~ ")"}) -%}
     {%- endfor -%}
     {%- for part in sequence -%}{%- do found.update({'__sequence_' ~ loop.index: part}) -%}{%- endfor -%}
     {%- set route = {'table': table, 'columns': found, 'deletes': "op = 'd'"} -%}

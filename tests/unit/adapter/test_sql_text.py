@@ -6,7 +6,7 @@ from dbt.adapters.lakemerge.sql_text import literal, quote
 
 
 def test_strings_keep_every_character() -> None:
-    assert literal("it's \\ \n") == "'it\\'s \\\\ \n'"
+    assert literal("it's \\ \n") == "'it\\'s \\\\ \\u000A'"
 
 
 def test_names_may_have_backticks() -> None:

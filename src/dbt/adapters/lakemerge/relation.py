@@ -10,7 +10,7 @@ from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.event_times import in_range_sql
 from dbt.adapters.lakemerge.sql_text import quote
-from dbt.adapters.lakemerge.staged_names import staged_view
+from dbt.adapters.lakemerge.staged_names import spelled_as, staged_view
 from dbt.adapters.spark.relation import SparkRelation
 
 from lakemerge.kernel import TableName
@@ -51,7 +51,8 @@ class LakemergeRelation(SparkRelation):
 
     def render(self) -> str:
         """The name for queries; while a run has staged the relation and not published it, that of its staged view."""
-        return self.staged_view or super().render()
+        view, name = self.staged_view, super().render()
+        return spelled_as(view, name) if view else name
 
     @staticmethod
     def in_event_times(event_time: str, start: datetime, end: datetime) -> str:

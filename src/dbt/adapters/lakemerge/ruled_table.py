@@ -22,6 +22,7 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction, find_row
@@ -184,7 +185,7 @@ class RuledTable:
         if not isinstance(self.config, MergeConfig):
             return self.config
         own = [name for name in _OPTIONS if name in columns]
-        options: dict[str, Any] = {_OPTIONS[name]: f"`{name}`" for name in own}
+        options: dict[str, Any] = {_OPTIONS[name]: quote(name) for name in own}
         return dataclasses.replace(self.config, except_column_list=(*self.hidden, *own), **options)
 
 

@@ -6,10 +6,13 @@ nodes read what is staged. Outside these frames, such as in dbt's lines about re
 
 from __future__ import annotations
 
+import itertools
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from dbt.adapters.lakemerge.sql_text import qualified, tokens
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge.errors import InvalidTransactionState
@@ -19,8 +22,12 @@ from lakemerge.kernel import TableName
 PREFIX = "lakemerge_staged_"
 
 _lock = threading.Lock()
-# Each view with the dbt invocation that it belongs to: an invocation that was cut off has not cleared its views.
-_views: dict[TableName, tuple[str, str]] = {}
+# The views of each dbt invocation, by the tables that they stand for: one that was cut off has not cleared its views.
+_views: dict[tuple[str, TableName], str] = {}
+# The names as queries had them if nothing was staged, by the view.
+_spelled: dict[str, str] = {}
+# Views of staged rows that stand for no table, each with its invocation.
+_shown: set[tuple[str, str]] = set()
 _frame = threading.local()
 
 
@@ -37,19 +44,33 @@ def reading_staged() -> Iterator[None]:
 def stand_in(name: TableName, view: str) -> None:
     """Let a view stand for a table from now on."""
     with _lock:
-        _views[name] = (view, str(get_invocation_id()))
+        _views[_invocation(), name] = view
 
 
-def clear() -> None:
-    """Let all names refer to the tables and views themselves again."""
+def show(view: str) -> None:
+    """Note a view of staged rows that stands for no table."""
     with _lock:
-        _views.clear()
+        _shown.add((_invocation(), view))
+
+
+def clear(invocation: str | None = None) -> None:
+    """Let all names of an invocation, by default the current one, refer to the tables and views themselves again."""
+    ended = invocation or _invocation()
+    with _lock:
+        for key in [key for key in _views if key[0] == ended]:
+            del _views[key]
+        _shown.difference_update([one for one in _shown if one[0] == ended])
 
 
 def staged_view(name: TableName) -> str | None:
     """The view that stands for a table in this thread; ``None`` where none does."""
-    found = _views.get(name) if getattr(_frame, "depth", 0) else None
-    return found[0] if found is not None and found[1] == str(get_invocation_id()) else None
+    return _views.get((_invocation(), name)) if getattr(_frame, "depth", 0) else None
+
+
+def spelled_as(view: str, name: str) -> str:
+    """The view, noting what the query would have named if nothing was staged."""
+    _spelled[view] = name
+    return view
 
 
 def require_published(name: TableName, doing: str) -> None:
@@ -62,9 +83,7 @@ def require_published(name: TableName, doing: str) -> None:
         InvalidTransactionState: the table is staged. After the change its staged version would not be published,
             because the result is not what the tests saw.
     """
-    with _lock:
-        found = _views.get(name)
-    if found is not None and found[1] == str(get_invocation_id()):
+    if (_invocation(), name) in _views:
         raise InvalidTransactionState(
             expected=f"{name} not to be staged by this run, to {doing} it",
             found="a version that waits to be published after tests",
@@ -72,17 +91,53 @@ def require_published(name: TableName, doing: str) -> None:
         )
 
 
-def names_staged(text: str) -> bool:
-    """Whether a query reads what is staged."""
+def names_staged(text: str, *, in_strings: bool = False) -> bool:
+    """Whether a query reads what is staged.
+
+    Args:
+        in_strings: the text is no SQL, so that names stand in strings.
+    """
+    current = _invocation()
     with _lock:
-        views = [view for view, invocation in _views.values() if invocation == str(get_invocation_id())]
-    return PREFIX in text or any(view in text for view in views)
+        views = [view for (invocation, _), view in _views.items() if invocation == current]
+        views += [view for invocation, view in _shown if invocation == current]
+    code = text if in_strings else "".join(part if kind == "code" else " " for kind, part in tokens(text))
+    return any(_place_of(view).search(code) for view in views)
 
 
 def published_text(text: str) -> str:
     """A query in which the names of the tables themselves replace those of the views."""
+    return _replaced(text, lambda name, _: qualified(name))
+
+
+def runnable_text(text: str) -> str:
+    """A query in which only what is read is named as it is staged: strings and comments name the tables themselves.
+
+    Strings are data, such as the name of the table that a row comes from.
+    """
+    return _replaced(text, lambda _, view: view)
+
+
+def _replaced(text: str, in_code: Callable[[TableName, str], str]) -> str:
+    current = _invocation()
     with _lock:
-        views = dict(_views)
-    for name, (view, _) in views.items():
-        text = text.replace(view, f"`{name.schema}`.`{name.name}`")
-    return text
+        views = {view: name for (invocation, name), view in _views.items() if invocation == current}
+    views = {view: name for view, name in views.items() if view in text}
+    if not views:
+        return text
+    done = []
+    for is_code, parts in itertools.groupby(tokens(text), lambda token: token[0] in ("code", "end")):
+        part = "".join(one for _, one in parts)
+        for view, name in views.items():
+            new = in_code(name, view) if is_code else _spelled.get(view, str(name))
+            part = _place_of(view).sub(lambda _, new=new: new, part)  # type: ignore[misc]
+        done.append(part)
+    return "".join(done)
+
+
+def _place_of(view: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w`.]){re.escape(view)}(?![\w`])")
+
+
+def _invocation() -> str:
+    return str(get_invocation_id())

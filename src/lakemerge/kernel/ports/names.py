@@ -15,8 +15,7 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | frozenset(chr(code) for code in range(1, 32))
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 # No part of a table's name in Hive has a dot, a backtick or a blank.
-_PART = r"[^`.\s]+"
-_NAME = re.compile(rf"(?:(`{_PART}`|{_PART})\.)?(`{_PART}`|{_PART})")
+_NAME = re.compile(r"(?:(PART|`PART`)\.)?(PART|`PART`)".replace("PART", r"[^`.\s]+"))
 
 
 @dataclass(frozen=True, order=True)

@@ -17,7 +17,12 @@ from lakemerge.errors import NotPublished
 def results_of(folder: Path, invocation: str, **messages: str) -> Any:
     """Write the results of a run, by the node's name; returns the config of a project that has them."""
     results = [
-        {"unique_id": f"model.shop.{name}", "status": "success", "message": message}
+        {
+            "unique_id": f"model.shop.{name}",
+            "status": "success",
+            "message": message,
+            "adapter_response": {"unpublished": True} if "staged" in message else {"version": 1},
+        }
         for name, message in messages.items()
     ]
     run = {
@@ -57,3 +62,18 @@ def test_a_run_that_was_cut_off_before_it_published_is_run_again_and_not_retried
     assert caught.value.action == "Run `dbt build --select orders+` again."
     with command("build"):
         assert retried_runs(config, "second") == ()
+
+
+def test_what_is_retried_is_written_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = results_of(tmp_path, "first")
+    chain = tmp_path / "target/lakemerge_retries.json"
+    with command("retry"):
+        retried_runs(config, "second")
+        before = chain.read_text()
+        results_of(tmp_path, "second")
+        with monkeypatch.context() as killed:
+            killed.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                retried_runs(config, "third")
+        assert chain.read_text() == before
+        assert retried_runs(config, "third") == ("second", "first")

@@ -20,6 +20,7 @@ from dbt.adapters.lakemerge.staging.rows import GlobalView, staged_sql
 from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt.artifacts.schemas.results import NodeStatus, RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import reset_invocation_id
 
 from kernel.support import COLUMNS, KEYS, stage
 from lakemerge.errors import InvalidConfig, InvalidTransactionState
@@ -73,6 +74,48 @@ def test_a_view_is_made_of_the_tables_themselves() -> None:
         staged_names.published_text(text)
         == "create or replace view shop.big as select * from `shop`.`orders` o"
     )
+
+
+SOURCE = "cast('{0}' as string) as src /* {0} */ from {0} o -- {0}\n join {0}_2"
+
+
+def test_strings_and_comments_name_the_tables_themselves() -> None:
+    staged_names.stand_in(ORDERS, view("1").name)
+    with staged_names.reading_staged():
+        name = relation().render()
+    seen = staged_names.runnable_text("select " + SOURCE.format(name))
+    assert seen == (
+        f"select cast('Shop.Orders' as string) as src /* Shop.Orders */ from {name} o -- Shop.Orders\n join {name}_2"
+    )
+    made = staged_names.published_text("create view v as select " + SOURCE.format(name))
+    assert made == (
+        "create view v as select cast('Shop.Orders' as string) as src /* Shop.Orders */ from `shop`.`orders` o "
+        f"-- Shop.Orders\n join {name}_2"
+    )
+
+
+def test_a_text_about_staged_rows_reads_none() -> None:
+    assert not staged_names.names_staged("select 'lakemerge_staged_' as a -- lakemerge_staged_rows")
+    staged_names.stand_in(ORDERS, view("1").name)
+    name = view("1").name
+    assert not staged_names.names_staged(f"select '{name}' as a /* {name} */ from {name}_2")
+    assert staged_names.names_staged(f"dbt.ref = {{'orders': '{name}'}}", in_strings=True)
+    staged_names.show("global_temp.lakemerge_staged_9")
+    assert staged_names.names_staged("select * from global_temp.lakemerge_staged_9")
+    staged_names.clear()
+    assert not staged_names.names_staged(f"select * from {name}, global_temp.lakemerge_staged_9")
+
+
+def test_an_invocations_names_are_its_own() -> None:
+    staged_names.stand_in(ORDERS, view("1").name)
+    reset_invocation_id()
+    with staged_names.reading_staged():
+        assert relation().render() == "Shop.Orders"
+        assert not staged_names.names_staged(view("1").name)
+        staged_names.stand_in(ORDERS, view("2").name)
+        assert relation().render() == view("2").name
+        staged_names.clear("another invocation")
+        assert relation().render() == view("2").name
 
 
 # -- the registry ------------------------------------------------------------------------------

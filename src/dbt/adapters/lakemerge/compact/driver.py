@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relations.table_schema import unsized
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.record_planning import overriding
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import CommitConflict, RowsDiffer
@@ -253,7 +254,7 @@ def _left_out(txn: NodeTransaction) -> set[str]:
 def _require_staged(txn: NodeTransaction, rows: int) -> None:
     """Count the rows in the files that were written, by their footers. Raises RowsDiffer."""
     column = txn.plan.data[0]
-    schema = f"`{column.name}` {unsized(column.type)}"
+    schema = f"{quote(column.name)} {unsized(column.type)}"
     files = txn.spark.read.schema(schema).format(txn.file_format)
     found = files.load(txn.kernel_transaction.stage_directory).count()
     if found != rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.partition_frames import frame_of, matching
+from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge import errors
 from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
@@ -100,7 +101,7 @@ class Consumption:
         self._batches, self._over = list(batches), False
         for request, batch in zip(requests, batches, strict=True):
             if request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format:
-                self._spark.catalog.refreshTable(f"`{request.source.schema}`.`{request.source.name}`")
+                self._spark.catalog.refreshTable(qualified(request.source))
             frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
             taken, apart = len(batch.items), batch.spent.items > 0
             logger.info(

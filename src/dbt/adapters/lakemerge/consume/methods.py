@@ -12,6 +12,7 @@ from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.sql_text import quote
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.consumer import Consumer, WorkingSet
@@ -55,7 +56,9 @@ class ConsumingMethods(Capability):
             config = ConsumeConfig.of(arguments, str(model["name"]))
         except LakemergeError as error:
             raise CompilationError(f"{type(error).__name__}: {error}") from error
-        request = Request(f"lakemerge_consumed_{source.schema}_{source.name}", source, config)
+        # the length tells a_b.c from a.b_c
+        view = quote(f"lakemerge_consumed_{len(source.schema)}_{source.schema}_{source.name}")
+        request = Request(view, source, config)
         if command in _RENDERING:
             return request.view
         requests = self.handle.notes(NodeConsumption).requests

@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.relations.file_frames import (
     normal_text,
     values_of,
 )
-from dbt.adapters.lakemerge.sql_text import literal, quote
+from dbt.adapters.lakemerge.sql_text import literal, qualified, quote
 
 from lakemerge.consumer import Batch, Item, SourceSnapshot
 from lakemerge.kernel import HiveColumn, TableName
@@ -54,7 +54,7 @@ def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[
     """The rows as the table's own reader gives them, for formats that only this reader knows."""
     from pyspark.sql import functions
 
-    table = spark.table(f"`{source.schema}`.`{source.name}`")
+    table = spark.table(qualified(source))
     if not batch.items:
         return table.limit(0)
     if batch.snapshot.partition_columns:

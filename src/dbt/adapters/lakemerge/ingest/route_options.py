@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.sql_text import one_line_strings
 
 from lakemerge.errors import InvalidConfig
 
@@ -105,7 +106,7 @@ def _columns(given: Any, problems: list[str]) -> dict[str, str]:
             f"columns must map the table's columns to SQL over those of the record, not {given!r}"
         )
         return {}
-    return {str(name).lower(): sql.strip() for name, sql in given.items()}
+    return {str(name).lower(): one_line_strings(sql.strip()) for name, sql in given.items()}
 
 
 def require_repeatable(repeats: str, once_only: list[str]) -> None:

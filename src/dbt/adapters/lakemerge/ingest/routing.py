@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.observations import observe
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors
+from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge.kernel import Kernel, TableName, Transaction
 
@@ -182,7 +183,7 @@ class Routing:
             if staged.txn.made is not None:
                 done["version"] = staged.txn.made.version
                 staged.tidy()
-                self._handle.spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+                self._handle.spark.catalog.refreshTable(qualified(name))
         self.release()
 
     @property

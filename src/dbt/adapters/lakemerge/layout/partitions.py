@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dbt.adapters.lakemerge.layout.joins import Amount
 from dbt.adapters.lakemerge.layout.partition_spelling import Spelling
 from dbt.adapters.lakemerge.relations.conditions import any_of
-from dbt.adapters.lakemerge.sql_text import literal
+from dbt.adapters.lakemerge.sql_text import literal, quote
 
 from lakemerge.kernel import (
     DEFAULT_PARTITION,
@@ -156,7 +156,7 @@ def partition_filter(columns: Sequence[HiveColumn], names: Iterable[str], prefix
 
 def _one_of(column: HiveColumn, values: list[str], prefix: str) -> str:
     given = sorted({value for value in values if value != DEFAULT_PARTITION})
-    quoted = f"{prefix}`{column.name}`"
+    quoted = f"{prefix}{quote(column.name)}"
     terms = []
     # a filter of the metastore cannot hold both kinds of quotes, so Spark has to look at the names of all partitions
     unfit = any("'" in value and '"' in value for value in given)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dbt.adapters.lakemerge.publish.queries import Queries
-from dbt.adapters.lakemerge.sql_text import literal
+from dbt.adapters.lakemerge.sql_text import literal, quote
 
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
@@ -47,8 +47,11 @@ class Bounds:
         wanted = sorted(set(names) if self.names is None else self.names.intersection(names))
         if not self.partitions or not wanted:
             return set(wanted)
-        texts = ", ".join(f"`__{place}`" for place in range(len(columns)))
-        typed = [f"cast(`__{place}` as {one.type}) as `{one.name}`" for place, one in enumerate(columns)]
+        texts = ", ".join(quote(f"__{place}") for place in range(len(columns)))
+        typed = [
+            f"cast({quote(f'__{place}')} as {one.type}) as {quote(one.name)}"
+            for place, one in enumerate(columns)
+        ]
         # a list of values, not a union: Spark nests the branches of a union in one another, and runs out of stack
         rows = ", ".join(f"({', '.join(map(_literal, [name, *partition_values(name)]))})" for name in wanted)
         sql = (

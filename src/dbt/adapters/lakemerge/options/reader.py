@@ -10,6 +10,7 @@ from typing import Any
 
 from dbt.adapters.lakemerge.options.groups import Group
 from dbt.adapters.lakemerge.options.names import meant
+from dbt.adapters.lakemerge.sql_text import one_line_strings
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig, LakemergeError
@@ -111,14 +112,14 @@ class OptionReader:
         if any(not isinstance(item, str) for item in values):
             self._problems.append(f"{name} must be a string or a list of strings, not {value!r}")
             return ()
-        return tuple(item.strip() for item in values if item.strip())
+        return tuple(one_line_strings(item.strip()) for item in values if item.strip())
 
     def text(self, name: str) -> str:
         value = self.value(name)
         if value is not None and not isinstance(value, str):
             self._problems.append(f"{name} must be a string, not {value!r}")
             return ""
-        return (value or "").strip()
+        return one_line_strings((value or "").strip())
 
     def flag(self, name: str, default: bool) -> bool:
         value = self.value(name)

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+from dbt.adapters.lakemerge.sql_text import one_line_strings, quote
+
 
 def enforced_checks(model: Mapping[str, Any]) -> dict[str, str]:
     """SQL that finds the rows which break the contract's constraints, by the constraint's name.
@@ -18,17 +20,22 @@ def enforced_checks(model: Mapping[str, Any]) -> dict[str, str]:
     for column in (model.get("columns") or {}).values():
         for constraint in column.get("constraints") or ():
             if constraint["type"] == "not_null":
-                _add(checks, f"not_null_{column['name']}", column["name"], f"`{column['name']}` is null")
+                _add(
+                    checks,
+                    f"not_null_{column['name']}",
+                    column["name"],
+                    f"{quote(str(column['name']))} is null",
+                )
             elif constraint["type"] == "check":
                 label = constraint.get("name") or f"check_{column['name']}_{len(checks) + 1}"
-                _add(checks, label, column["name"], f"not ({constraint['expression']})")
+                _add(checks, label, column["name"], f"not ({one_line_strings(constraint['expression'])})")
     for number, constraint in enumerate(model.get("constraints") or (), 1):
         if constraint["type"] == "check":
             label = constraint.get("name") or f"check_model_{number}"
-            _add(checks, label, "model", f"not ({constraint['expression']})")
+            _add(checks, label, "model", f"not ({one_line_strings(constraint['expression'])})")
         elif constraint["type"] == "not_null":
             for name in constraint.get("columns") or ():
-                _add(checks, f"not_null_{name}", "model", f"`{name}` is null")
+                _add(checks, f"not_null_{name}", "model", f"{quote(str(name))} is null")
     return checks
 
 

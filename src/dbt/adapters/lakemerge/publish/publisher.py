@@ -19,6 +19,7 @@ from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.publish.retried_runs import added_by
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
+from dbt.adapters.lakemerge.sql_text import qualified, quote
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged, UnsupportedTable
@@ -139,7 +140,7 @@ class Publisher(Generic[C]):
 
     def refresh(self) -> None:
         """Let Spark forget what it knows of the table's files."""
-        self.spark.catalog.refreshTable(f"`{self.name.schema}`.`{self.name.name}`")
+        self.spark.catalog.refreshTable(qualified(self.name))
 
     def _attempt(
         self, begin: Callable[[], NodeTransaction], attempt: Callable[[NodeTransaction], T]
@@ -312,7 +313,7 @@ class Publisher(Generic[C]):
             transaction,
             self.config,
             plan,
-            table=f"`{self.name.schema}`.`{self.name.name}`",
+            table=qualified(self.name),
             files=files,
             side_files=files.of_format("orc", default_codec(self.spark, "orc")),
             rebuilds=rebuilds,
@@ -452,6 +453,6 @@ class Publisher(Generic[C]):
     def _type_feed(feed: DataFrame, plan: SchemaPlan, keep: list[str]) -> None:
         reach = {column.name for column in plan.columns}
         # sequence_by may read a column of the feed that the model does not store, though the table has such a column
-        others = [f"`{name}`" for name in feed.columns if name.lower() not in reach or name not in keep]
+        others = [quote(name) for name in feed.columns if name.lower() not in reach or name not in keep]
         typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
         feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)

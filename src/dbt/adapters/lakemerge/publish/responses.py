@@ -13,7 +13,18 @@ STAGED = "staged"
 
 
 @dataclass
-class CommitResponse(AdapterResponse):
+class NodeResponse(AdapterResponse):
+    """What a node did.
+
+    Attributes:
+        unpublished: true while what the node made waits for the end of the run; ``None`` otherwise.
+    """
+
+    unpublished: bool | None = None
+
+
+@dataclass
+class CommitResponse(NodeResponse):
     """What a commit did, in dbt's result line and in ``run_results.json``.
 
     Attributes:
@@ -64,4 +75,4 @@ class CommitResponse(AdapterResponse):
 
     def staged(self) -> CommitResponse:
         """The response of the same work, whose version waits to be published."""
-        return replace(self, _message=self._message.replace(_NO_VERSION, STAGED))
+        return replace(self, _message=self._message.replace(_NO_VERSION, STAGED), unpublished=True)

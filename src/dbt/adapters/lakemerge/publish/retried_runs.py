@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from dbt.adapters.lakemerge.publish.responses import STAGED
 
 from lakemerge.errors import NotPublished
 from lakemerge.kernel import Kernel, Manifest, TableName, newest_commit
@@ -52,7 +51,10 @@ def retried_runs(config: Any, invocation: str) -> tuple[str, ...]:
     earlier: Sequence[str] = known["retries"] if known.get("invocation_id") == last else ()
     retries = (last, *earlier)
     target.mkdir(parents=True, exist_ok=True)
-    chain.write_text(json.dumps({"invocation_id": invocation, "retries": retries}), encoding="utf-8")
+    # replaced in one step: after a kill, the file is the one before or this one
+    written = chain.with_name(f"{_CHAIN}.{invocation}")
+    written.write_text(json.dumps({"invocation_id": invocation, "retries": retries}), encoding="utf-8")
+    written.replace(chain)
     return retries
 
 
@@ -64,7 +66,7 @@ def _require_end(run: Mapping[str, Any]) -> None:
     staged = [
         str(result["unique_id"])
         for result in run["results"]
-        if result["status"] == "success" and str(result.get("message") or "").endswith(f"{STAGED})")
+        if result["status"] == "success" and (result.get("adapter_response") or {}).get("unpublished")
     ]
     if staged:
         command = (run.get("args") or {}).get("invocation_command") or "the command"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
+from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge.errors import IncompatibleColumn
 from lakemerge.kernel import Manifest, TableName
@@ -37,7 +38,7 @@ def require_castable(spark: SparkSession, name: TableName, plan: SchemaPlan, bas
     if not changed or not plan.rewrites_all:
         return
     counts = [f"count_if({lost_value_sql(column)}) as {column.quoted}" for column in changed]
-    found = spark.table(f"`{name.schema}`.`{name.name}`").selectExpr(*counts).collect()[0].asDict()
+    found = spark.table(qualified(name)).selectExpr(*counts).collect()[0].asDict()
     lost = [
         f"{found[column.name]} of {column.name} ({stored[column.name]}) that {column.type} cannot hold"
         for column in changed

@@ -10,6 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
+from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge.kernel import HiveColumn, HiveTable
 
@@ -34,7 +35,7 @@ def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[
         SparkStatementError: it is a view, and what the view reads is gone.
     """
     if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
-        return columns_by_spark(f"`{table.name.schema}`.`{table.name.name}`", spark, guard)
+        return columns_by_spark(qualified(table.name), spark, guard)
     return (*table.columns, *table.partition_columns)
 
 

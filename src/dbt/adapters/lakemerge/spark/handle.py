@@ -11,6 +11,7 @@ from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.java_process import lost_connection
 from dbt.adapters.lakemerge.spark.session import Application
 from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
+from dbt.adapters.lakemerge.staged_names import runnable_text
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ class SessionCursor:
         self.close()
         self._handle.raise_if_cancelled()
         self._handle.describe_jobs(comment_of(sql) or self._handle.name)
+        sql = runnable_text(sql)
         if bindings:
             self._frame = self._handle.spark.sql(sql, args=list(bindings))
             return

@@ -5,24 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 
+from dbt.adapters.lakemerge.sql_text import tokens
 from dbt_common.exceptions import DbtDatabaseError
 
 from lakemerge.redaction import redacted
 
-# One token of Spark's lexer as far as it matters for finding the semicolons that end statements.
-_TOKEN = re.compile(
-    r"""
-      (?P<raw>\b[rR](?:'[^']*'|"[^"]*"))        # a raw string: no escapes
-    | (?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-    | (?P<name>`(?:[^`]|``)*`)
-    | (?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
-    | (?P<line>--[^\n]*)
-    | (?P<open>/\*)
-    | (?P<end>;)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
 _SCRIPT = re.compile(r"(?:\w+\s*:\s*)?begin\b", re.IGNORECASE)
 
 
@@ -64,27 +51,10 @@ def _scan(text: str) -> tuple[list[int], str]:
     ends: list[int] = []
     code: list[str] = []
     position = 0
-    while match := _TOKEN.search(text, position):
-        code.append(text[position : match.start()])
-        position = match.end()
-        kind = match.lastgroup
-        if kind == "open":
-            position = _end_of_comment(text, position)
-        elif kind == "end":
-            ends.append(match.start())
-        elif kind != "line":
-            code.append(match[0])
-    code.append(text[position:])
+    for kind, part in tokens(text):
+        if kind == "end":
+            ends.append(position)
+        elif kind != "comment":
+            code.append(part)
+        position += len(part)
     return ends, "".join(code)
-
-
-def _end_of_comment(text: str, position: int) -> int:
-    """The end of a bracketed comment that is open at ``position``; such comments nest in Spark."""
-    depth = 1
-    while depth:
-        edge = _COMMENT_EDGE.search(text, position)
-        if edge is None:
-            return len(text)
-        depth += 1 if edge[0] == "/*" else -1
-        position = edge.end()
-    return position

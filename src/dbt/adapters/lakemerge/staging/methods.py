@@ -18,7 +18,7 @@ from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
-from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse
+from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse, NodeResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
@@ -105,7 +105,9 @@ class StagingMethods(Capability):
         """Whether a node depends on something that this run has staged: by ref, or in its compiled text."""
         inputs = (model.get("depends_on") or {}).get("nodes") or ()
         text = str(model.get("compiled_code") or "")
-        return bool(staged_run().unique_ids & set(inputs)) or staged_names.names_staged(text)
+        return bool(staged_run().unique_ids & set(inputs)) or staged_names.names_staged(
+            text, in_strings=model.get("language") == "python"
+        )
 
     @available.parse(lambda *args, **kwargs: False)
     def stages_view(self, model: Mapping[str, Any]) -> bool:
@@ -208,7 +210,7 @@ class StagingMethods(Capability):
         with self.guarded(sql):
             rows = define_query(self.handle.spark, sql, name)
             staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
-        return AdapterResponse(_message=f"VIEW ({STAGED})", code="VIEW")
+        return NodeResponse(_message=f"VIEW ({STAGED})", code="VIEW", unpublished=True)
 
     def when_published(self, relation: LakemergeRelation, action: Callable[[], object]) -> bool:
         """Put something off until a table that is staged is published; false where it is not staged."""
@@ -411,6 +413,7 @@ class StagingMethods(Capability):
             spark = self.handle.spark
             rows = define_rows(spark, relation.table_name, layout, found[0].manifest)
             self.handle.on_release(lambda: rows.drop(spark))
+            staged_names.show(rows.name)
             return rows.name
 
     def _layout_of(self, relation: LakemergeRelation, location_root: str | None) -> Layout:

@@ -91,6 +91,8 @@ def mark_published(results: Iterable[Any], versions: Mapping[str, int], views: S
     """
     for result in results:
         version = versions.get(result.node.unique_id)
+        if isinstance(result.adapter_response, dict):
+            result.adapter_response.pop("unpublished", None)
         if version is not None and isinstance(result.adapter_response, dict):
             result.adapter_response["version"] = version
             result.message = (result.message or "").replace(STAGED, f"version {version}")

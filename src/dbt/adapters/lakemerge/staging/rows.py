@@ -11,8 +11,8 @@ from dbt.adapters.lakemerge.layout.data_files import directory_name
 from dbt.adapters.lakemerge.layout.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
 from dbt.adapters.lakemerge.relations.table_schema import unsized
-from dbt.adapters.lakemerge.sql_text import quote
-from dbt.adapters.lakemerge.staged_names import PREFIX
+from dbt.adapters.lakemerge.sql_text import qualified, quote
+from dbt.adapters.lakemerge.staged_names import PREFIX, runnable_text
 
 from lakemerge.kernel import DEFAULT_PARTITION, DELETED, DELTAS, HiveColumn, Layout, Manifest, TableName
 
@@ -48,6 +48,7 @@ def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -
         like: the table that the view stands for. The view gets the table's name, so that queries may qualify columns by
             it; but not if a view of that name is there already, such as one for the same name in another schema.
     """
+    sql = runnable_text(sql)
     if like is not None:
         from pyspark.errors import AnalysisException
 
@@ -177,7 +178,7 @@ def _kept(spark: SparkSession, name: TableName, manifest: Manifest) -> tuple[str
     stays = set(manifest.partitions) - touched or _deltas(manifest)
     if manifest.parent is None or not stays:
         return None, {}, "false"
-    table = f"{quote(name.schema)}.{quote(name.name)}"
+    table = qualified(name)
     published = {field.name.lower(): field.dataType.simpleString() for field in spark.table(table).schema}
     if not manifest.partition_columns:
         return table, published, "true"

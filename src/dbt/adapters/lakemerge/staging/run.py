@@ -122,7 +122,7 @@ class StagedRun:
 
     def close(self, spark: SparkSession | None = None) -> None:
         """Let names stand for their own tables again, and drop the views in the session, if one is given."""
-        staged_names.clear()
+        staged_names.clear(self.invocation)
         if spark is not None:
             for node in self._nodes.values():
                 node.rows.drop(spark)

@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.ruled_table import Staged
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
+from dbt.adapters.lakemerge.sql_text import qualified
 from dbt.adapters.lakemerge.transactions.changes import TableChanges
 from pyspark.errors import PySparkException
 
@@ -194,7 +195,7 @@ class Transaction:
                 for one in staged:
                     one.tidy()
             for name in versions:
-                self._spark.catalog.refreshTable(f"`{name.schema}`.`{name.name}`")
+                self._spark.catalog.refreshTable(qualified(name))
         except Exception as error:
             if self.state != "committed" or isinstance(error, CommitUnfinished):
                 raise
