@@ -12,6 +12,7 @@ from kernel import support
 from lakemerge.errors import (
     CommitConflict,
     CorruptTable,
+    InvalidConfig,
     InvalidTransactionState,
     StorageError,
     UnknownReference,
@@ -92,6 +93,8 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
         for entry in named.partitions.values():
             found = kernel.files.fingerprint(txn.layout.absolute(entry.location))
             assert (found.files, found.digest) == (entry.files, entry.digest)
+    with pytest.raises(InvalidConfig, match="a retention time of 0 or more"):
+        vacuum(kernel, table, retention=datetime.timedelta(microseconds=-1))
     with pytest.raises(UnknownReference, match="a version named released; found audited"):
         kernel.referenced(table, "released")
     untagging = kernel.begin(table, "tag")

@@ -69,12 +69,7 @@ def vacuum(
     Raises:
         InvalidConfig: the retention time is negative.
     """
-    if retention < datetime.timedelta(0):
-        raise InvalidConfig(
-            expected="a retention time of 0 or more",
-            found=str(retention),
-            action="Choose one that outlives the longest query.",
-        )
+    kept_for = _milliseconds(retention)
     kernel.drops.finish(name)
     if not dry_run:
         _retire(kernel, name)
@@ -82,7 +77,7 @@ def vacuum(
     idle = _idle(kernel, kernel.open(name).layout)
     versions = _Versions.read(kernel, name)
     # a time from before the fence: the fence does not name transactions that grow old while it is made
-    aged_by = _now(kernel, versions.state.layout) - _milliseconds(retention)
+    aged_by = _now(kernel, versions.state.layout) - kept_for
     if not dry_run:
         dead = _dead(kernel, versions, idle, aged_by)
         if dead:
@@ -103,7 +98,7 @@ def vacuum(
     kept: list[Manifest] = list(versions.aside)
     expired: list[Manifest] = []
     for manifest, hidden_since in _with_ends(kernel, versions, now):
-        lately = hidden_since > now - _milliseconds(retention)
+        lately = hidden_since > now - kept_for
         needed = lately or manifest.version >= pinned or manifest.txn in versions.named
         (kept if needed else expired).append(manifest)
     late: list[Superseded] = []
@@ -266,6 +261,12 @@ def _now(kernel: Kernel, layout: Layout) -> int:
 
 
 def _milliseconds(retention: datetime.timedelta) -> int:
+    if retention < datetime.timedelta(0):
+        raise InvalidConfig(
+            expected="a retention time of 0 or more",
+            found=str(retention),
+            action="Choose one that outlives the longest query.",
+        )
     return int(retention.total_seconds() * 1000)
 
 
