@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +22,7 @@ from lakemerge.kernel import (
     DEFAULT_PARTITION,
     HiveColumn,
     Kernel,
+    Layout,
     Manifest,
     RowFile,
     TableName,
@@ -79,6 +82,10 @@ class _AlreadyCommitted(Exception):
     """The batch is in the table already: an earlier commit of it succeeded although its reply was lost."""
 
 
+class _Overtaken(Exception):
+    """Another writer of this name has committed, or was opened, while this one was being opened."""
+
+
 class Writer:
     """See :func:`open`. Not for two threads at the same time; open one for each.
 
@@ -129,13 +136,24 @@ class Writer:
 
     def _take_over(self) -> None:
         """Make this writer the newest of its name: later commits of older ones are refused."""
-        with self._kernel.begin(self._table, "open writer") as transaction:
-            known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
-            done = known.done if known else {}
-            self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
-            self._progress = Progress(self._kernel.host.token(), "", None, done)
-            write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
-            transaction.commit()
+        while True:
+            with (
+                contextlib.suppress(_Overtaken),
+                self._kernel.begin(self._table, "open writer") as transaction,
+            ):
+                known = read_progress(self._kernel, transaction.layout, transaction.base).get(self._key)
+                done = known.done if known else {}
+                self.last_batch = int(done[_BATCH].mark) if _BATCH in done else None
+                self._progress = Progress(self._kernel.host.token(), "", None, done)
+                write_progress(self._kernel, transaction, {self._key: self._progress}, fold=False)
+                transaction.require(partial(self._check_progress, transaction.layout, known))
+                transaction.commit()
+                return
+
+    def _check_progress(self, layout: Layout, known: Progress | None, parent: Manifest | None) -> None:
+        """Make sure that the version to build on has no batch of this name that was committed since it was read."""
+        if read_progress(self._kernel, layout, parent).get(self._key) != known:
+            raise _Overtaken
 
     def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
         """Make sure that this writer is the newest of its name, and that the version to build on lacks this batch."""

@@ -72,3 +72,19 @@ def test_of_two_writers_that_fold_the_same_progress_both_commit(world: World) ->
     # what both have come to is known to whoever opens them again
     with opened(kernel, "one") as one, opened(other_kernel, "other") as other:
         assert (one.last_batch, other.last_batch) == (2, 10)
+
+
+def test_a_batch_that_is_committed_while_its_writers_name_is_opened_again_is_known_to_the_new_one(
+    world: World,
+) -> None:
+    """The new writer has read the progress before; its own entry must not take the batch out of it."""
+    older_kernel = make_table(world)
+    meanwhile = Meanwhile()
+    kernel = Kernel(world.process(), step=meanwhile)
+    with opened(older_kernel, "one") as older:
+        meanwhile.once.append(lambda: write(older, "one-1", 1))
+        with opened(kernel, "one") as newer:
+            assert meanwhile.once == []
+            assert newer.last_batch == 1
+            assert write(newer, "one-1", 1) is None
+    assert facts(kernel) == ["one-1"]

@@ -141,6 +141,10 @@ class Transaction:
                 raise self._commit.conflict(f"that version {state.version} has given it another write_mode")
             if self._staging.is_open:  # what it has staged may be gone, and the new base would hide that
                 self._commit.check_not_fenced(self._tables.files, state, newest)
+                if not newest.same_shape(self.base):  # and it has other columns, or is in other partitions
+                    raise self._commit.conflict(
+                        f"that version {state.version} has changed the table's columns"
+                    )
             self._table, self._commit.base = state, newest
             self.properties = dict(self.base.properties)
         self._commit.reads.add_partitions(self.base, wanted)
