@@ -7,10 +7,9 @@ reader finds after each; no process tells it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
@@ -20,26 +19,17 @@ from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDEC
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
 from lakemerge.kernel.table.overlay import (
-    BASE,
     DELTAS,
-    FOLDED,
-    MADE_BY,
     base_name,
     find_row,
     is_overlay_view,
     model_name,
 )
-from lakemerge.kernel.table.side_tables import SIDE_TABLES
-from lakemerge.testing import MemoryMetastore, Timeline
+from simulation.intents import Violation, drop_as_meant
+from simulation.places import Rows, merged_rows, rows_of
+from simulation.watched import WatchedMetastore
 
-# The names of deltas in a view's text.
-_NAMES = re.compile("'([^']+)'")
-#: The rows of a version: facts as texts, sorted, with repeats.
-Rows = list[str]
-
-
-class Violation(AssertionError):
-    """An invariant that does not hold."""
+T = TypeVar("T")
 
 
 class Beyond(Exception):
@@ -74,6 +64,7 @@ class Checker:
         staged: when the last file of a transaction was written.
         beyond: why the run says nothing; empty where it does.
         exact: whether processes see rows of the metastore as they are.
+        judges_calls: whether drops and deletions are held against what they were sent for.
         groups: the commits of several tables that were decided.
         fenced: the transactions that were taken for dead while they had a heartbeat.
     """
@@ -90,6 +81,7 @@ class Checker:
     staged: dict[str, float] = field(default_factory=dict)
     beyond: str = ""
     exact: bool = True
+    judges_calls: bool = False
     groups: set[str] = field(default_factory=set)
     fenced: set[str] = field(default_factory=set)
 
@@ -110,8 +102,23 @@ class Checker:
         if self.exact and call in looks and args[0] in self.rows:
             looks[call](*args)
 
-    def answered(self, call: str, *args: Any) -> None:
+    def meant(
+        self, process: int, call: str, args: tuple[Any, ...], action: Callable[[], T]
+    ) -> Callable[[], T]:
         """See :class:`simulation.ports.Watch`."""
+        if not self.judges_calls:
+            return action
+        assert self.metastore is not None
+        if call == "delete" and self.exact and "/_lakemerge/data/" in args[0]:
+            self.metastore.pointers.check_deletion(process, args[0])
+        # what is on its way from a table's name goes in any case, whoever drops it
+        judged = call == "drop_table" and args[0] in self.rows
+        return drop_as_meant(self.metastore, args[0], action) if judged else action
+
+    def answered(self, process: int, call: str, *args: Any) -> None:
+        """See :class:`simulation.ports.Watch`."""
+        if call == "partitions" and self.metastore is not None:
+            self.metastore.pointers.has_asked(process, *args)
         if call == "write_text" and self.metastore is not None:
             _, _, below = args[0].partition("/_lakemerge/data/")
             self.staged[below.partition("/")[0]] = self.metastore.timeline.seconds
@@ -131,16 +138,17 @@ class Checker:
 
     def _drop_is_sent(self, name: TableName, values: Sequence[str]) -> None:
         """Nobody sends a drop of a partition that the newest commit has."""
-        if self.has_partition(name, values):
+        if self.has_partition(name, values) is not None:
             raise Violation(f"{name}: a drop of {values} is sent when the newest version has it")
 
-    def has_partition(self, name: TableName, values: Sequence[str]) -> bool:
-        """Whether the newest commit has a partition."""
+    def has_partition(self, name: TableName, values: Sequence[str]) -> str | None:
+        """The name of a partition of these values that the newest commit has."""
         found = self._newest_of(name)
         if found is None:
-            return False
+            return None
         columns = [column.name for column in found[0].partition_columns]
-        return partition_name(columns, list(values)) in found[1].manifest.partitions
+        partition = partition_name(columns, list(values))
+        return partition if partition in found[1].manifest.partitions else None
 
     def is_beyond(self, what: str) -> None:
         """End the run: it has come to where the promises end."""
@@ -310,172 +318,3 @@ class Checker:
     def of(self, name: TableName) -> list[Commit]:
         """The commits of a table."""
         return [commit for commit in self.commits if commit.table == name]
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a reader finds a table's files, and those of the deltas that its view lays over them."""
-
-    base: list[str]
-    deltas: list[str]
-
-    def rows(self, files: FileSystem) -> Rows:
-        """What the reader sees."""
-        return merged_rows(rows_of(files, self.base), rows_of(files, self.deltas))
-
-
-def merged_rows(base: Rows, deltas: Rows) -> Rows:
-    """What a view shows: the base's rows whose key no delta has, and the newest of each key that is in one."""
-    newest: dict[str, list[Any]] = {}
-    for row in map(json.loads, deltas):
-        if row[0] not in newest or newest[row[0]][3] < row[3]:
-            newest[row[0]] = row
-    if not newest:
-        return sorted(base)
-    stored = map(json.loads, base)
-    kept = [row for row in stored if not isinstance(row, list) or row[0] not in newest]
-    return sorted(
-        json.dumps(row) for row in (*kept, *(row[:3] for row in newest.values() if row[2] is not None))
-    )
-
-
-class WatchedMetastore(MemoryMetastore):
-    """Tells a checker of every change of a table's row.
-
-    Attributes:
-        checker: whom; set after both are made.
-    """
-
-    checker: Checker
-
-    def __init__(self, timeline: Timeline) -> None:
-        super().__init__(timeline)
-        self.timeline = timeline
-
-    def create_table(self, table: HiveTable) -> None:
-        super().create_table(table)
-        self.checker.changed(table.name, None, table)
-
-    def alter_table(
-        self, name: TableName, table: HiveTable, *, expected: tuple[str, str] | None = None
-    ) -> None:
-        before = self.get_table(name)
-        super().alter_table(name, table, expected=expected)
-        if before and TABLE_ID in before.parameters and not _is_one(before, table):
-            if table.parameters.get(TABLE_ID, "") not in self.checker.dropped:
-                raise Violation(f"{name}: another table takes the place of one that nobody has dropped")
-            self.checker.is_beyond(f"{name}: a row was sent before the table was dropped and made again")
-        self.checker.changed(name, before, table)
-
-    def drop_table(self, name: TableName) -> None:
-        table = self.get_table(name)
-        if table is not None and model_name(table) in self.checker.tables and not is_overlay_view(table):
-            self.checker.drop(table)
-        super().drop_table(name)
-        if table is not None:
-            self.checker.withdrawn(table)
-
-    def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
-        if self.checker.has_partition(name, values):
-            self.checker.is_beyond(f"{name}: a drop was sent before the partition was made again")
-        super().drop_partition(name, values)
-
-    def locations(self, name: TableName) -> Places | None:
-        """Where a reader that asks once finds the files of a table; ``None`` where there is none.
-
-        And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
-        """
-        table = self.get_table(name)
-        if table is None or not is_overlay_view(table):
-            base, view = self.base_places(table), None
-        else:
-            base, view = self.base_places(self.base_of(table)), table
-        if base is None:
-            return None
-        return Places(base, list(self.named_deltas(view).values()) if view else [])
-
-    def base_of(self, view: HiveTable) -> HiveTable | None:
-        """The row of the base that a view names."""
-        return self.get_table(TableName(view.name.schema, view.parameters[BASE]))
-
-    def base_places(self, table: HiveTable | None) -> list[str] | None:
-        """Where a table's files are; ``None`` where there is none, or a late swap is not put right yet."""
-        return None if table is None or self.has_late_swap(table) else self._places_of(table)
-
-    def named_deltas(self, view: HiveTable) -> dict[str, str]:
-        """Where the deltas are that a view names. Raises Violation where one is not in their table."""
-        named, deltas = set(_NAMES.findall(view.view_text)), _deltas_of(view.name)
-        rows = self.partitions(deltas, self.partition_names(deltas)) if self.get_table(deltas) else ()
-        places = {row.values[0]: row.location for row in rows}
-        if not named <= places.keys():
-            raise Violation(f"{view.name} names {sorted(named)}, and there are {sorted(places)}")
-        return {name: places[name] for name in sorted(named)}
-
-    def _places_of(self, table: HiveTable | None) -> list[str]:
-        if table is None:
-            return []
-        rows: Sequence[HivePartition] = self.partitions(table.name, self.partition_names(table.name))
-        return [row.location for row in rows] if table.partitioned else [table.location]
-
-    def has_late_swap(self, table: HiveTable) -> bool:
-        """Whether a partition points to the files of an earlier commit, which the newest has no use for."""
-        newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
-        if newest is None or not table.partitioned:
-            return False
-        layout = Layout(table.parameters[ROOT])
-        of_version = [
-            {layout.absolute(state.location) for state in commit.manifest.partitions.values()}
-            for commit in self.checker.commits
-            if commit.version in (newest.version, newest.version - 1)
-        ]
-        found = self._places_of(table)
-        known = set().union(*of_version)
-        return any(one not in known and not one.startswith(layout.empty) for one in found)
-
-    def wrong_deltas(self, name: TableName, table: HiveTable) -> str:
-        """What is wrong with the view of a table that is at rest, and with the deltas that it shows; else empty.
-
-        Args:
-            table: the row that has the versions.
-        """
-        newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
-        shown, view = self.get_table(_deltas_of(name)), self.get_table(name)
-        if newest is None or view is None:
-            return "" if newest is None else "its view is missing"
-        manifest = newest.manifest
-        if manifest.overlay is None:
-            return "" if shown is None else "there is a table of deltas without a view"
-        if view.parameters.get(MADE_BY) != manifest.overlay.made_by:
-            return "its view is another version's"
-        folders = (*manifest.sidecars.get(DELTAS, ()), *manifest.sidecars.get(FOLDED, ()))
-        layout = Layout(table.parameters[ROOT])
-        wanted, found = sorted(map(layout.absolute, folders)), sorted(self._places_of(shown))
-        if found != wanted:
-            return f"its table of deltas has {found}; expected {wanted}"
-        names = manifest.overlay.naming(manifest.sidecars.get(DELTAS, ()))
-        return "" if view.view_text == names else f"its view names {view.view_text}; expected {names}"
-
-
-def _deltas_of(name: TableName) -> TableName:
-    return SIDE_TABLES[DELTAS].name_of(name)
-
-
-def _is_one(one: HiveTable, other: HiveTable) -> bool:
-    """Whether two rows are of one table, and not of two that had its name one after the other."""
-    return one.parameters.get(TABLE_ID) == other.parameters.get(TABLE_ID)
-
-
-def rows_of(files: FileSystem, locations: Sequence[str], without: Set[str] = frozenset()) -> Rows:
-    """The facts in the data files of directories. Each file is a JSON array of them.
-
-    Args:
-        without: paths of files that are passed over.
-    """
-    facts: list[Any] = []
-    for location in locations:
-        for entry in files.list(location):
-            if not entry.is_directory and entry.name[:1] not in "_." and entry.path not in without:
-                text = files.read_text(entry.path)
-                # what streams write is a line a row
-                facts += json.loads(text) if text.startswith("[") else text.splitlines()
-    return sorted(json.dumps(fact) for fact in facts)

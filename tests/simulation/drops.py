@@ -8,8 +8,9 @@ from lakemerge.kernel import Kernel
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.overlay import find_row
-from simulation.checker import Violation, WatchedMetastore
+from simulation.checker import Violation
 from simulation.operations import Create, Model, Operation
+from simulation.watched import WatchedMetastore
 
 
 @dataclass

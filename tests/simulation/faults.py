@@ -74,7 +74,7 @@ class Faults:
             return ""
         self.calls += 1
         kind = self._drawn(call) if self.listed is None else self.listed.get(self.calls, "")
-        if kind in ("lose reply", "lose request", "restart") and not writes:
+        if kind in ("lose reply", "lose request", "restart", "late", "die late") and not writes:
             return ""
         if kind:
             self.left -= 1
@@ -87,10 +87,12 @@ class Faults:
         return str(self.dice.choices(list(self.kinds), list(self.kinds.values()))[0])
 
     def seconds(self, kind: str) -> float:
-        """How long a stop, a slow call or a wait for a lost reply takes; of a call always the same."""
+        """How long a stop, a slow call, a wait for a lost reply or a late effect takes; of a call always the same."""
         dice = random.Random(f"{self.calls} {kind}")
         if kind == "slow":
             return dice.random() * self.lease / 2
         if kind == "lose reply":
             return dice.choice((0.0, 0.0, 1.5)) * self.lease
+        if kind == "late":
+            return dice.choice((0.01, 0.1, 0.5, 1.5, 4.0)) * self.lease
         return dice.choice((0.5, 1.5, 4.0)) * self.lease

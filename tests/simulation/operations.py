@@ -102,6 +102,7 @@ class Operation(ABC):
         version: that it made, as acknowledged.
         decided: the transaction that made it, when it is applied.
         found_files_gone: whether files were gone that it was about to read.
+        error: how it failed.
     """
 
     table: TableName
@@ -111,6 +112,7 @@ class Operation(ABC):
     version: int | None = None
     decided: str = ""
     found_files_gone: bool = False
+    error: str = ""
 
     @abstractmethod
     def attempt(self, kernel: Kernel) -> int | None:
@@ -129,11 +131,12 @@ class Operation(ABC):
                 self.outcome = "acknowledged"
             except CommitConflict:
                 continue
-            except CommitUnfinished:
-                self.outcome = "unfinished"
+            except CommitUnfinished as error:
+                self.outcome, self.error = "unfinished", str(error).replace("\n", " ")
             except FilesGone:
                 self.outcome, self.found_files_gone = "failed", True
-            except LakemergeError:
+            except LakemergeError as error:
+                self.error = str(error).replace("\n", " ")
                 doubtful = self._last is not None and self._last.state == "in doubt"
                 self.outcome = "doubtful" if doubtful else "failed"
             return
@@ -423,6 +426,8 @@ class Upkeep(Operation):
         raise AssertionError("it makes no version of its own")
 
     def attempt(self, kernel: Kernel) -> int | None:
+        watched: Any = kernel.metastore.inner  # type: ignore[attr-defined]
+        watched.pointers.begins(kernel.host.owner().pid)
         try:
             if self.action == "recover":
                 kernel.recover(self.table)

@@ -30,6 +30,7 @@ from simulation.operations import (
     partially,
 )
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
+from simulation.served_work import Describe, Name, OddAppend, Reject, StageFirst
 from simulation.themes import THEMES, Theme, theme_of
 
 TABLE = TableName("s", "t")
@@ -147,6 +148,8 @@ _PLAIN: dict[str, type[Operation]] = {
     "replace": Replace,
     "rewrite": Rewrite,
     "some into base": SomeIntoBase,
+    "describe": Describe,
+    "odd append": OddAppend,
 }
 
 
@@ -170,7 +173,7 @@ class Planner:
         adopts = self._kind != "append" and dice.random() < theme.adopts
         actors = list(self._writers())
         if self._has(theme.upkeep):
-            work = [self._upkeep(f"upkeep {one}") for one in range(dice.choice((1, 1, 2)))]
+            work = [self._upkeep(f"upkeep {one}") for one in range(dice.choice(theme.upkeeps))]
             actors.append(replace(self._actor("upkeep", work), delay=self._delay_of_upkeep()))
         if self._consumed:
             actors += [self._consumer(number) for number in range(dice.choice((1, 2)))]
@@ -179,7 +182,10 @@ class Planner:
         if theme.lands:
             files = [Land(TABLE, f"file {one}") for one in range(dice.choice((3, 5, 8)))]
             actors.append(self._actor("lander", files))
-        actors += [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
+        readers = [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
+        if theme.reads_late:
+            readers = [replace(one, delay=self._delay_of_upkeep()) for one in readers]
+        actors += readers
         return Plan(self._name, self._kind, tears, batches, compares, adopts, tuple(actors))
 
     def _delay_of_upkeep(self) -> float:
@@ -199,8 +205,11 @@ class Planner:
     def _writers(self) -> Iterator[Actor]:
         dice = self._dice
         if self._kind == "append" and not self._consumed and self._has(self._theme.streams):
-            for writer in ("one", "two"):
-                yield self._actor(f"stream {writer}", [Batches(TABLE, writer, writer=writer)])
+            for number, writer in enumerate(self._theme.names):
+                again = f" again {number}" if writer in self._theme.names[:number] else ""
+                count = self._theme.batches_each
+                work = Batches(TABLE, f"{writer}{again}", writer=writer, count=count)
+                yield self._actor(f"stream {writer}{again}", [work])
         for number in range(dice.choice(self._theme.writers)):
             count = dice.choice(self._theme.several)
             yield self._actor(f"writer {number}", [self._work(f"{number}.{one}") for one in range(count)])
@@ -233,6 +242,8 @@ class Planner:
         work = self._dice.choices(list(chances), list(chances.values()))[0]
         if work == "overwrite":
             return Overwrite(TABLE, label, number=self._dice.randrange(3))
+        if work in ("stage first", "name", "reject"):
+            return self._served_work(work, label)
         if work == "recover":
             return Upkeep(TABLE, label, action="recover")
         if work == "remake":
@@ -248,6 +259,13 @@ class Planner:
         if work.startswith("overlaid"):
             return MergeOnRead(TABLE, label, changes=changes)
         return Merge(TABLE, label, changes=changes, truncate=truncate)
+
+    def _served_work(self, work: str, label: str) -> Operation:
+        if work == "stage first":
+            return StageFirst(TABLE, label, number=self._dice.randrange(3))
+        if work == "name":
+            return Name(TABLE, label, seconds=self._dice.choice((0.0, 100.0, 100.0)))
+        return Reject(TABLE, label, clears=self._dice.random() < 0.3)
 
     def _change(self) -> tuple[str, int, str | None]:
         key, sequence = f"k{self._dice.randrange(self._theme.keys)}", self._dice.randrange(1, 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import random
@@ -9,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from lakemerge.errors import MetastoreUnreachable, StorageError
+from lakemerge.errors import LakemergeError, MetastoreUnreachable, StorageError
 from lakemerge.kernel import HivePartition, HiveTable, Ports, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.metastore import Metastore, Refused, ReplyLost
@@ -52,7 +53,12 @@ class Watch(Protocol):
     def sent(self, call: str, *args: Any) -> None:
         """A process sends a call now; when it has its effect, others may have gone on."""
 
-    def answered(self, call: str, *args: Any) -> None:
+    def meant(
+        self, process: int, call: str, args: tuple[Any, ...], action: Callable[[], T]
+    ) -> Callable[[], T]:
+        """A call that is sent now, with a look at whether its effect is still what it was sent for."""
+
+    def answered(self, process: int, call: str, *args: Any) -> None:
         """A process goes on after a call."""
 
 
@@ -62,13 +68,22 @@ class Caller:
     Attributes:
         log: who called what, for the schedule of a failing seed.
         watch: is told of each call when it is sent, and when it is answered.
+        serve: begins a process of a server, which carries out what a client has given up.
     """
 
-    def __init__(self, process: Process, faults: Faults, log: list[str], watch: Watch) -> None:
+    def __init__(
+        self,
+        process: Process,
+        faults: Faults,
+        log: list[str],
+        watch: Watch,
+        serve: Callable[[str, Callable[[], None], float], None],
+    ) -> None:
         self.process = process
         self.faults = faults
         self.log = log
         self.watch = watch
+        self.serve = serve
 
     def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
         self.process.go_on()
@@ -84,10 +99,12 @@ class Caller:
         if fault in ("refuse", "lose request"):
             # who calls cannot tell the second from a lost reply
             raise (_refusal if fault == "refuse" else _lost)(port, name)
-        if fault == "stop":
-            self.process.stop_for(self.faults.seconds(fault))
-        if fault == "slow":
-            self.process.go_on(self.faults.seconds(fault))
+        if fault in ("late", "die late"):
+            self._carry_out_late(number, f"{port}.{name} {about}", action, self.faults.seconds("late"))
+            if fault == "die late":
+                self.process.die()
+            fault, action = "lose reply", _nothing  # and waits as long as if it were one, or not at all
+        self._wait(fault)
         result = action()
         if fault == "die after":
             self.process.die()
@@ -98,6 +115,26 @@ class Caller:
         if fault in ("lose reply", "restart"):
             raise _lost(port, name)
         return result
+
+    def _wait(self, fault: str) -> None:
+        if fault == "stop":
+            self.process.stop_for(self.faults.seconds(fault))
+        if fault == "slow":
+            self.process.go_on(self.faults.seconds(fault))
+
+    def _carry_out_late(self, number: int, shown: str, action: Callable[[], object], seconds: float) -> None:
+        """Let a server carry out a call after a time, whatever its client has become of by then."""
+
+        def run() -> None:
+            self.log.append(f"late call {number} takes effect: {shown}")
+            with contextlib.suppress(LakemergeError, FileNotFoundError):  # nobody hears of it
+                action()
+
+        self.serve(f"server of call {number}", run, seconds)
+
+
+def _nothing() -> Any:
+    return None
 
 
 def _refusal(port: str, name: str) -> Exception:
@@ -120,8 +157,10 @@ def _delegate(cls: type, port: str, names: set[str], *, writes: bool) -> None:
             about = " ".join(shown)[:200]
             run = functools.partial(getattr(self.inner, _name), *args, **kwargs)
             self.caller.watch.sent(_name, *args)
+            pid = self.caller.process.pid
+            run = self.caller.watch.meant(pid, _name, args, run)
             result = self.caller.call(port, _name, about, run, writes=writes)
-            self.caller.watch.answered(_name, *args)
+            self.caller.watch.answered(pid, _name, *args)
             return result
 
         setattr(cls, name, method)

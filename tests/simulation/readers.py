@@ -7,8 +7,10 @@ import random
 from lakemerge.kernel import HiveTable, Manifest, TableName
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MADE_BY, is_overlay_view, shown_version
-from simulation.checker import Checker, Places, WatchedMetastore
+from simulation.checker import Checker
+from simulation.places import Places
 from simulation.scheduler import Process
+from simulation.watched import WatchedMetastore
 
 
 def look(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from unittest import mock
 
@@ -18,18 +19,22 @@ from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import World
 from simulation import consumers, ingests
-from simulation.checker import Checker, Commit, Violation, WatchedMetastore
+from simulation.checker import Checker, Commit, Violation
 from simulation.consumers import OUTPUT, Consume
 from simulation.drops import Remake
 from simulation.faults import Faults
+from simulation.folders import TIMES, TimedFiles
 from simulation.ingests import Ingest, Land
-from simulation.operations import Batches, Model, Operation
+from simulation.operations import Append, Batches, Model, Operation
+from simulation.overlays import MergeOnRead
 from simulation.plan import DEFINITIONS, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import Caller, ports_of_process
 from simulation.readers import look
 from simulation.scheduler import Process, Scheduler
-from simulation.seeds import GROUPS
+from simulation.seeds import SERVED, has_several_tables
+from simulation.served_work import Name
 from simulation.strangers import Meddling, Stranger
+from simulation.watched import WatchedMetastore
 
 LEASE = 30
 _WHOLE = Cut()
@@ -65,7 +70,10 @@ class Run:
         self.result = Result(seed, cut, self.plan)
         self.dice = random.Random(f"{seed} order {cut.reseed}")
         self.world = World(seed)
+        if self.plan.rules.folders:
+            self.world.files = TimedFiles(self.world.timeline, random.Random(f"{seed} folders").choice(TIMES))
         self.metastore = WatchedMetastore(self.world.timeline)
+        self.metastore.refuses = self.plan.rules.refuses
         self.metastore.honours_expectations = self.plan.compares
         self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
@@ -73,6 +81,7 @@ class Run:
         self.checker = self.metastore.checker = Checker(self.world.files, tables)
         self.checker.overwritten, self.checker.emptied = self.done.overwritten, self.done.emptied
         self.checker.metastore, self.checker.exact = self.metastore, not self.plan.tears
+        self.checker.judges_calls = seed >= SERVED
         self.scheduler = Scheduler(self.dice, self.world.timeline)
         self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, self.plan.rules)
         self.processes: list[Process] = []
@@ -87,7 +96,7 @@ class Run:
         process = Process(self.scheduler, actor.name, pid, self.world.running)
         ports = ports_of_process(
             self.world,
-            Caller(process, self.faults, self.result.log, self.checker),
+            Caller(process, self.faults, self.result.log, self.checker, self._serve),
             machine=actor.machine or f"machine {pid}",
             skew=actor.skew,
             tears=self.plan.tears,
@@ -96,6 +105,12 @@ class Run:
         settings = Settings(lease_seconds=LEASE, claim_timeout=20 * LEASE)
         self.processes.append(process)
         return process, Kernel(ports, settings)
+
+    def _serve(self, name: str, run: Callable[[], None], delay: float) -> None:
+        """Begin a process of a server. It has no pid that others could ask for."""
+        process = Process(self.scheduler, name, 0, set())
+        self.processes.append(process)
+        process.start(run, delay)
 
     def start(self) -> None:
         """The table, then all processes beside each other."""
@@ -144,7 +159,7 @@ class Run:
                 process.go_on(self.dice.random() * 10)
                 self._read_once(process)
 
-        process.start(run)
+        process.start(run, actor.delay if self.plan.rules.reads_late else 0.0)
 
     def _read_once(self, process: Process) -> None:
         """As an engine reads: ask where the files are, plan, and open them later."""
@@ -180,14 +195,11 @@ class Run:
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
         self.faults.calm = True
-        self._check_swaps()
+        self._check_rest()
         self._check_fences()
         self.world.timeline.pass_by(1000 * LEASE)
         process, kernel = self.process(Actor("last"))
-        process.start(lambda: self._finish(kernel))
-        self.scheduler.run()
-        if process.error is not None:
-            raise process.error
+        self._alone(process, lambda: self._finish(kernel))
         self._check_operations()
         model = self._check_rows()
         if self._consumed:
@@ -196,17 +208,58 @@ class Run:
         if self._lands:
             ingests.check(self.world.files, model.facts)
 
-    def _check_swaps(self) -> None:
-        """Whoever has swapped too late has put it right, where nobody died and no call failed."""
-        if self.plan.strange or any(kind not in ("stop", "slow") for _, kind in self.faults.drawn):
+    def _check_rest(self) -> None:
+        """All have ended, and nobody has recovered anything: what is acknowledged is shown.
+
+        Where a process died, or a call took effect when its client had given up, nobody may have been left to put it
+        right: then the next commit does, whatever it changes.
+        """
+        sure = {kind for _, kind in self.faults.drawn} <= {"stop", "slow"}
+        if self.plan.strange or (not sure and self.result.seed < SERVED):
             return
-        if any(operation.outcome in ("unfinished", "doubtful") for operation in self.result.operations):
+        left = any(one.outcome in ("unfinished", "doubtful") for one in self.result.operations)
+        if left if sure else not self._commit_once_more():
             return
         table = find_row(self.metastore, TABLE)
-        if table is not None and self.metastore.has_late_swap(table):
+        if table is None:
+            return
+        if self.metastore.has_late_swap(table):
             raise Violation("all have ended, and a partition shows an earlier version")
-        if table is not None and (wrong := self.metastore.wrong_deltas(TABLE, table)):
+        if wrong := self.metastore.wrong_deltas(TABLE, table):
             raise Violation(f"all have ended, and {wrong}")
+        if wrong := self.metastore.wrong_quarantine(TABLE, table):
+            raise Violation(f"all have ended, and {wrong}")
+
+    def _commit_once_more(self) -> bool:
+        """Commit to some partition, by a process that knows nothing of the others; whether there is a table."""
+        process, kernel = self.process(Actor("next"))
+        append = self.plan.kind == "append"
+        key = f"k{self.result.seed % 3}"
+        one: Operation = (
+            Append(TABLE, "next 0")
+            if append
+            else MergeOnRead(TABLE, "next", changes=((key, 70, f"{key} at 70"),))
+        )
+        done: list[bool] = []
+
+        def run() -> None:
+            if not self.plan.compares:
+                process.go_on(self.metastore.lock_seconds)  # until what others have locked is free
+            if kernel.exists(TABLE):
+                self._do(one, kernel)
+                done.append(True)
+
+        self._alone(process, run)
+        if done and one.outcome != "acknowledged":
+            raise Violation(f"nothing goes wrong any more, and {one}: {one.error}")
+        return bool(done)
+
+    def _alone(self, process: Process, work: Callable[[], None]) -> None:
+        """Run a process to its end, when all others have ended."""
+        process.start(work)
+        self.scheduler.run()
+        if process.error is not None:
+            raise process.error
 
     def _check_fences(self) -> None:
         """Vacuum takes nobody for dead where nothing has failed."""
@@ -240,6 +293,7 @@ class Run:
             if kernel.exists(OUTPUT):
                 kernel.recover(OUTPUT)
                 assert_nothing_orphaned(kernel, OUTPUT)
+        self._forget_names(kernel)
         if self.done.rows or self.done.partitions:
             # what strangers leave is theirs; and what came late may be taken in
             for _ in range(2):
@@ -254,9 +308,15 @@ class Run:
         self._check_metastore()
         self.result.commits = len(self.checker.commits)
 
+    def _forget_names(self, kernel: Kernel) -> None:
+        """Take the names of versions away, which would keep their files."""
+        names = kernel.settled(TABLE)[1].references
+        for name in names:
+            self._do(Name(TABLE, name, forgets=True), kernel)
+
     def _check_metastore(self) -> None:
         """No row is left that was on its way to a table's name, or from it."""
-        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers"}
+        known = {TABLE.name, OUTPUT.name, f"{OUTPUT.name}__consumers", f"{TABLE.name}__quarantine"}
         row = find_row(self.metastore, TABLE)
         if row is not None and row.name != TABLE:
             known |= {row.name.name, SIDE_TABLES[DELTAS].name_of(TABLE).name}
@@ -400,4 +460,4 @@ def simulate(seed: int, cut: Cut = _WHOLE) -> Result:
 def _run_of(seed: int, cut: Cut) -> Run:
     from simulation.groups import GroupRun  # it builds on this module
 
-    return GroupRun(seed, cut) if seed >= GROUPS else Run(seed, cut)
+    return GroupRun(seed, cut) if has_several_tables(seed) else Run(seed, cut)

@@ -14,3 +14,15 @@ RARE = 37_000_000
 GROUPS = 40_000_000
 #: Several tables, some of whose commits wait to be looked at before they are published.
 STAGED = 45_000_000
+#: A metastore that carries out calls late, or refuses some for good, and what else a cluster has.
+SERVED = 100_000_000
+#: The same with several tables.
+SERVED_GROUPS = 110_000_000
+
+#: The first seed of each world.
+WORLDS = (0, OVERLAID, PARTIAL, NARROW, SLEPT, RARE, GROUPS, STAGED, SERVED, SERVED_GROUPS)
+
+
+def has_several_tables(seed: int) -> bool:
+    """Whether a seed's world has several tables."""
+    return GROUPS <= seed < SERVED or seed >= SERVED_GROUPS

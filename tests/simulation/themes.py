@@ -8,65 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, SLEPT
-
-#: What writers do with a table of each kind, each with how often it is drawn.
-EVERYTHING: Mapping[str, Mapping[str, int]] = {
-    "partitioned": {"merge": 64, "rewrite": 10, "replace": 8, "recover": 6, "overwrite": 6, "pack": 6},
-    "whole": {"merge": 64, "replace": 18, "overwrite": 12, "pack": 6},
-    "append": {"append": 78, "compact": 18, "pack": 4},
-}
-
-
-@dataclass(frozen=True)
-class Theme:
-    """What the runs of a theme have; a number is how likely a run has it.
-
-    Attributes:
-        weight: how often it is drawn.
-        kinds: of tables; each as often as it is named.
-        work: what writers do, in the place of :data:`EVERYTHING`; of the kinds of tables that it names.
-        writers: how many.
-        several: how many operations of each.
-        keys: how many keys there are to change.
-        consumed, streams, upkeep, strangers, tears, batches: whether there are consumers, named streams, vacuum and
-            recovery beside the writers, programs that are not ours, half-seen rows, and answers in batches.
-        lands: whether files land in a folder, to be ingested.
-        acts: what those programs do; empty for a mix.
-        retention: how long vacuum leaves what nobody refers to, in seconds.
-        faults: which there are, each with how often it is drawn; empty for a mix.
-        calls: that meet them; empty for a mix.
-        most: how many of them.
-        adopts: whether another program makes the table first.
-    """
-
-    weight: int
-    kinds: tuple[str, ...] = ("partitioned", "partitioned", "whole", "append", "append")
-    work: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    writers: tuple[int, ...] = (2, 2, 3)
-    several: tuple[int, ...] = (1, 2, 3)
-    keys: int = 5
-    consumed: float = 0.5
-    streams: float = 0.5
-    upkeep: float = 0.4
-    strangers: float = 0.3
-    tears: float = 0.3
-    batches: float = 0.3
-    lands: bool = False
-    acts: tuple[str, ...] = ()
-    retention: float = 600.0
-    faults: Mapping[str, int] = field(default_factory=dict)
-    calls: tuple[str, ...] = ()
-    most: tuple[int, ...] = (0, 1, 1, 2, 3, 5)
-    adopts: float = 0.2
-
-    def work_of(self, kind: str) -> Mapping[str, int]:
-        """What writers do with a table of a kind."""
-        return self.work.get(kind, EVERYTHING[kind])
-
+from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, SERVED, SLEPT
+from simulation.served import SERVED_THEMES
+from simulation.theme import Theme, either
 
 THEMES = {
     "anything": Theme(8),
@@ -203,15 +148,10 @@ THEMES = {
 }
 
 
-def _either(work: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
-    """The same work on partitioned tables and others."""
-    return {"partitioned": work, "whole": work}
-
-
 THEMES["overlaid"] = Theme(
     0,
     kinds=("partitioned", "whole"),
-    work=_either(
+    work=either(
         {
             "overlaid merge": 50,
             "lay": 14,
@@ -230,7 +170,7 @@ THEMES["overlaid"] = Theme(
 )
 THEMES["overlaid and dropped"] = dataclasses.replace(
     THEMES["overlaid"],
-    work=_either({"overlaid merge": 40, "lay": 20, "into base": 12, "take off": 10, "drop": 8, "remake": 14}),
+    work=either({"overlaid merge": 40, "lay": 20, "into base": 12, "take off": 10, "drop": 8, "remake": 14}),
 )
 THEMES["overlaid, late"] = dataclasses.replace(
     THEMES["overlaid"],
@@ -243,14 +183,14 @@ THEMES["overlaid, late"] = dataclasses.replace(
 THEMES["partial: in place"] = Theme(
     0,
     kinds=("partitioned", "whole"),
-    work=_either({"partial merge": 70, "merge": 12, "pack": 10, "overwrite": 8}),
+    work=either({"partial merge": 70, "merge": 12, "pack": 10, "overwrite": 8}),
     writers=(2, 3, 3),
     several=(2, 3),
     keys=3,
 )
 THEMES["partial: on read"] = dataclasses.replace(
     THEMES["overlaid"],
-    work=_either(
+    work=either(
         {
             "overlaid partial merge": 45,
             "overlaid merge": 8,
@@ -284,7 +224,7 @@ THEMES["narrow: compactions meet"] = Theme(
 THEMES["narrow: drops die"] = Theme(
     0,
     kinds=("partitioned", "whole"),
-    work=_either({"merge": 40, "drop": 40, "remake": 20}),
+    work=either({"merge": 40, "drop": 40, "remake": 20}),
     writers=(2, 3),
     several=(2, 3),
     upkeep=0.0,
@@ -311,7 +251,7 @@ THEMES["narrow: rows made anew"] = Theme(
 THEMES["slept: rows made anew"] = Theme(
     0,
     kinds=("partitioned", "whole"),
-    work=_either({"flatten": 65, "merge": 20, "drop": 7, "remake": 8}),
+    work=either({"flatten": 65, "merge": 20, "drop": 7, "remake": 8}),
     writers=(3,),
     several=(2, 3),
     upkeep=0.0,
@@ -348,7 +288,7 @@ _RARE = Theme(
 THEMES["rare: views come and go"] = dataclasses.replace(
     _RARE,
     kinds=("partitioned", "whole"),
-    work=_either({"take off": 45, "lay": 45, "overlaid merge": 10}),
+    work=either({"take off": 45, "lay": 45, "overlaid merge": 10}),
     several=(3, 4),
     calls=("create_table", "drop_table", "alter_table", "get_table"),
     faults={"stop": 4, "die before": 1},
@@ -365,7 +305,7 @@ THEMES["rare: swaps come late"] = dataclasses.replace(
 THEMES["rare: drops die, and tables are adopted"] = dataclasses.replace(
     _RARE,
     kinds=("partitioned", "whole"),
-    work=_either({"drop": 60, "merge": 40}),
+    work=either({"drop": 60, "merge": 40}),
     several=(1, 2),
     calls=("drop_table", "drop_table", "delete"),
     faults={"die before": 1, "die after": 1},
@@ -375,7 +315,7 @@ THEMES["rare: drops die, and tables are adopted"] = dataclasses.replace(
 THEMES["rare: makers sleep"] = dataclasses.replace(
     _RARE,
     kinds=("partitioned", "whole"),
-    work=_either({"drop": 45, "remake": 55}),
+    work=either({"drop": 45, "remake": 55}),
     several=(2, 3),
     calls=("create_table", "get_table", "write_text"),
     most=(1, 2, 3),
@@ -384,7 +324,7 @@ THEMES["rare: makers sleep"] = dataclasses.replace(
 THEMES["rare: others write where a table was before it was adopted"] = dataclasses.replace(
     _RARE,
     kinds=("partitioned", "whole"),
-    work=_either({"merge": 70, "overwrite": 30}),
+    work=either({"merge": 70, "overwrite": 30}),
     writers=(1, 2),
     several=(1, 2),
     keys=3,
@@ -397,12 +337,22 @@ THEMES["rare: others write where a table was before it was adopted"] = dataclass
 )
 
 
+THEMES.update(SERVED_THEMES)
+
+
 def theme_of(seed: int) -> str:
     """The name of a seed's theme."""
     dice = random.Random(f"{seed} theme")
     if seed < OVERLAID:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
-    worlds = {RARE: "rare", SLEPT: "slept", NARROW: "narrow", PARTIAL: "partial", OVERLAID: "overlaid"}
-    world = next(name for first, name in worlds.items() if seed >= first)
+    worlds = {
+        SERVED: "served",
+        RARE: "rare",
+        SLEPT: "slept",
+        NARROW: "narrow",
+        PARTIAL: "partial",
+        OVERLAID: "overlaid",
+    }
+    world = next((name for first, name in worlds.items() if seed >= first), "overlaid")
     return dice.choice([name for name in THEMES if name.startswith(world)])

@@ -1,0 +1,228 @@
+"""``python -m simulation.planting``: plant each mutant of :mod:`simulation.planted`, and see who notices.
+
+First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). Then each mutant
+has processes of its own: seeds that reach its site, unit tests that do, and more seeds. What nobody notices is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulation.planted import Planted, all_mutants, note, plant
+from simulation.run import simulate
+from simulation.seeds import WORLDS
+
+ROOT = Path(__file__).parents[2]
+STORE = ROOT / "build" / "mutants"
+#: The tests that run in memory.
+UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
+#: Seconds after which a mutant counts as one that never ends.
+_LIMIT = 240
+#: Seeds that are remembered of a site, and unit tests that are run for it, the shortest first.
+_KEPT, _TESTS = 400, 60
+_QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+
+
+def key(site: str, value: bool | None) -> str:
+    """How a site with a value of its condition is stored."""
+    return f"{site} {value}"
+
+
+# -- who reaches what --------------------------------------------------------------------------
+
+
+def reach_by_seeds(count: int, first: int) -> None:
+    """Run seeds of all worlds, and store which of them reach what."""
+    now: set[str] = set()
+    note(lambda site, value: now.add(key(site, value)))
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in range(count):
+        for world in WORLDS:
+            now.clear()
+            if not simulate(seed := world + first + number).error:
+                for one in now:
+                    if len(found[one]) < _KEPT:
+                        found[one].append(seed)
+    _store("seeds", found)
+
+
+class _Noting:
+    """A plugin of pytest that notes what each test reaches, and how long it takes."""
+
+    def __init__(self) -> None:
+        self.now: set[str] = set()
+        self.found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" and report.passed:
+            for one in self.now:
+                self.found[one].append((round(report.duration, 3), report.nodeid))
+        if report.when == "teardown":
+            self.now.clear()
+
+
+def reach_by_units() -> None:
+    """Run the unit tests, and store which of them reach what."""
+    plugin = _Noting()
+    note(lambda site, value: plugin.now.add(key(site, value)))
+    pytest.main([*_QUIET, *UNITS], plugins=[plugin])
+    _store("units", {one: sorted(tests) for one, tests in plugin.found.items()})
+
+
+def _store(name: str, found: dict[str, Any]) -> None:
+    STORE.mkdir(parents=True, exist_ok=True)
+    (STORE / f"{name}.json").write_text(json.dumps(found))
+
+
+# -- one mutant, in a process of its own -------------------------------------------------------
+
+
+def _run_seeds(seeds: list[int]) -> str:
+    """The first seed that fails, and how; empty where none does."""
+    for number, seed in enumerate(seeds, 1):
+        if error := simulate(seed).error:
+            return f"{number} seeds ({seed}): {error}"
+    return ""
+
+
+def _run_units(tests: list[str]) -> str:
+    """The first unit test that fails; empty where none does."""
+    failed: list[str] = []
+
+    class _First:
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            if report.failed:
+                failed.append(report.nodeid)
+
+    code = pytest.main(["-x", *_QUIET, *tests], plugins=[_First()])
+    found = failed[0].rpartition("/")[2] if failed else f"pytest ends with {code}"
+    return found if code else ""
+
+
+def _alone(mutant: Planted, kind: str, work: list[Any]) -> str:
+    """Run some work on a mutant in a forked process; what is seen, empty for nothing."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        signal.alarm(_LIMIT)
+        try:
+            plant(mutant)
+            seen = _run_seeds(work) if kind == "seeds" else _run_units(work)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the mutant has been noticed
+            seen = f"{type(error).__name__}: {error}"
+        os.write(writing, seen.encode()[:1000])
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        seen = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(pid, 0)
+    return seen if os.WIFEXITED(status) else f"no end within {_LIMIT} s"
+
+
+# -- all of them -------------------------------------------------------------------------------
+
+
+class Hunt:
+    """Looks for whoever notices mutants.
+
+    Args:
+        few, many: how many seeds are run before the unit tests, and in all.
+    """
+
+    def __init__(self, few: int, many: int) -> None:
+        self._few, self._many = few, many
+        self._seeds = json.loads((STORE / "seeds.json").read_text())
+        self._units = json.loads((STORE / "units.json").read_text())
+        pytest.main(
+            ["--collect-only", "-qq", *_QUIET, *UNITS]
+        )  # so that no forked process has to import them
+
+    def killer(self, mutant: Planted) -> tuple[str, str]:
+        """Who notices a mutant (``seeds``, ``unit``, ``nobody``, ``unreached``), and what is seen."""
+        name = key(mutant.site, mutant.needs)
+        seeds = self._seeds.get(name, [])
+        random.Random(name).shuffle(seeds)  # from all worlds
+        tests = [test for _, test in self._units.get(name, [])][:_TESTS]
+        if not seeds and not tests:
+            return "unreached", ""
+        rounds = (("seeds", seeds[: self._few]), ("unit", tests), ("seeds", seeds[self._few : self._many]))
+        for kind, work in rounds:
+            if work and (seen := _alone(mutant, kind, work)):
+                return kind, seen
+        return "nobody", f"{min(len(seeds), self._many)} seeds, {len(tests)} tests"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--reach", choices=("seeds", "units"), help="only note who reaches what, and store it"
+    )
+    parser.add_argument("--reach-seeds", type=int, default=250, help="how many of each world")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--few", type=int, default=40, help="seeds before the unit tests")
+    parser.add_argument("--many", type=int, default=_KEPT, help="seeds in all")
+    parser.add_argument("--only", default="", help="mutants whose names contain this")
+    parser.add_argument("--sample", type=float, default=1.0, help="the share of mutants that is planted")
+    parser.add_argument("--again", type=Path, help="the survivors of a report")
+    parser.add_argument(
+        "--report", type=Path, default=STORE / "report.tsv", help="is added to; known ones are skipped"
+    )
+    args = parser.parse_args()
+    logging.getLogger("lakemerge").setLevel(logging.CRITICAL)
+    if args.reach == "seeds":
+        reach_by_seeds(args.reach_seeds, args.first)
+        return 0
+    if args.reach == "units":
+        reach_by_units()
+        return 0
+    return _hunt([one for one in all_mutants() if args.only in one.name], args)
+
+
+def _hunt(mutants: list[Planted], args: argparse.Namespace) -> int:
+    known = dict(_read(args.report))
+    if args.again:
+        left = {name for name, who in _read(args.again) if who in ("nobody", "unreached")}
+        mutants = [one for one in mutants if one.name in left]
+    # in any order, so that a run that is ended early is a sample
+    mutants = random.Random(0).sample(mutants, round(len(mutants) * args.sample))
+    mutants = [one for one in mutants if one.name not in known]
+    hunt, began = Hunt(args.few, args.many), time.monotonic()
+    counts: Counter[str] = Counter(known.values())
+    args.report.parent.mkdir(parents=True, exist_ok=True)
+    with args.report.open("a") as report:
+        for mutant in mutants:
+            who, seen = hunt.killer(mutant)
+            counts[who] += 1
+            print(
+                "\t".join((mutant.name, who, seen[:160].replace("\t", " "), mutant.text)),
+                file=report,
+                flush=True,
+            )
+            if who in ("nobody", "unreached"):
+                print(f"{mutant.name}: {who} {seen}: {mutant.text}", flush=True)
+    print(f"{sum(counts.values())} mutants: {dict(counts)}, {time.monotonic() - began:.0f} s")
+    return 0
+
+
+def _read(path: Path) -> list[tuple[str, str]]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(name, who) for name, who, *_ in (line.split("\t") for line in lines)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
