@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -114,12 +115,15 @@ class TestSession:
                 files.write(spark.sql("select raise_error('no') as id"), str(tmp_path / "bad"))
             assert spark.conf.getAll == before
 
-    def test_a_session_that_tells_columns_apart_by_case_is_refused(self, project: Any) -> None:
+    @pytest.mark.parametrize("setting", ["spark.sql.caseSensitive", "spark.sql.parser.escapedStringLiterals"])
+    def test_a_session_that_reads_names_or_strings_in_another_way_is_refused(
+        self, project: Any, setting: str
+    ) -> None:
         with (
-            handle_of(project, "case") as handle,
-            pytest.raises(InvalidConfig, match=r"found spark\.sql\.caseSensitive: true"),
+            handle_of(project, "other") as handle,
+            pytest.raises(InvalidConfig, match=re.escape(f"found {setting}: true")),
         ):
-            handle.application.new_session({"spark.sql.caseSensitive": "true"})
+            handle.application.new_session({setting: "true"})
 
     def test_code_for_few_columns_is_compiled(self, project: Any) -> None:
         with handle_of(project, "records") as handle:

@@ -46,7 +46,14 @@ _DERBY_BOOTED = "XSDB6"
 _ENDING_SECONDS = 10
 
 _lock = threading.Lock()
-_CASE_SENSITIVE = "spark.sql.caseSensitive"
+# What Spark must do, by the setting that changes it when it is true.
+_MUST_BE_FALSE: Mapping[str, str] = {
+    "spark.sql.caseSensitive": "read columns' names in any case, as Hive keeps them in lower case",
+    # names of partitions and files are written with escapes, and would be others in silence
+    "spark.sql.parser.escapedStringLiterals": (
+        r"read backslashes in strings as escapes; a regular expression without them is a raw string, r'\d+'"
+    ),
+}
 _application: Application | None = None
 # The application of a program that has started Spark by itself.
 _of_program: Application | None = None
@@ -89,18 +96,19 @@ class Application:
             settings: of this session; those that only an application can have are left out.
 
         Raises:
-            InvalidConfig: it would distinguish columns by case, which Hive does not.
+            InvalidConfig: it would read columns' names or strings in another way than lakemerge writes them.
         """
         session = self.root.newSession()
         for name, value in settings.items():
             if not name.startswith("spark.") or session.conf.isModifiable(name):
                 session.conf.set(name, value)
-        if str(session.conf.get(_CASE_SENSITIVE, "false")).lower() == "true":
-            raise InvalidConfig(
-                expected="Spark to read columns' names in any case, as Hive keeps them in lower case",
-                found=f"{_CASE_SENSITIVE}: true",
-                action="Remove it from `server_side_parameters` in the profile, or from spark-defaults.conf.",
-            )
+        for name, what in _MUST_BE_FALSE.items():
+            if str(session.conf.get(name, "false")).lower() == "true":
+                raise InvalidConfig(
+                    expected=f"Spark to {what}",
+                    found=f"{name}: true",
+                    action="Remove it from `server_side_parameters` in the profile, or from spark-defaults.conf.",
+                )
         return session
 
 
