@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_site import links_in_site
+from docs_site import PAGES, links_in_site
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,7 +54,7 @@ def test_diagrams_are_left_to_mermaid(site: Path) -> None:
 def test_a_link_to_nowhere_ends_the_build(tmp_path: Path) -> None:
     for folder in ("docs", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    for name in ("mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
+    for name in ("mkdocs.yml", *(name for name in PAGES if "/" not in name)):
         shutil.copy(ROOT / name, tmp_path)
     page = tmp_path / "docs" / "guides" / "merge.md"
     page.write_text(f"{page.read_text()}\n[1](gone.md) [2](merge.md#gone) [3](../../src/gone.py)\n")
