@@ -163,8 +163,8 @@ class CommitUnfinished(LakemergeError):
     """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
 
 
-class CommitInDoubt(LakemergeError):
-    """The metastore went silent when the commit was decided: it may stand, or not."""
+class CommitInDoubt(MetastoreError):
+    """The metastore went silent when the commit was decided: it may stand, or not, or come to stand later."""
 
 
 class LeaseLost(LakemergeError):

@@ -15,7 +15,7 @@ from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.protocol.groups import Group, Member
-from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION
+from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION, version_number
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
 from lakemerge.kernel.table.overlay import (
@@ -181,18 +181,18 @@ class Checker:
             return
         if old is not None and old.endswith(UNDECIDED):
             self._group_moves(after, old, new)
-            if int(new.partition(":")[0]) < int(old.partition(":")[0]):
+            if version_number(new) < version_number(old):
                 return  # taken back
         claimed = ":" in new
         txn = new.split(":")[1] if claimed else after.parameters[TRANSACTION]
-        if old == f"{new}:{txn}":
+        if old is not None and old == f"{version_number(new)}:{txn}":
             return  # settled what was decided
         if before is None and self._is_cleared(Layout(after.parameters[ROOT]), txn):
             return  # its maker slept while its files were deleted, and is about to find that out
         known = self.newest.get(after.parameters[TABLE_ID])
         if known is not None and known.manifest.txn == txn:
             return  # its row was made anew
-        self._decided(name, after, int(new.partition(":")[0]), txn)
+        self._decided(name, after, version_number(new), txn)
 
     def _is_cleared(self, layout: Layout, txn: str) -> bool:
         """Whether a transaction that makes a table was taken for dead, and what it has made was deleted."""
@@ -220,11 +220,11 @@ class Checker:
     def drop(self, table: HiveTable) -> None:
         """Take in that a table goes; a claim of a group that is not confirmed yet stood if the group does."""
         value = table.parameters.get(VERSION, "")
-        version, _, txn = value.removesuffix(UNDECIDED).partition(":")
+        txn = value.removesuffix(UNDECIDED).partition(":")[2]
         if value.endswith(UNDECIDED):
             path = Layout(table.parameters[ROOT]).group_of(txn)
             if Group.from_json(self.files.read_text(path), path).first.txn in self.groups:
-                self._decided(model_name(table), table, int(version), txn)
+                self._decided(model_name(table), table, version_number(value), txn)
         self.dropped.add(table.parameters.get(TABLE_ID, ""))
 
     def withdrawn(self, table: HiveTable) -> None:

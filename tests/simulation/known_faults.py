@@ -186,9 +186,9 @@ MUTANTS = {
     # of tables that are dropped and made again
     "next-tables-version": Mutant(
         "a claim compares the version alone, which the next table of the name has as well",
-        "kernel.protocol.versions",
-        "            if table is None or table.parameters.get(TABLE_ID) != table_id:\n",
-        "            if table is None:\n",
+        "kernel.table.definition",
+        '    return f"{version}@{table_id[:_DIGITS_OF_ID]}"\n',
+        "    return str(version)\n",
         first=GROUPS,
     ),
     # of commits of several tables
@@ -209,8 +209,8 @@ MUTANTS = {
     "group-decision-unasked": Mutant(
         "a writer takes its group for decided without a look at what has become of it",
         "kernel.commit.group_claims",
-        "        if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):\n",
-        "        if groups.confirm(members[0]) or True:\n",
+        "        if confirmed or self._stands(table) or groups.has_confirmed(members):\n",
+        "        if True:\n",
         first=GROUPS,
     ),
     "group-released-when-decided": Mutant(

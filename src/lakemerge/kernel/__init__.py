@@ -77,7 +77,7 @@ from lakemerge.kernel.table.overlay import (
     model_name,
     view_over_base,
 )
-from lakemerge.kernel.table.side_tables import DELETED, ORDER, PUBLISHED_OF, SIDE_TABLES, SideTables
+from lakemerge.kernel.table.side_tables import DELETED, ORDER, PUBLISHED_OF, SIDE_TABLES, check_side_table
 from lakemerge.kernel.table.state import TableState, state_of
 
 __all__ = [
@@ -117,7 +117,6 @@ __all__ = [
     "Ports",
     "RowFile",
     "Settings",
-    "SideTables",
     "SmallFiles",
     "TableDefinition",
     "TableName",
@@ -129,6 +128,7 @@ __all__ = [
     "as_of_group",
     "batches",
     "beside",
+    "check_side_table",
     "check_supported",
     "committed_tables",
     "discard_left",

@@ -32,11 +32,21 @@ class Kernel(Tables):
         state, manifest = self.settled(name)
         return Transaction(self, state.name, operation, state, manifest, None, data_change=data_change)
 
-    def create(self, definition: TableDefinition, operation: str = "create") -> Transaction:
-        """Begin a transaction whose commit makes the table, with its rows, in one step."""
+    def create(
+        self, definition: TableDefinition, operation: str = "create", *, in_place_of_view: bool = False
+    ) -> Transaction:
+        """Begin a transaction whose commit makes the table, with its rows, in one step.
+
+        Args:
+            in_place_of_view: whether a view that has the name gives way to the table. Its row becomes the table's in
+                the claim, so that the name is never missing; of a commit over several tables, it goes just before.
+        """
         self.drops.finish(definition.name)
         self.roll_forward.overlays.clear(definition.name)
-        return Transaction(self, definition.name, operation, None, None, definition)
+        self._remove_ghost(definition.name)
+        transaction = Transaction(self, definition.name, operation, None, None, definition)
+        transaction.replace_view(in_place_of_view)
+        return transaction
 
     def commit_together(self, transactions: Iterable[Transaction]) -> dict[TableName, int]:
         """Publish what transactions of several tables have staged: all of it becomes visible, or nothing.
@@ -54,7 +64,8 @@ class Kernel(Tables):
             CommitConflict: what one of them read has changed since; nothing was published.
             ClaimHeld: another writer did not finish in time; nothing was published.
             CommitUnfinished: the commit stands, but could not be finished everywhere; it must not be redone.
-            MetastoreError: the metastore went silent. The states are then ``in doubt`` if the decision had been sent.
+            CommitInDoubt: the decision had no answer; the states are then ``in doubt``.
+            MetastoreError: the metastore could not be reached, or refused the commit; nothing was published.
         """
         chosen = list(transactions)
         return dict(zip((one.name for one in chosen), commit_together(chosen), strict=True))

@@ -23,12 +23,18 @@ from lakemerge.kernel.protocol.roll_forward import RollForward
 from lakemerge.kernel.protocol.versions import LostRace, Versions
 from lakemerge.kernel.retries import retried
 from lakemerge.kernel.settings import Settings
-from lakemerge.kernel.table.definition import TABLE_ID, VERSION, check_supported, same_keys
+from lakemerge.kernel.table.definition import (
+    TABLE_ID,
+    VERSION,
+    check_supported,
+    same_keys,
+    version_number,
+)
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
-from lakemerge.kernel.table.state import TableState, current_table, is_reserved
+from lakemerge.kernel.table.state import TableState, current_table, is_reserved, state_of
 
 T = TypeVar("T")
 
@@ -69,13 +75,14 @@ class Tables:
         self.drops = Drops(
             ports,
             rolling.rebuilds,
+            rolling.removals,
             rolling.overlays,
             rolling.side_tables,
             self.heartbeats,
             self.creations,
             self.settings.lease_seconds,
         )
-        self.groups = rolling.groups
+        self.groups, self.removals = rolling.groups, rolling.removals
         self.releases = Releases(ports, self.versions, self.groups, self.drops, self.writer)
 
     def same_process(self, other: Tables) -> bool:
@@ -162,7 +169,12 @@ class Tables:
 
     def _settled(self, name: TableName) -> tuple[TableState, Manifest]:
         while True:
-            current = current_table(self.metastore, self.files, name)
+            try:
+                current = current_table(self.metastore, self.files, name)
+            except CorruptTable:
+                if not self._remove_ghost(name):
+                    raise
+                continue
             if current is None:
                 self._rebuild(name)
             elif current.state is None or current.manifest is None:
@@ -189,6 +201,30 @@ class Tables:
                 raise
             # it was dropped with its manifests, or its row is made anew once more: the caller looks again
 
+    def _remove_ghost(self, name: TableName) -> bool:
+        """Take out a row that was made after its writer had given up, and after its files were deleted.
+
+        Such a row has its first version, or its claim, and there is no manifest of it; nor are there any rows that an
+        accident might have left without their manifest.
+
+        Returns:
+            Whether there was one.
+        """
+        row = find_row(self.metastore, name)
+        state = state_of(row) if row is not None and VERSION in row.parameters else None
+        if row is None or state is None or version_number(state.version_value) != 1:
+            return False
+        layout, txn = state.layout, state.txn
+        if state.claim not in (None, txn) or any(
+            self.files.exists(path)
+            for path in (layout.manifest_of(txn), layout.creation_of(txn), layout.data_of(txn))
+        ):
+            return False
+        gone = self.removals.remove(name, row)
+        if gone:
+            _LOG.warning("%s: a row that came after its writer (%s) had given up is removed", name, txn)
+        return gone
+
     def exists(self, name: TableName) -> bool:
         """Whether the metastore has the table, after finishing what a writer that died left of it."""
         try:
@@ -206,6 +242,8 @@ class Tables:
             TableNotFound: there is no such table.
             ClaimHeld: the writer is alive.
         """
+        if self._remove_ghost(name):
+            raise no_table(name)
         table = find_row(self.metastore, name)
         if table is not None and is_reserved(table):
             with contextlib.suppress(TableNotFound):  # its group was given up, and its name is free

@@ -33,12 +33,14 @@ class MemoryMetastore(Metastore):
 
     Attributes:
         honours_expectations: whether it compares and swaps (HIVE-26882), or ignores what is expected.
+        longest_name: the most characters of a table's name that it takes.
         lock_seconds: after this time a lock is given up by itself, as after ``hive.txn.timeout``.
     """
 
     def __init__(self, timeline: Timeline, *, warehouse: str = "memory:/warehouse") -> None:
         self.compares = None
         self.honours_expectations = True
+        self.longest_name = 256
         self.lock_seconds = 300.0
         self._timeline = timeline
         self._warehouse = warehouse
@@ -72,6 +74,7 @@ class MemoryMetastore(Metastore):
     def create_table(self, table: HiveTable) -> None:
         if table.name in self._entries:
             raise Refused("createTable", "AlreadyExistsException", f"Table {table.name} already exists")
+        self._check_name("createTable", table.name)
         now = self._timeline.milliseconds // 1000
         parameters = {DDL_TIME: str(now), **table.parameters}
         self._entries[table.name] = _Entry(replace(table, parameters=parameters, created=now))
@@ -94,11 +97,16 @@ class MemoryMetastore(Metastore):
             raise Refused("alter_table", "InvalidOperationException", "incompatible types of columns")
         if table.name != name and table.name in self._entries:
             raise Refused("alter_table", "InvalidOperationException", f"{table.name} already exists")
+        self._check_name("alter_table", table.name)
         del self._entries[name]
         self._entries[table.name] = replace(entry, table=table)
 
     def drop_table(self, name: TableName) -> None:
         self._entries.pop(name, None)
+
+    def _check_name(self, call: str, name: TableName) -> None:
+        if len(name.name) > self.longest_name:
+            raise Refused(call, "MetaException", f"a name of {len(name.name)} characters for TBL_NAME")
 
     # -- partitions ----------------------------------------------------------------------------
 

@@ -227,7 +227,8 @@ def test_a_table_whose_row_is_made_anew_is_dropped_all_the_same(world: World, ke
     ports = world.process()
     dropping = Kernel(
         dataclasses.replace(
-            ports, metastore=Meanwhile(ports.metastore, "drop_table", lambda: rebuilding(world, lambda: None))
+            ports,
+            metastore=Meanwhile(ports.metastore, "alter_table", lambda: rebuilding(world, lambda: None)),
         )
     )
     drop(dropping, NAME)

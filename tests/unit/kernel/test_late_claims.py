@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from kernel.support import Died, assert_nothing_orphaned, create, rows_of, stage
-from lakemerge.kernel import Kernel, Settings, TableName
-from lakemerge.kernel.ports import HiveTable, ReplyLost
+from kernel.support import Died, assert_nothing_orphaned, create, merge, rows_of, stage
+from lakemerge.errors import CommitConflict, CommitInDoubt
+from lakemerge.kernel import VERSION, Kernel, Settings, TableName, drop, with_parameters
+from lakemerge.kernel.ports import HiveTable, ReplyLost, ValueChanged
+from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.testing import World
 
 FIRST, NAME = TableName("s", "a"), TableName("s", "b")
@@ -66,7 +68,7 @@ def test_a_claim_that_comes_after_another_was_released_has_its_files(world: Worl
     transaction = writer.begin(NAME, "merge")
     transaction.read()
     stage(writer, transaction, {shape: ["late"]})
-    with pytest.raises(ReplyLost), transaction:
+    with pytest.raises(CommitInDoubt), transaction:
         transaction.commit()
     assert transaction.state == "in doubt"
     world.running.discard(ports.host.owner().pid)
@@ -77,3 +79,45 @@ def test_a_claim_that_comes_after_another_was_released_has_its_files(world: Worl
     kernel.recover(NAME)
     assert rows_of(kernel, NAME) == {shape: ["late"]}
     assert_nothing_orphaned(kernel, NAME)
+
+
+def held_back(world: World, meanwhile: Callable[[], None]) -> tuple[Kernel, Slow]:
+    """A kernel whose first change of a table comes late, to a metastore that is known to compare."""
+    ports = world.process()
+    slow: Any = Slow(ports.metastore, meanwhile)
+    slow.compares = True
+    return Kernel(dataclasses.replace(ports, metastore=slow), Settings(claim_timeout=5)), slow
+
+
+@pytest.mark.parametrize("shape", ["p=1", ""])
+def test_a_claim_that_comes_to_the_next_table_of_the_name_changes_nothing(world: World, shape: str) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {shape: ["old"]})
+
+    def make_next() -> None:
+        drop(kernel, NAME)
+        create(kernel, NAME, {shape: ["next"]})
+
+    writer, slow = held_back(world, make_next)
+    transaction = writer.begin(NAME, "merge")
+    transaction.read()
+    stage(writer, transaction, {shape: ["late"]})
+    with pytest.raises(CommitConflict), transaction:
+        transaction.commit()
+    with pytest.raises(ValueChanged):
+        slow.on_its_way[0]()
+    assert rows_of(kernel, NAME) == {shape: ["next"]}
+    merge(kernel, NAME, {shape: ["newer"]})
+    assert rows_of(kernel, NAME) == {shape: ["newer"]}
+
+
+@pytest.mark.parametrize("shape", ["p=1", ""])
+def test_a_table_of_before_goes_on(world: World, shape: str) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {shape: ["old"]})
+    row = kernel.table(NAME)
+    assert row.parameters[VERSION] == f"1@{row.parameters[TABLE_ID][:8]}"
+    kernel.metastore.alter_table(NAME, with_parameters(row, {VERSION: "1"}))
+    assert merge(kernel, NAME, {shape: ["new"]}) == 2
+    assert kernel.table(NAME).parameters[VERSION] == f"2@{row.parameters[TABLE_ID][:8]}"
+    assert rows_of(kernel, NAME) == {shape: ["new"]}

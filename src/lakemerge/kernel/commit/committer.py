@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakemerge.errors import CommitUnfinished, CorruptTable, LakemergeError, MetastoreError, StorageError
+from lakemerge.errors import (
+    CommitConflict,
+    CommitUnfinished,
+    CorruptTable,
+    LakemergeError,
+    MetastoreError,
+    StorageError,
+)
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.group_claims import GroupClaims, in_claim_order
+from lakemerge.kernel.commit.new_rows import NewRows
 from lakemerge.kernel.commit.prepared import Prepared
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.commit.updates import WritePartitions
-from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
-from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.metastore import HiveTable, Refused
 from lakemerge.kernel.ports.system import timestamp
 from lakemerge.kernel.protocol.claims import claimed_row
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.protocol.groups import Member
-from lakemerge.kernel.protocol.rebuild import makes_row_anew
+from lakemerge.kernel.protocol.rebuild import makes_row_anew, old_name
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
 from lakemerge.kernel.table.definition import (
     ROOT,
@@ -26,6 +33,7 @@ from lakemerge.kernel.table.definition import (
     VERSION,
     moved,
     new_table,
+    settled_value,
 )
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, write_manifest
@@ -45,6 +53,7 @@ class Committer:
         self._tables = tables
         self._files = tables.files
         self._metastore = tables.metastore
+        self._new_rows = NewRows(tables)
 
     def decide(self, commit: Commit) -> None:
         """Make a commit stand, on whatever versions are the newest; from then on it cannot be undone.
@@ -178,7 +187,9 @@ class Committer:
         rebuilt = makes_row_anew(parent, manifest)
         # then all that readers see is in one row; otherwise the claim comes first
         whole = not (table.keys or rebuilt or parent.overlay or manifest.overlay)
-        value = str(manifest.version) if whole else f"{manifest.version}:{table.txn}"
+        value = (
+            settled_value(manifest.version, manifest.table_id) if whole else f"{manifest.version}:{table.txn}"
+        )
         # the settled transaction's id moves with the version, so a claim leaves it alone
         parameters = {VERSION: value, **({TRANSACTION: table.txn} if whole else {})}
 
@@ -192,7 +203,11 @@ class Committer:
             self._metastore.delete_table_column_statistics(part.row)
         commit.in_doubt = True
         versions, table_id = self._tables.versions, manifest.table_id
-        advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)
+        try:
+            advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)
+        except Refused:
+            commit.in_doubt = False
+            raise
         if not advanced and not self._in_history(table):
             commit.in_doubt = False
             raise lost_race(table.table)
@@ -207,23 +222,20 @@ class Committer:
         else:
             self._files.make_directory(location)
         own = {
-            VERSION: f"1:{table.txn}" if table.keys else "1",
+            VERSION: f"1:{table.txn}" if table.keys else settled_value(1, manifest.table_id),
             TRANSACTION: table.txn,
             TABLE_ID: manifest.table_id,
             ROOT: table.layout.root,
         }
-        if not self._tables.creations.is_open(table.layout, table.txn):
-            if self._is_made(table):
-                return  # an earlier try without an answer made it, and it is about to be dropped
-            commit.in_doubt = False
-            raise table.was_silent()
         row = new_table(table.definition, table.layout.root, location)
         row = claimed_row(row, manifest, None, {**table.parameters, **own})
         commit.in_doubt = True
         try:
-            self._metastore.create_table(row)
-        except (ReplyLost, Refused) as error:
-            self._resolve_creation(commit, table, error)
+            # others may have committed to it since, and may be making its row anew
+            self._new_rows.put(table, row, lambda: self._is_made(table))
+        except (CommitConflict, Refused):
+            commit.in_doubt = False
+            raise
         # the name is missing for a moment when another table of this name gets a view, or gives it up
         in_a_gap = has_base(self._metastore, table.table)
         if not in_a_gap and self._tables.creations.is_open(table.layout, table.txn):
@@ -240,7 +252,7 @@ class Committer:
 
     def _withdraw(self, table: TableCommit, own: Mapping[str, str]) -> bool:
         """Remove a table, unless it is at another version by now. Its row goes aside first: a drop cannot compare."""
-        aside = TableName(table.table.schema, f"{table.table.name}__old_{table.txn[-12:]}")
+        aside = old_name(table.table, table.txn)
         left = Leftovers(own[TABLE_ID], table.layout.root, whole=False, aside=aside.name)
 
         def move_aside() -> bool:
@@ -256,18 +268,6 @@ class Committer:
 
     def _is_made(self, table: TableCommit) -> bool:
         return bool(self._tables.roll_forward.rebuilds.newest_of(table.table, table.table_id))
-
-    def _resolve_creation(self, commit: Commit, table: TableCommit, error: LakemergeError) -> None:
-        """Find out whether a creation that ended in an error has happened all the same; raise an error if not."""
-        if self._is_made(table):
-            return  # others may have committed to it since, and may be making its row anew
-        row = self._metastore.get_table(table.table)
-        if isinstance(error, ReplyLost) and row is None:
-            raise lost_race(table.table) from error
-        commit.in_doubt = False
-        if row is not None:
-            raise table.is_made_by_another() from error
-        raise error
 
     def _in_history(self, table: TableCommit) -> bool:
         """Whether a version is there although its claim seemed lost: a rescuer may have settled it, or be about to."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from lakemerge.errors import InvalidTransactionState, LakemergeError
 from lakemerge.kernel.commit.commit import Commit
+from lakemerge.kernel.commit.new_rows import NewRows
 from lakemerge.kernel.commit.prepared import Prepared
 from lakemerge.kernel.commit.table_commit import TableCommit
-from lakemerge.kernel.ports.metastore import Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import Refused
 from lakemerge.kernel.protocol.groups import Group, Member
 from lakemerge.kernel.protocol.versions import LostRace, lost_race
 from lakemerge.kernel.table.definition import (
@@ -63,6 +64,7 @@ class GroupClaims:
             stands: whether a commit is in its table's history.
         """
         self._tables = tables
+        self._new_rows = NewRows(tables)
         self._prepare = prepare
         self._check_files = check_files
         self._stands = stands
@@ -117,7 +119,6 @@ class GroupClaims:
         """Take a new table's name, with a row that shows nothing."""
         table = part.table
         assert table.definition is not None
-        self._require_open(table)
         location = table.layout.root if table.keys else table.layout.empty_of(table.txn)
         self._tables.files.make_directory(location)
         own = {
@@ -126,18 +127,11 @@ class GroupClaims:
             TABLE_ID: part.manifest.table_id,
             ROOT: table.layout.root,
         }
-        row = with_parameters(new_table(table.definition, table.layout.root, location), own)
-        try:
-            self._tables.metastore.create_table(row)
-        except (ReplyLost, Refused) as error:
-            if self._tables.groups.is_marked(_member(table)):
-                self._require_open(table)
-                return
-            if isinstance(error, ReplyLost) and self._tables.metastore.get_table(table.table) is None:
-                raise lost_race(table.table) from error
-            if isinstance(error, Refused) and error.kind != "AlreadyExistsException":
-                raise
-            raise table.is_made_by_another() from error
+        row = with_parameters(
+            new_table(table.definition, table.layout.root, location), {**table.parameters, **own}
+        )
+        self._new_rows.make_room(table)
+        self._new_rows.put(table, row, lambda: self._tables.groups.is_marked(_member(table)))
         if has_base(self._tables.metastore, table.table):
             # the name was missing just then, because another table of this name gets a view, or gives it up
             raise table.is_made_by_another()
@@ -154,8 +148,13 @@ class GroupClaims:
         """The one step that makes the whole commit stand."""
         commit.in_doubt = True
         table, groups = commit.tables[0], self._tables.groups
+        try:
+            confirmed = groups.confirm(members[0])
+        except Refused:
+            commit.in_doubt = False
+            raise
         # while this process waited for an answer, the table may have got later commits, or have been dropped
-        if groups.confirm(members[0]) or self._stands(table) or groups.has_confirmed(members):
+        if confirmed or self._stands(table) or groups.has_confirmed(members):
             return
         commit.in_doubt = False
         raise table.was_silent()

@@ -11,6 +11,7 @@ from lakemerge.kernel.commit.updates import SetOverlay
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import lineage
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
+from lakemerge.kernel.table.side_tables import check_side_table
 
 
 def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> None:
@@ -35,7 +36,7 @@ def add_overlay(transaction: Transaction, text: str, keys: Sequence[str]) -> Non
             action="Rename it or drop it; or give the model another alias.",
         )
     rolling = tables.roll_forward
-    rolling.side_tables.check(name, DELTAS)
+    check_side_table(tables.metastore, name, DELTAS)
     overlay = Overlay(name.name, base.name, text, tuple(keys), transaction.txn)
     rolling.overlays.probe(name, overlay, (*part.schema.columns, *part.schema.partition_columns))
     part.updates.append(SetOverlay(overlay))

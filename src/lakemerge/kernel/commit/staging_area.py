@@ -17,14 +17,16 @@ _LOG = logging.getLogger("lakemerge")
 class StagingArea:
     """The folders of one transaction. A heartbeat begins when the first of them is asked for."""
 
-    def __init__(self, tables: Tables, layout: Layout, txn: str, *, creates: str | None) -> None:
+    def __init__(self, tables: Tables, layout: Layout, txn: str, *, table_id: str, creates: bool) -> None:
         """
         Args:
-            creates: the id of the table that the transaction makes; ``None`` if it changes one that is there.
+            table_id: of the table that it changes, or makes.
+            creates: whether the transaction makes the table.
         """
         self._tables = tables
         self._layout = layout
         self._txn = txn
+        self._table_id = table_id
         self._creates = creates
         self._on_lost: Callable[[str], None] | None = None
         self._is_told = False
@@ -43,10 +45,10 @@ class StagingArea:
         """Give the first sign of life, and more from now on. Does nothing if this was done already."""
         if self.is_open:
             return
-        self._tables.heartbeats.start(self._layout, self._txn, self._on_lost)
+        self._tables.heartbeats.start(self._layout, self._txn, self._on_lost, table_id=self._table_id)
         self.is_open = True
-        if self._creates is not None:
-            self._tables.creations.begin(self._layout, self._txn, self._creates)
+        if self._creates:
+            self._tables.creations.begin(self._layout, self._txn, self._table_id)
 
     def data(self) -> str:
         """The URI to write new files to."""
@@ -79,7 +81,7 @@ class StagingArea:
             stays_told: whether the record of what the transaction would make stays, for other processes to find.
         """
         if self.is_open:
-            if self._creates is not None:
+            if self._creates:
                 self._tables.creations.end(self._layout, self._txn)
             self._tables.heartbeats.stop(self._layout, self._txn)
             self.is_open = False

@@ -56,6 +56,7 @@ class TableCommit:
         properties: what later commits need to know; lists are united when another commit came between.
         group: the id of the group, for a commit of several tables.
         writer: who has made it, as manifests record it.
+        replaces_view: whether a view that has the name of the table that it makes gives way to the table.
         claim_sent: whether a claim was sent that says that nothing is decided: whoever finds it needs the manifest.
         looked_at: when the files that were read were last found unchanged, by the process's own clock.
     """
@@ -77,6 +78,7 @@ class TableCommit:
     properties: dict[str, Any] = field(default_factory=dict)
     group: str | None = None
     writer: Mapping[str, str] = field(default_factory=dict)
+    replaces_view: bool = False
     claim_sent: bool = False
     looked_at: float = -math.inf
 

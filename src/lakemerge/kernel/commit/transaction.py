@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lakemerge.errors import InvalidTransactionState
+from lakemerge.errors import CommitInDoubt, InvalidTransactionState, LakemergeError
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.commit.draft import SideDataMode
@@ -77,8 +77,8 @@ class Transaction:
             properties=dict(base.properties) if base else {},
             writer=tables.writer,
         )
-        creates = self._commit.table_id if base is None else None
-        self._staging = StagingArea(tables, self.layout, self.txn, creates=creates)
+        table_id = base.table_id if base else self._commit.table_id
+        self._staging = StagingArea(tables, self.layout, self.txn, table_id=table_id, creates=base is None)
 
     @property
     def base(self) -> Manifest | None:
@@ -272,6 +272,10 @@ class Transaction:
         schema = SetSchema(tuple(columns), keys, file_format or now.file_format, commit_column)
         self._commit.updates.append(schema)
 
+    def replace_view(self, replaces: bool) -> None:
+        """Let a view that has the name of the table that this transaction makes give way to it."""
+        self._commit.replaces_view = replaces
+
     def set_parameters(self, parameters: Mapping[str, str]) -> None:
         """Set table parameters (such as ``comment``) in the same change."""
         self._require_open()
@@ -381,7 +385,9 @@ class Transaction:
             CommitConflict: what this transaction read has changed since; nothing was published.
             ClaimHeld: another writer did not finish in time; nothing was published.
             CommitUnfinished: the commit stands, but could not be finished; it must not be redone.
-            MetastoreError: the metastore went silent. The state is then ``in doubt`` if the claim had been sent.
+            CommitInDoubt: the claim, or the table's creation, had no answer: the commit may stand, or come to stand.
+                The state is then ``in doubt``.
+            MetastoreError: the metastore could not be reached, or refused the commit; nothing was published.
         """
         (version,) = commit_together([self])
         return version
@@ -431,7 +437,8 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
 
     Raises:
         InvalidTransactionState: one is not open, two are of one table, or they are of several processes.
-        CommitConflict, ClaimHeld, CommitUnfinished, MetastoreError: as for :meth:`Transaction.commit`, for all of them.
+        CommitConflict, ClaimHeld, CommitUnfinished, CommitInDoubt, MetastoreError: as for :meth:`Transaction.commit`,
+            for all of them.
     """
     for transaction in transactions:
         transaction._require_open()
@@ -448,12 +455,7 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         transaction._staging.open()
     tables.step("staged")
     committer, commit = Committer(tables), Commit([transaction._commit for transaction in transactions])
-    try:
-        committer.decide(commit)
-    except BaseException:
-        if commit.in_doubt:
-            _end(transactions, "in doubt")
-        raise
+    _decide(committer, commit, transactions)
     made = {manifest.txn: manifest for manifest in commit.manifests}
     for transaction in transactions:
         transaction.state, transaction.made = "committed", made[transaction.txn]
@@ -466,6 +468,27 @@ def commit_together(transactions: Sequence[Transaction]) -> list[int]:
         if transaction.base is not None:
             tables.late.after(transaction.name, transaction.layout, transaction.base, made[transaction.txn])
     return [made[transaction.txn].version for transaction in transactions]
+
+
+def _decide(committer: Committer, commit: Commit, transactions: Sequence[Transaction]) -> None:
+    try:
+        committer.decide(commit)
+    except BaseException as error:
+        if commit.in_doubt:
+            _end(transactions, "in doubt")
+            # whatever ended it: that nothing was published can no longer be said
+            if isinstance(error, Exception):
+                raise _in_doubt(transactions, error) from error
+        raise
+
+
+def _in_doubt(transactions: Sequence[Transaction], error: Exception) -> CommitInDoubt:
+    ids = ", ".join(f"{transaction.txn} of {transaction.name}" for transaction in transactions)
+    return CommitInDoubt(
+        expected=f"the metastore to say whether the commit stands ({ids})",
+        found=error.found if isinstance(error, LakemergeError) else f"{type(error).__name__}: {error}",
+        action="Look whether the table's history has it, and do the work again only if not.",
+    )
 
 
 def _end(transactions: Iterable[Transaction], state: str) -> None:

@@ -23,6 +23,7 @@ from lakemerge.kernel.table.definition import (
     VERSION,
     check_supported,
     file_format_of,
+    settled_value,
     with_statistics,
 )
 from lakemerge.kernel.table.layout import Layout, normal
@@ -110,7 +111,12 @@ class ExternalChanges:
         }
         done = self._versions.adopt(
             replace(table, parameters=parameters),
-            {VERSION: "0", TRANSACTION: manifest.txn, ROOT: layout.root, TABLE_ID: manifest.table_id},
+            {
+                VERSION: settled_value(0, manifest.table_id),
+                TRANSACTION: manifest.txn,
+                ROOT: layout.root,
+                TABLE_ID: manifest.table_id,
+            },
         )
         if done:
             _LOG.info(
@@ -206,14 +212,16 @@ class ExternalChanges:
             properties={},
             writer=self._writer,
         )
-        self._heartbeats.start(state.layout, manifest.txn)  # keeps vacuum from the manifest
+        self._heartbeats.start(
+            state.layout, manifest.txn, table_id=state.table_id
+        )  # keeps vacuum from the manifest
         try:
             write_manifest(self._files, state.layout, manifest, parent)
             done = self._versions.compare_and_swap(
                 name,
                 state.table_id,
                 state.version_value,
-                {VERSION: str(manifest.version), TRANSACTION: manifest.txn},
+                {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn},
                 # the number of rows that the version before had is not that of this one
                 lambda table: with_statistics(
                     table, files=manifest.total_files, size=manifest.total_bytes, with_spark=True

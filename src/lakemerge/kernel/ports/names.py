@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,6 +53,22 @@ class TableName:
             )
         schema, name = (part and part.strip("`") for part in match.groups())
         return cls(schema or default_schema, name)
+
+
+#: Every metastore takes names of this length; newer ones take longer ones.
+_LONGEST_NAME = 128
+
+
+def passing_name(name: TableName, suffix: str) -> TableName:
+    """A name for a table's row on its way to the table's own name, or from it: that name with a suffix.
+
+    A long name is shortened, so that the metastore takes this one wherever it takes the table's own.
+    """
+    room = _LONGEST_NAME - len(suffix)
+    if len(name.name) <= room:
+        return TableName(name.schema, f"{name.name}{suffix}")
+    mark = hashlib.sha256(name.name.encode()).hexdigest()[:8]
+    return TableName(name.schema, f"{name.name[: room - 9]}_{mark}{suffix}")
 
 
 def escape(value: str) -> str:

@@ -7,10 +7,12 @@ later table's files are in no such list.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 
+from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
@@ -18,10 +20,13 @@ from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
+from lakemerge.kernel.protocol.removals import Removals
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import CONTROL, Layout, normal
+from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.side_tables import SideTables
+from lakemerge.kernel.table.staged_version import StagedVersion
 from lakemerge.kernel.table.state import state_of
 
 # Files are deleted for at most this long before the table that has the name is looked up again.
@@ -64,6 +69,7 @@ class Drops:
         self,
         ports: Ports,
         rebuilds: Rebuilds,
+        removals: Removals,
         overlays: Overlays,
         side_tables: SideTables,
         heartbeats: Heartbeats,
@@ -74,6 +80,7 @@ class Drops:
         self._files = ports.files
         self._clock = ports.clock
         self._rebuilds = rebuilds
+        self._removals = removals
         self._overlays = overlays
         self._side_tables = side_tables
         self._heartbeats = heartbeats
@@ -99,8 +106,10 @@ class Drops:
             return left
         if found is not None and not left.are_of(found):
             self._files.delete(self._path(name))
-        # otherwise another process has dropped the table, or the table was adopted meanwhile and another process is
-        # about to drop it. That process may die: then its list is needed, and this list has taken the place of that one
+        elif found is not None:
+            # adopted meanwhile; another process may be about to drop it by that id, with a list that this one replaced
+            self.prepare(found)
+        # otherwise another process has dropped the table; it may die, and then its list, or this one, is needed
         return None
 
     def withdraw(self, name: TableName, left: Leftovers, move_aside: Callable[[], None]) -> None:
@@ -130,7 +139,7 @@ class Drops:
             left = replace(before, aside=left.aside)
         self._list(name, left)
         gone = move_aside()
-        self._metastore.drop_table(TableName(name.schema, left.aside))
+        self._removals.drop_passing(TableName(name.schema, left.aside))
         if self._listed(name) == left:
             if before is not None:
                 self._list(name, before)
@@ -161,7 +170,7 @@ class Drops:
         }
         kept.update(without)
         for entry in found:
-            if entry.name.removeprefix(".").partition(".")[0] not in kept:
+            if _transaction_of(entry.path) not in kept:
                 yield entry.path
 
     def complete(self, name: TableName, left: Leftovers) -> None:
@@ -171,7 +180,7 @@ class Drops:
         """
         self._overlays.clear(name)
         if left.aside:
-            self._metastore.drop_table(TableName(name.schema, left.aside))
+            self._removals.drop_passing(TableName(name.schema, left.aside))
         self._side_tables.drop(name, left.table_id)
         self._delete(name, dict.fromkeys((*left.paths, *self._made_since(name, left))))
         self._files.delete(self._path(name))
@@ -197,13 +206,37 @@ class Drops:
         names = self._metastore.partition_names(table.name)
         return [partition.location for partition in self._metastore.partitions(table.name, names)]
 
-    def _made_since(self, name: TableName, left: Leftovers) -> tuple[str, ...]:
-        """What commits have made between the list and the end, as long as no other table has the name."""
-        paths = tuple(self._left(left))
+    def _made_since(self, name: TableName, left: Leftovers) -> list[str]:
+        """What has been made since the list, and surely belongs to no other table, whatever has become of the name.
+
+        That is what transactions of this very table have made, and those that were to make the next one and can no
+        longer do so. Files of programs that are no transactions may be another table's by now.
+        """
         layout = Layout(left.root)
-        sleeping = [txn for txn in self._creations.open_in(layout) if layout.creation_of(txn) in paths]
+        found = list(self._made(layout, ()))
+        begun = set(self._creations.open_in(layout))
+        sleeping = {txn for txn in map(_transaction_of, found) if txn in begun}
         self._creations.close(layout, sleeping)
-        return paths if self._is_gone(name) else ()
+        if not self._is_gone(
+            name
+        ):  # asked after their files were deleted: one of them may have made the table
+            sleeping = set()
+        own: dict[str, bool] = {}
+        for txn in map(_transaction_of, found):
+            if txn not in own:
+                own[txn] = txn in sleeping or (
+                    bool(left.table_id) and self._table_of(layout, txn) == left.table_id
+                )
+        return [path for path in found if own[_transaction_of(path)]]
+
+    def _table_of(self, layout: Layout, txn: str) -> str:
+        """The id of the table that a dead transaction belongs to; empty where it has left no word of that."""
+        with contextlib.suppress(CorruptTable, TableTooNew):
+            return read_commit(self._files, layout, txn).table_id
+        with contextlib.suppress(FileNotFoundError, CorruptTable, TableTooNew):
+            path = layout.staged_of(txn)
+            return StagedVersion.from_json(self._files.read_text(path), path).manifest.table_id
+        return self._heartbeats.table_of(layout, txn)
 
     def _is_gone(self, name: TableName) -> bool:
         """Whether there is no table, nor one whose row is being made anew."""
@@ -236,6 +269,11 @@ class Drops:
 
     def _path(self, name: TableName) -> str:
         return Layout(self._rebuilds.default_root(name)).dropping
+
+
+def _transaction_of(path: str) -> str:
+    """The transaction whose file or folder this is: ``…/<txn>``, ``…/<txn>.json``, or one of these being written."""
+    return path.rpartition("/")[2].removeprefix(".").partition(".")[0]
 
 
 def _overlap(path: str, place: str) -> bool:

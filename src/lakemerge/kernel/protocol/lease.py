@@ -47,31 +47,33 @@ class Heartbeats:
         self._clock = ports.clock
         self._host = ports.host
         self._lease = lease_seconds
-        self._open: set[str] = set()
+        #: Of each open transaction: its heartbeat's path, and the id of its table.
+        self._open: dict[str, str] = {}
         self._watched: dict[str, _Watch] = {}
         self._lock = threading.Lock()
         self._beating = False
         #: The file that the thread is writing at this moment; empty for none.
         self._writing = ""
 
-    def start(self, layout: Layout, txn: str, on_lost: OnLost | None = None) -> None:
+    def start(self, layout: Layout, txn: str, on_lost: OnLost | None = None, *, table_id: str = "") -> None:
         """Write a transaction's first heartbeat and keep it fresh until :meth:`stop`.
 
         Args:
+            table_id: of the table whose files it writes, so that a drop of the table knows what it has left.
             on_lost: called if that fails for as long as the lease, or if another process has removed the file; the
                 heartbeat ends then.
         """
         path = layout.heartbeat_of(txn)
         self._host.open_here.add(txn)
         try:
-            self._beat(path)
+            self._beat(path, table_id)
         except StorageError:
             self._host.open_here.discard(txn)
             raise
         with self._lock:
             if on_lost is not None:
                 self._watched[path] = _Watch(on_lost, self._clock.monotonic())
-            self._open.add(path)
+            self._open[path] = table_id
             begins, self._beating = not self._beating, True
         if begins:
             self._clock.repeat(self._lease / 3, self._beat_all, "lakemerge-heartbeat")
@@ -80,7 +82,7 @@ class Heartbeats:
         """End a transaction's heartbeat and remove its file."""
         path = layout.heartbeat_of(txn)
         with self._lock:
-            self._open.discard(path)
+            self._open.pop(path, None)
         self._watched.pop(path, None)
         self._host.open_here.discard(txn)
         self._wait_for(path)
@@ -114,7 +116,7 @@ class Heartbeats:
         return None
 
     def _lose(self, path: str, watch: _Watch, reason: str) -> None:
-        self._open.discard(path)
+        self._open.pop(path, None)
         self._host.open_here.discard(path.rpartition("/")[2])
         if self._watched.pop(path, None) is None:
             return  # stopped meanwhile
@@ -141,9 +143,9 @@ class Heartbeats:
         with self._lock:
             if path not in self._open:
                 return
-            self._writing = path
+            self._writing, table_id = path, self._open[path]
         try:
-            self._beat(path)
+            self._beat(path, table_id)
             if watch is not None:
                 watch.beaten = self._clock.monotonic()
         except StorageError as error:
@@ -160,8 +162,15 @@ class Heartbeats:
             # the commit itself is over; lakemerge_recover finds a file that stays and takes it for dead
             _LOG.log(log_level(error), "A heartbeat could not be removed: %s", error)
 
-    def _beat(self, path: str) -> None:
-        self._files.write_text(path, json.dumps(self._host.owner().to_json()))
+    def _beat(self, path: str, table_id: str) -> None:
+        self._files.write_text(path, json.dumps({**self._host.owner().to_json(), "table_id": table_id}))
+
+    def table_of(self, layout: Layout, txn: str) -> str:
+        """The id of the table that a transaction works on, by its heartbeat; empty where that does not say."""
+        try:
+            return str(json.loads(self._files.read_text(layout.heartbeat_of(txn))).get("table_id", ""))
+        except (FileNotFoundError, ValueError, AttributeError):
+            return ""
 
     def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
         """Whether the writer of a transaction may still be at work.

@@ -16,8 +16,17 @@ from lakemerge.errors import MetastoreError, UnsupportedTable
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.protocol.removals import Removals, removed_name
 from lakemerge.kernel.protocol.versions import ASIDE, Versions
-from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, VERSION, moved, with_parameters
+from lakemerge.kernel.table.definition import (
+    TABLE_ID,
+    TRANSACTION,
+    VERSION,
+    is_settled_at,
+    moved,
+    settled_value,
+    with_parameters,
+)
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.overlay import (
@@ -49,9 +58,12 @@ _LONG = 24_000
 class Overlays:
     """Renames tables to bases and back, and makes their views."""
 
-    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+    def __init__(
+        self, ports: Ports, versions: Versions, removals: Removals, step: Callable[[str], None]
+    ) -> None:
         self._metastore = ports.metastore
         self._versions = versions
+        self._removals = removals
         self._step = step
 
     def lay(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
@@ -146,9 +158,9 @@ class Overlays:
 
     def _try_out(self, name: TableName, row: HiveTable, action: str) -> None:
         """Make a view under another name and drop it again. Raises UnsupportedTable where it is refused."""
-        aside = _aside(name)
+        aside = removed_name(name)
         for _ in range(_TRIES):
-            self._versions.drop_aside(aside)
+            self._removals.clear(name)
             try:
                 self._metastore.create_table(replace(with_parameters(row, {ASIDE: name.name}), name=aside))
             except ReplyLost:
@@ -168,7 +180,7 @@ class Overlays:
                 found="a table or view of this name",
                 action="Rename or drop it: lakemerge uses this name when it makes and removes views.",
             )
-        self._versions.drop_aside(aside)
+        self._removals.clear(name)
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
         """Make the view of a settled version again, if another program has dropped it, and let it show the version."""
@@ -243,7 +255,7 @@ class Overlays:
 
     def clear(self, name: TableName) -> None:
         """Drop a view that has no base any more, and a row that was renamed in order to be dropped."""
-        self._versions.drop_aside(_aside(name))
+        self._removals.clear(name)
         row = self._metastore.get_table(name)
         if row is not None and is_overlay_view(row) and find_row(self._metastore, name) is None:
             self.drop_deltas(name, row.parameters[MADE_BY])
@@ -285,7 +297,7 @@ class Overlays:
 
     def _drop_made_by(self, name: TableName, row: TableName, transaction: str) -> None:
         """Drop a table's view, or the table of its deltas, if it is the one that a transaction has made."""
-        self._versions.drop_if(row, MADE_BY, transaction, _aside(name))
+        self._removals.drop_if(name, row, MADE_BY, transaction)
 
     def _free_name(self, name: TableName, base: TableName, manifest: Manifest) -> bool:
         """Take away a view of the base that a writer of an earlier version has made too late.
@@ -313,32 +325,29 @@ class Overlays:
         change: Callable[[HiveTable], HiveTable],
     ) -> None:
         location = _location(layout, manifest)
-        settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        settled = {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn}
         self._versions.compare_and_swap(
             base, manifest.table_id, _claim_of(manifest), settled, lambda row: moved(change(row), location)
         )
 
     def _has_claim(self, name: TableName, manifest: Manifest) -> bool:
-        return self._is_at(name, manifest, _claim_of(manifest))
+        return self._version_of(name, manifest) == _claim_of(manifest)
 
     def _is_newest(self, name: TableName, manifest: Manifest) -> bool:
         """Whether a row still has a version's claim, or has the version settled and no later one claimed."""
-        return self._is_at(name, manifest, _claim_of(manifest), str(manifest.version))
+        found = self._version_of(name, manifest)
+        return found == _claim_of(manifest) or is_settled_at(found, manifest.version)
 
-    def _is_at(self, name: TableName, manifest: Manifest, *versions: str) -> bool:
+    def _version_of(self, name: TableName, manifest: Manifest) -> str:
+        """The version parameter of a row of a manifest's table; empty where there is none."""
         row = self._metastore.get_table(name)
         if row is None or row.parameters.get(TABLE_ID) != manifest.table_id:
-            return False
-        return row.parameters.get(VERSION) in versions
+            return ""
+        return row.parameters.get(VERSION, "")
 
 
 def _claim_of(manifest: Manifest) -> str:
     return f"{manifest.version}:{manifest.txn}"
-
-
-def _aside(name: TableName) -> TableName:
-    """The name of a table's view, or of the table of its deltas, while it is on its way to be dropped."""
-    return TableName(name.schema, f"{name.name}__removed")
 
 
 def _location(layout: Layout, manifest: Manifest) -> str:

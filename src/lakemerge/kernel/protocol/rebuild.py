@@ -27,7 +27,8 @@ from dataclasses import dataclass, replace
 from lakemerge.errors import CorruptTable, MetastoreError, TableNotFound
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
-from lakemerge.kernel.ports.names import TableName, partition_values
+from lakemerge.kernel.ports.names import TableName, partition_values, passing_name
+from lakemerge.kernel.protocol.removals import Removals
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     TABLE_ID,
@@ -39,6 +40,7 @@ from lakemerge.kernel.table.definition import (
     new_partition,
     new_table,
     same_keys,
+    settled_value,
     with_parameters,
     with_statistics,
 )
@@ -73,8 +75,11 @@ def makes_row_anew(parent: Manifest, manifest: Manifest) -> bool:
 class Rebuilds:
     """Makes rows anew, and finds those that are under way by the table's name alone."""
 
-    def __init__(self, ports: Ports, versions: Versions, step: Callable[[str], None]) -> None:
+    def __init__(
+        self, ports: Ports, versions: Versions, removals: Removals, step: Callable[[str], None]
+    ) -> None:
         self._metastore = ports.metastore
+        self._removals = removals
         self._files = ports.files
         self._versions = versions
         self._step = step
@@ -209,8 +214,8 @@ class Rebuilds:
     def clear(self, name: TableName, txn: str) -> None:
         """Remove what a transaction's exchange has left, after the exchange has ended."""
         fresh, aside = _rows_of(name, txn)
-        self._metastore.drop_table(aside)  # first, so that whoever makes the new row too late notices that
-        self._metastore.drop_table(fresh)
+        self._removals.drop_passing(aside)  # first, so that whoever makes the new row too late notices that
+        self._removals.drop_passing(fresh)
         self._files.delete(self._layout(name).rebuild_of(txn))
 
     def clear_if_over(self, name: TableName, txn: str) -> None:
@@ -306,7 +311,7 @@ class Rebuilds:
         claim = _claim(manifest)
         whole = manifest.partitions.get(WHOLE_TABLE)
         location = layout.absolute(whole.location) if whole else layout.root
-        own = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        own = {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn}
         for _ in range(_TRIES):
             found = self._metastore.get_table(name)
             if found is not None:
@@ -344,5 +349,9 @@ def _no_answer(name: TableName) -> ReplyLost:
 
 def _rows_of(name: TableName, txn: str) -> tuple[TableName, TableName]:
     """The names of the new row before it has its place, and of the old one after it has left it."""
-    fresh, aside = (f"{name.name}__{kind}_{txn[-12:]}" for kind in ("new", "old"))
-    return TableName(name.schema, fresh), TableName(name.schema, aside)
+    return passing_name(name, f"__new_{txn[-12:]}"), old_name(name, txn)
+
+
+def old_name(name: TableName, txn: str) -> TableName:
+    """The name of a row that a transaction has taken out of the table's name."""
+    return passing_name(name, f"__old_{txn[-12:]}")

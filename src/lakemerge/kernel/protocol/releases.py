@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
 from lakemerge.kernel.protocol.drops import Drops, Leftovers
 from lakemerge.kernel.protocol.groups import Group, Groups, GroupStatus, Member
+from lakemerge.kernel.protocol.rebuild import old_name
 from lakemerge.kernel.protocol.versions import Versions
-from lakemerge.kernel.table.definition import TRANSACTION, UNDECIDED, VERSION, moved
+from lakemerge.kernel.table.definition import TRANSACTION, UNDECIDED, VERSION, moved, settled_value
 from lakemerge.kernel.table.layout import SIDECARS
 from lakemerge.kernel.table.manifest import RELEASE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest, write_manifest
@@ -69,7 +69,7 @@ class Releases:
             self._groups.row_of(first),
             first.table_id,
             _claim(manifest),
-            {VERSION: str(version.version), TRANSACTION: version.txn},
+            {VERSION: settled_value(version.version, first.table_id), TRANSACTION: version.txn},
         )
 
     def release(self, own: Member, group: Group) -> None:
@@ -96,14 +96,14 @@ class Releases:
             self._withdraw(member)
             return
         manifest = read_manifest(self._files, member.layout, member.txn)
-        before = {VERSION: str(manifest.version - 1)}
+        before = {VERSION: settled_value(manifest.version - 1, member.table_id)}
         row = self._groups.row_of(member)
         self._versions.compare_and_swap(row, member.table_id, _claim(manifest), before)
 
     def _withdraw(self, member: Member) -> None:
         """Remove a table that was only a name. Its row goes aside first, because a drop cannot compare."""
         layout, txn = member.layout, member.txn
-        aside = TableName(member.table.schema, f"{member.table.name}__old_{txn[-12:]}")
+        aside = old_name(member.table, txn)
         paths = (
             layout.data_of(txn),
             *(layout.sidecar_of(kind, txn) for kind in SIDECARS),

@@ -18,6 +18,7 @@ from lakemerge.kernel.ports.names import TableName, partition_name, partition_va
 from lakemerge.kernel.protocol.groups import Groups
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
+from lakemerge.kernel.protocol.removals import Removals
 from lakemerge.kernel.protocol.repairs import Late, Repairs, renamed
 from lakemerge.kernel.protocol.staging import only_adds
 from lakemerge.kernel.protocol.unanswered import send, send_while
@@ -30,6 +31,7 @@ from lakemerge.kernel.table.definition import (
     moved,
     new_partition,
     same_keys,
+    settled_value,
     storage_of,
     stored_as,
     with_statistics,
@@ -56,10 +58,11 @@ class RollForward:
         self._versions = versions
         self._step = step
         self.repairs = Repairs(ports, versions)
-        self.rebuilds = Rebuilds(ports, versions, step)
-        self.overlays = Overlays(ports, versions, step)
+        self.removals = Removals(ports, versions)
+        self.rebuilds = Rebuilds(ports, versions, self.removals, step)
+        self.overlays = Overlays(ports, versions, self.removals, step)
         self.groups = Groups(ports, versions, self.rebuilds)
-        self.side_tables = SideTables(ports.metastore, ports.files)
+        self.side_tables = SideTables(ports.metastore, ports.files, self.removals.drop_if)
         #: Transactions of which a call has failed in this process, and may take effect late.
         self._unsure: set[str] = set()
 
@@ -284,7 +287,7 @@ class RollForward:
     def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
         """Settle the version; the same call points an unpartitioned table to its files."""
         expected = f"{manifest.version}:{manifest.txn}"
-        settled = {VERSION: str(manifest.version), TRANSACTION: manifest.txn}
+        settled = {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn}
         whole = manifest.partitions.get(WHOLE_TABLE)
         if whole:
             self._metastore.delete_table_column_statistics(table.name)

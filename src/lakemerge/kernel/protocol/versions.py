@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import logging
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 
 from lakemerge.errors import ClaimHeld
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
-from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, UNDECIDED, VERSION, with_parameters
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused, ReplyLost, ValueChanged
+from lakemerge.kernel.ports.names import TableName, passing_name
+from lakemerge.kernel.table.definition import (
+    TABLE_ID,
+    TRANSACTION,
+    UNDECIDED,
+    VERSION,
+    TableDefinition,
+    new_table,
+    version_number,
+    with_parameters,
+)
 from lakemerge.kernel.table.overlay import SHOWS
 
 _LOG = logging.getLogger("lakemerge")
@@ -79,16 +87,16 @@ class Versions:
                 break
             row = change(table) if change else table
             try:
-                self._alter(name, with_parameters(row, parameters), (VERSION, expected))
+                self.alter(name, with_parameters(row, parameters), (VERSION, expected))
                 return True
             except ReplyLost:
                 lost = True  # it may have succeeded, or may yet: look again
             except ValueChanged:
                 continue  # another writer was first, or an earlier try: look again
             except Refused:
-                if self._metastore.get_table(name) is not None:
+                if not lost and self._metastore.get_table(name) is not None:
                     raise
-                return False  # the row has just gone
+                # the row has just gone, or an earlier send may have succeeded: look again
         raise ReplyLost(
             expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
             found="no answer",
@@ -102,7 +110,7 @@ class Versions:
             Whether it is known to be done; otherwise, look again.
         """
         try:
-            self._alter(name, row, (key, found.parameters[key]))
+            self.alter(name, row, (key, found.parameters[key]))
         except (ReplyLost, ValueChanged):
             return False
         except Refused:
@@ -127,39 +135,12 @@ class Versions:
             row = self._metastore.get_table(name)
             if row is None or (changed := change(row)) == row:
                 return tried > 0
-            # a view has no version of its own, and names the deltas of one
-            key = next((key for key in (SHOWS, VERSION) if key in row.parameters), None)
-            if key is None:
-                self._metastore.alter_table(name, changed)
-                return True
+            # a view has no version of its own, and names the deltas of one; other programs' rows have neither
+            key = next((key for key in (SHOWS, VERSION) if key in row.parameters), DDL_TIME)
             if self.change_if(name, key, row, changed):
                 return True
             self._clock.sleep(0.05 * tried)
         raise lost_race(name)
-
-    def drop_if(self, name: TableName, key: str, value: str, aside: TableName) -> None:
-        """Drop a table or view if a parameter has a value that no other one of the name ever has.
-
-        It is renamed first, because that can be made to depend on the value, and a drop cannot.
-
-        Args:
-            aside: a name that is used only for this.
-        """
-        for _ in range(_SENDS):
-            self.drop_aside(aside)
-            row = self._metastore.get_table(name)
-            if row is None or row.parameters.get(key) != value:
-                return
-            moved = replace(with_parameters(row, {ASIDE: name.name}), name=aside)
-            with contextlib.suppress(ReplyLost, ValueChanged):
-                self._alter(name, moved, (key, value))
-        self.drop_aside(aside)
-
-    def drop_aside(self, aside: TableName) -> None:
-        """Drop what :meth:`drop_if` has renamed, even if that process has died since."""
-        row = self._metastore.get_table(aside)
-        if row is not None and ASIDE in row.parameters:
-            self._metastore.drop_table(aside)
 
     def adopt(self, table: HiveTable, parameters: Mapping[str, str]) -> bool:
         """Give a table that has no version parameter its first one, unless another writer was faster.
@@ -173,7 +154,7 @@ class Versions:
         before = table.parameters[DDL_TIME]
         name, changed = table.name, with_parameters(table, {**parameters, DDL_TIME: str(int(before) + 1)})
         try:
-            self._alter(name, changed, (DDL_TIME, before))
+            self.alter(name, changed, (DDL_TIME, before))
         except ValueChanged:
             return False
         except ReplyLost:
@@ -185,7 +166,7 @@ class Versions:
         """Whether the metastore compares, found out once on an existing table."""
         with self._lock:
             if self._metastore.compares is None:
-                self._metastore.compares = self._metastore.probe_compare_and_swap(name)
+                self._metastore.compares = self._probe(name)
                 if not self._metastore.compares:
                     _LOG.warning(
                         "This metastore ignores compare-and-swap (it lacks HIVE-26882). lakemerge uses its locks "
@@ -193,7 +174,27 @@ class Versions:
                     )
             return self._metastore.compares
 
-    def _alter(self, name: TableName, row: HiveTable, expected: tuple[str, str]) -> None:
+    def _probe(self, name: TableName) -> bool:
+        """Try a table; a view would really be changed by that, so another table is made for it."""
+        row = self._metastore.get_table(name)
+        if row is None or row.kind != "VIRTUAL_VIEW":
+            return self._metastore.probe_compare_and_swap(name)
+        tried = passing_name(name, f"__tried_{self._host.token()[:12]}")
+        definition = TableDefinition(tried, (HiveColumn("tried", "string"),), external=True)
+        place = self._metastore.database_location(name.schema)  # it is there, so that no directory is made
+        self._metastore.create_table(new_table(definition, place, place))
+        try:
+            return self._metastore.probe_compare_and_swap(tried)
+        finally:
+            self._metastore.drop_table(tried)
+
+    def alter(self, name: TableName, row: HiveTable, expected: tuple[str, str]) -> None:
+        """Put a row in the place of another, if a parameter has a value; once, by the lock where nothing compares.
+
+        Raises:
+            ValueChanged: it has another value; nothing was changed.
+            Refused, ReplyLost: as of :meth:`Metastore.alter_table`.
+        """
         if self.compares(name):
             self._metastore.alter_table(name, row, expected=expected)
             return
@@ -256,7 +257,7 @@ class Versions:
                 self._give_back(name, kept[0])
             elif self._holds(kept[0]):
                 return kept
-        user = f"{getpass.getuser()}-{self._host.token()[:12]}"
+        user = f"{_user()}-{self._host.token()[:12]}"
         lock_id = self._metastore.lock(name, user=user, host=self._host.owner().host)
         try:
             deadline = self._clock.monotonic() + _LOCK_SECONDS
@@ -286,15 +287,23 @@ class Versions:
             _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
 
 
+def _user() -> str:
+    """Who this process runs as. In a container the user may have no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return str(os.getuid()) if hasattr(os, "getuid") else "lakemerge"
+
+
 def _may_come_back(expected: str, found: str, wanted: str) -> bool:
     """Whether a version parameter may return to the value that a call without an answer still compares with.
 
     The claim of a group that is not decided may be taken back. A commit whose claim takes effect after that would have
     been given up by then, and its files deleted. A late claim of a group does no harm: whoever finds it ends the group.
     """
-    number = found.partition(":")[0]
-    is_before = number.isdigit() and str(int(number) - 1) == expected
-    return is_before and found.endswith(UNDECIDED) and not wanted.endswith(UNDECIDED)
+    if not found.endswith(UNDECIDED) or wanted.endswith(UNDECIDED):
+        return False
+    return ":" not in expected and version_number(found) == version_number(expected) + 1
 
 
 class LostRace(ClaimHeld):

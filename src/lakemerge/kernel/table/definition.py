@@ -12,8 +12,8 @@ from lakemerge.kernel.ports.names import TableName
 
 Row = TypeVar("Row", HiveTable, HivePartition)
 
-#: ``12`` when settled; ``13:<txn>`` while version 13 is claimed; ``13:<txn>.group`` while the claim belongs to a
-#: group that is not decided.
+#: ``12@6f1c2b7d`` when settled, see :func:`settled_value`; ``13:<txn>`` while version 13 is claimed;
+#: ``13:<txn>.group`` while the claim belongs to a group that is not decided.
 VERSION = "lakemerge.version"
 #: What such a claim ends with.
 UNDECIDED = ".group"
@@ -27,6 +27,29 @@ TABLE_ID = "lakemerge.id"
 COMMIT_COLUMN = "lakemerge.commit_column"
 #: The type of that column.
 COMMIT_COLUMN_TYPE = "bigint"
+
+
+# How many digits of the table's id a settled version has.
+_DIGITS_OF_ID = 8
+
+
+def settled_value(version: int, table_id: str) -> str:
+    """The version parameter of a table whose version is settled: ``12@`` and the first digits of its id.
+
+    A call that compares with this value, however late it comes, never finds it in the next table of the name, which
+    counts its versions from 1 again. Tables that were written before have the number alone until their next commit.
+    """
+    return f"{version}@{table_id[:_DIGITS_OF_ID]}"
+
+
+def version_number(value: str) -> int:
+    """The number in a version parameter, of a settled version or of a claimed one. Raises ValueError."""
+    return int(value.partition(":")[0].partition("@")[0])
+
+
+def is_settled_at(value: str, version: int) -> bool:
+    """Whether a version parameter says that a version is settled, and no later one claimed."""
+    return ":" not in value and value.partition("@")[0] == str(version)
 
 
 @dataclass(frozen=True)

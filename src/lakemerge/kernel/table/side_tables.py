@@ -89,9 +89,19 @@ SIDE_TABLES = {
 class SideTables:
     """Keeps published tables in the state that the newest manifest describes."""
 
-    def __init__(self, metastore: Metastore, files: FileSystem) -> None:
+    def __init__(
+        self,
+        metastore: Metastore,
+        files: FileSystem,
+        drop_if: Callable[[TableName, TableName, str, str], None],
+    ) -> None:
+        """
+        Args:
+            drop_if: drops a row if a parameter has a value; see :meth:`Removals.drop_if`.
+        """
         self._metastore = metastore
         self._files = files
+        self._drop_if = drop_if
 
     def publish(
         self,
@@ -137,8 +147,9 @@ class SideTables:
         table = self._metastore.get_table(name)
         if table is not None:
             check_own(table)
-            if _is_outdated(published, table, manifest) and still_newest():
-                self._metastore.drop_table(name)
+            key = _outdated_by(published, table, manifest)
+            if key and still_newest():
+                self._drop_if(main, name, key, table.parameters[key])
                 table = None
         made = table is None
         if table is None:
@@ -207,17 +218,18 @@ class SideTables:
         for published in SIDE_TABLES.values():
             table = self._metastore.get_table(published.name_of(main))
             if table is not None and table_id and table.parameters.get(PUBLISHED_OF) == table_id:
-                self._metastore.drop_table(table.name)
+                self._drop_if(main, table.name, PUBLISHED_OF, table_id)
 
-    def check(self, main: TableName, kind: str) -> None:
-        """Make sure that the name of the published table of a kind is free, or is its own already.
 
-        Raises:
-            UnsupportedTable: another table has the name.
-        """
-        table = self._metastore.get_table(SIDE_TABLES[kind].name_of(main))
-        if table is not None:
-            check_own(table)
+def check_side_table(metastore: Metastore, main: TableName, kind: str) -> None:
+    """Make sure that the name of the published table of a kind is free, or is its own already.
+
+    Raises:
+        UnsupportedTable: another table has the name.
+    """
+    table = metastore.get_table(SIDE_TABLES[kind].name_of(main))
+    if table is not None:
+        check_own(table)
 
 
 def check_own(table: HiveTable) -> None:
@@ -230,17 +242,17 @@ def check_own(table: HiveTable) -> None:
         )
 
 
-def _is_outdated(published: SideTable, table: HiveTable, manifest: Manifest) -> bool:
-    """Whether a published table shows the side data of another table, or the deltas of an earlier view.
+def _outdated_by(published: SideTable, table: HiveTable, manifest: Manifest) -> str:
+    """The parameter by which a published table shows the side data of another table, or the deltas of an earlier view.
 
     That happens if another program has dropped the main table alone, or if the maker of the published table came so
-    late that the view was gone by then.
+    late that the view was gone by then. Empty if neither is so.
     """
     if table.parameters[PUBLISHED_OF] != manifest.table_id:
-        return True
+        return PUBLISHED_OF
     if published is not SIDE_TABLES[DELTAS] or manifest.overlay is None:
-        return False
-    return table.parameters.get(MADE_BY) not in (None, manifest.overlay.made_by)
+        return ""
+    return MADE_BY if table.parameters.get(MADE_BY) not in (None, manifest.overlay.made_by) else ""
 
 
 def _is_astray(row: HivePartition, location: str) -> bool:

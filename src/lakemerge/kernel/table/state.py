@@ -16,6 +16,7 @@ from lakemerge.kernel.table.definition import (
     UNDECIDED,
     VERSION,
     same_keys,
+    version_number,
 )
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
@@ -71,9 +72,7 @@ class TableState:
     @property
     def version_value(self) -> str:
         """The version parameter as the metastore holds it, the value to compare with."""
-        if not self.claim:
-            return str(self.version)
-        return f"{self.version + 1}:{self.claim}{UNDECIDED if self.undecided else ''}"
+        return self.table.parameters[VERSION]
 
 
 def is_reserved(table: HiveTable) -> bool:
@@ -90,9 +89,9 @@ def state_of(table: HiveTable) -> TableState | None:
     value = table.parameters.get(VERSION)
     if value is None:
         return None
-    number, claimed, claim = value.partition(":")
+    _, claimed, claim = value.partition(":")
     try:
-        version = int(number) - (1 if claimed else 0)
+        version = version_number(value) - (1 if claimed else 0)
         return TableState(
             table=table,
             layout=Layout(table.parameters[ROOT]),

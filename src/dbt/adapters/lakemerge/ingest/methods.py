@@ -36,7 +36,7 @@ from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import continuous
-from lakemerge.kernel import SIDE_TABLES, SideTables
+from lakemerge.kernel import SIDE_TABLES, check_side_table
 
 
 class IngestMethods(Capability):
@@ -221,9 +221,7 @@ class IngestMethods(Capability):
         """Check that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = relation.table_name
         with self.guarded(f"look for the quarantine of {name}"):
-            SideTables(self.handle.application.metastore, self.handle.application.filesystem).check(
-                name, "quarantine"
-            )
+            check_side_table(self.handle.application.metastore, name, "quarantine")
 
     @available.parse_none
     def quarantine_of(self, relation: LakemergeRelation) -> LakemergeRelation | None:

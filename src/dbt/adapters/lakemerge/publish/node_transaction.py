@@ -67,7 +67,6 @@ class NodeTransaction:
         rebuilds: bool,
         constraints: Mapping[str, str],
         changes_rules: bool = False,
-        before_commit: Callable[[], None] | None = None,
         processing: Processing | None = None,
         publish: Publish = Transaction.commit,
     ) -> None:
@@ -78,7 +77,6 @@ class NodeTransaction:
             publish: takes the complete transaction and commits it; returns the version that it has made, or ``None``
                 where it commits the transaction later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
-            before_commit: called when all is staged, for example to drop a view that stands where a table is to be.
             processing: partitions of sources whose processing is part of the commit.
         """
         self.spark = spark
@@ -86,7 +84,6 @@ class NodeTransaction:
         self.config = config
         self._constraints = constraints
         self._changes_rules = changes_rules
-        self._before_commit = before_commit
         self._processing = processing
         self._publish = publish
         self.plan = plan
@@ -328,8 +325,6 @@ class NodeTransaction:
         }
         if self._processing:
             self._processing.record(self._transaction)
-        if self._before_commit:
-            self._before_commit()
         self.version = self._publish(self._transaction)
         if self._processing:
             self._processing.succeed()

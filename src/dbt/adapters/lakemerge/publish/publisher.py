@@ -185,7 +185,7 @@ class Publisher(Generic[C]):
             feed, keep = self._feed()
             plan = self._plan_new(feed, keep)
             definition = self._definition(plan, self._rules(feed, keep))
-            transaction = self._kernel.create(definition, operation)
+            transaction = self._kernel.create(definition, operation, in_place_of_view=view)
             self._handle.on_release(transaction.abort)
         else:
             transaction = self._begin_on_table(operation, rebuild)
@@ -210,7 +210,6 @@ class Publisher(Generic[C]):
             rebuilds=rebuild,
             constraints=self._constraints,
             changes_rules=changes_rules,
-            before_commit=(lambda: self._kernel.metastore.drop_table(self.name)) if view else None,
             processing=self._handle.processing,
             publish=self._commit,
         )
@@ -279,19 +278,19 @@ class Publisher(Generic[C]):
         Raises:
             UnsupportedTable: such a view is there, and is not to be replaced.
         """
-        metastore, name = self._kernel.metastore, self.name
+        kernel, name = self._kernel, self.name
         with self._guard(f"look for {name}"):
-            view = view_over_base(metastore, name)
-            if view is None:
-                return
-            if not replaces:
+            view = view_over_base(kernel.metastore, name)
+            while view is not None and replaces:
+                kernel.removals.remove(name, view)
+                view = view_over_base(kernel.metastore, name)
+            if view is not None:
                 raise UnsupportedTable(
                     expected=f"{name} to be the view that lakemerge has made over {name}__base, which has the rows",
                     found=f"a view that another program has made in its place: {view.view_text[:200]}",
                     action=f"Drop it (drop view {name}): the next run recreates lakemerge's view, and no row is lost. "
                     "Or run with --full-refresh, which replaces it, and the rows of the base.",
                 )
-            metastore.drop_table(name)
 
     @property
     def current(self) -> Manifest | None:

@@ -127,8 +127,8 @@ def statistics(table: HiveTable) -> dict[str, Any]:
 
 
 def _number(text: str | None) -> int | None:
-    """The number in a parameter; -1 is Hive's word for unknown, and ``13:…`` is a version that is being made."""
-    head = (text or "").partition(":")[0]
+    """The number in a parameter; -1 is Hive's word for unknown. ``12@…`` is a version, ``13:…`` one being made."""
+    head = (text or "").partition(":")[0].partition("@")[0]
     return int(head) if head.isdigit() else None
 
 
