@@ -11,7 +11,7 @@ import pytest
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel import HiveColumn, Ports, TableDefinition, TableName, ports_of
-from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ValueChanged
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, Storage, ValueChanged
 from lakemerge.kernel.table.definition import (
     VERSION,
     moved,
@@ -148,6 +148,48 @@ class TestTables:
         ports.metastore.drop_table(aside)
         assert ports.metastore.get_table(table.name) is not None
         assert ports.files.read_text(f"{root}/p=1/file") == "x"
+
+    @pytest.mark.parametrize("keys", [(), KEYS], ids=["whole", "partitioned"])
+    def test_the_row_of_a_view_becomes_that_of_a_table(
+        self, ports: Ports, root: str, keys: tuple[HiveColumn, ...]
+    ) -> None:
+        name = TableName("default", root.rpartition("/")[2])
+        view = HiveTable(name, "VIRTUAL_VIEW", Storage(columns=COLUMNS[1:]), view_text="select 1 as b")
+        ports.metastore.create_table(with_parameters(view, {"of": "view"}))
+        before = ports.metastore.get_table(name)
+        assert before is not None
+        time = before.parameters[DDL_TIME]
+        row = new_table(TableDefinition(name, COLUMNS, keys), root, root)
+        row = with_parameters(row, {VERSION: "1", DDL_TIME: str(int(time) + 1)})
+        with pytest.raises(ValueChanged):
+            ports.metastore.alter_table(name, row, expected=(DDL_TIME, "1"))
+        assert ports.metastore.get_table(name) == before
+        ports.metastore.alter_table(name, row, expected=(DDL_TIME, time))
+        found = ports.metastore.get_table(name)
+        assert found is not None
+        assert (found.kind, found.columns, found.partition_columns) == ("MANAGED_TABLE", COLUMNS, keys)
+        assert (found.location, found.view_text) == (root, "")
+        assert found.parameters[DDL_TIME] == str(int(time) + 1)
+        assert "of" not in found.parameters
+        if keys:
+            ports.metastore.add_partitions(name, [new_partition(found, ["1"], f"{root}/p=1")])
+            assert ports.metastore.partition_names(name) == ["p=1"]
+        ports.metastore.drop_table(name)
+
+    def test_a_view_is_renamed(self, ports: Ports, root: str) -> None:
+        name = TableName("default", root.rpartition("/")[2])
+        aside = TableName("default", f"{name.name}_aside")
+        ports.metastore.create_table(
+            HiveTable(name, "VIRTUAL_VIEW", Storage(columns=COLUMNS), view_text="select 1")
+        )
+        view = ports.metastore.get_table(name)
+        assert view is not None
+        ports.metastore.alter_table(
+            name, replace(view, name=aside), expected=(DDL_TIME, view.parameters[DDL_TIME])
+        )
+        assert ports.metastore.get_table(name) is None
+        ports.metastore.drop_table(aside)
+        assert ports.metastore.get_table(aside) is None
 
 
 def stored_as_orc() -> Any:
