@@ -13,6 +13,7 @@ from lakemerge.errors import (
     MetastoreError,
     StorageError,
 )
+from lakemerge.kernel.commit.acceptance import require_accepted
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.group_claims import GroupClaims, in_claim_order
 from lakemerge.kernel.commit.new_rows import NewRows
@@ -174,6 +175,7 @@ class Committer:
             lease_seconds=self._tables.settings.lease_seconds,
         )
         self._tables.roll_forward.overlays.require_room(commit.table, manifest)
+        require_accepted(self._tables, commit, state, parent, manifest)
         manifest = write_manifest(self._files, commit.layout, manifest, parent)
         self._tables.step("manifest written")
         return manifest

@@ -9,10 +9,12 @@ from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
 from lakemerge.errors import UnsupportedTable
-from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.names import TableName, partition_values
 
 #: The longest name of a partition, in characters, that the schema of Hive's metastore holds on every database.
 _LONGEST = 767
+#: The longest value of a partition column, likewise.
+_LONGEST_VALUE = 256
 
 
 def require_sound_names(
@@ -35,6 +37,13 @@ def require_sound_names(
         raise UnsupportedTable(
             expected=f"names of at most {_LONGEST} characters for the partitions of {table}",
             found=f"one of {len(long[0])}: {long[0][:100]}…",
+            action="Nothing was published. Shorten the values of the partition columns in the model.",
+        )
+    values = ((name, value) for name in sorted(fresh) if name for value in partition_values(name))
+    if found := next((one for one in values if len(one[1]) > _LONGEST_VALUE), None):
+        raise UnsupportedTable(
+            expected=f"values of at most {_LONGEST_VALUE} characters in the partition columns of {table}",
+            found=f"one of {len(found[1])}: {found[0][:100]}…",
             action="Nothing was published. Shorten the values of the partition columns in the model.",
         )
     names = {*known, *written, *removed}

@@ -24,7 +24,7 @@ from lakemerge.kernel.commit.updates import (
     in_order,
 )
 from lakemerge.kernel.ports.filesystem import FileSystem
-from lakemerge.kernel.ports.metastore import HiveColumn
+from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import COMMIT_COLUMN, TableDefinition
 from lakemerge.kernel.table.layout import Layout
@@ -57,6 +57,7 @@ class TableCommit:
         group: the id of the group, for a commit of several tables.
         writer: who has made it, as manifests record it.
         replaces_view: whether a view that has the name of the table that it makes gives way to the table.
+        accepted: what the metastore has been found to take: rows that are sent after the claim.
         claim_sent: whether a claim was sent that says that nothing is decided: whoever finds it needs the manifest.
         looked_at: when the files that were read were last found unchanged, by the process's own clock.
     """
@@ -79,6 +80,7 @@ class TableCommit:
     group: str | None = None
     writer: Mapping[str, str] = field(default_factory=dict)
     replaces_view: bool = False
+    accepted: list[HiveTable] = field(default_factory=list)
     claim_sent: bool = False
     looked_at: float = -math.inf
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lakemerge.errors import CommitInDoubt, InvalidTransactionState, LakemergeError
-from lakemerge.kernel.commit.commit import Commit
+from lakemerge.errors import InvalidTransactionState
+from lakemerge.kernel.commit.commit import Commit, doubt
 from lakemerge.kernel.commit.committer import Committer
 from lakemerge.kernel.commit.draft import SideDataMode
 from lakemerge.kernel.commit.staging_area import StagingArea
@@ -478,17 +478,8 @@ def _decide(committer: Committer, commit: Commit, transactions: Sequence[Transac
             _end(transactions, "in doubt")
             # whatever ended it: that nothing was published can no longer be said
             if isinstance(error, Exception):
-                raise _in_doubt(transactions, error) from error
+                raise doubt(commit, error) from error
         raise
-
-
-def _in_doubt(transactions: Sequence[Transaction], error: Exception) -> CommitInDoubt:
-    ids = ", ".join(f"{transaction.txn} of {transaction.name}" for transaction in transactions)
-    return CommitInDoubt(
-        expected=f"the metastore to say whether the commit stands ({ids})",
-        found=error.found if isinstance(error, LakemergeError) else f"{type(error).__name__}: {error}",
-        action="Look whether the table's history has it, and do the work again only if not.",
-    )
 
 
 def _end(transactions: Iterable[Transaction], state: str) -> None:

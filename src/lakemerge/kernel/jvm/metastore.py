@@ -35,6 +35,12 @@ _KEEP_STATISTICS = ("DO_NOT_UPDATE_STATS", "true")
 _SEPARATOR = "\x01"
 # At most this many rows travel in one text: a row of many columns is long.
 _ROWS_OF_TEXT = 500
+# Thrift's client refuses an answer of more than 100 MiB, and a server a request. Rows are read in parts of about this
+# many bytes as JSON, which is longer than what travels.
+_BYTES_OF_ANSWER = 48 * 1024 * 1024
+# So many partitions are read first, to see how long they are; and so many statistics at once.
+_FIRST_PARTITIONS = 100
+_STATISTICS = 20_000
 
 
 class HiveMetastore(Metastore):
@@ -114,7 +120,10 @@ class HiveMetastore(Metastore):
 
     def _body(self, thrift_object: Any) -> Any:
         """A Thrift object in Thrift's JSON, in one round trip instead of one for each of its members."""
-        return json.loads(str(self._json("TSerializer").toString(thrift_object)))
+        return json.loads(self._text(thrift_object))
+
+    def _text(self, thrift_object: Any) -> str:
+        return str(self._json("TSerializer").toString(thrift_object))
 
     def _object(self, thrift_object: Any, body: Mapping[str, Any]) -> Any:
         """The inverse of :meth:`_body`: fills an empty Thrift object."""
@@ -225,20 +234,33 @@ class HiveMetastore(Metastore):
         )
 
     def partitions(self, name: TableName, names: Sequence[str]) -> list[HivePartition]:
-        if not names:
-            return []
+        found: list[HivePartition] = []
+        start, count = 0, _FIRST_PARTITIONS
+        while start < len(names):
+            part = names[start : start + count]
+            rows, size = self._partitions(name, part)
+            found += rows
+            start += len(part)
+            count = max(1, _BYTES_OF_ANSWER * len(part) // max(size, 1))
+        return found
+
+    def _partitions(self, name: TableName, names: Sequence[str]) -> tuple[list[HivePartition], int]:
+        """The partitions of these names by one call, and how many characters they take as JSON."""
         wanted = self._java_names(names)
         rows = self._read(
             "getPartitionsByNames",
             lambda client: client.getPartitionsByNames(name.schema, name.name, wanted),
         )
-        found = []
+        found: list[HivePartition] = []
+        size = 0
         for start in range(0, rows.size(), _ROWS_OF_TEXT):
             part = rows.subList(start, min(start + _ROWS_OF_TEXT, rows.size()))
             # a Thrift object that holds a list of partitions, to have them all in one text
             together = self.jvm.api.PartitionsByExprResult(self.jvm.java.java.util.ArrayList(part), False)
-            found += self._body(together)["1"]["lst"][2:]
-        return [thrift.partition_of(body) for body in found]
+            text = self._text(together)
+            size += len(text)
+            found += map(thrift.partition_of, json.loads(text)["1"]["lst"][2:])
+        return found, size
 
     def add_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> int:
         if not partitions:
@@ -278,13 +300,12 @@ class HiveMetastore(Metastore):
     ) -> None:
         if not partitions or not columns:
             return
-        names, wanted = self._java_names(partitions), self._java_names(columns)
-        known = self._read(
-            "getPartitionColumnStatistics",
-            lambda client: client.getPartitionColumnStatistics(name.schema, name.name, names, wanted),
-        )
-        for partition in self._strings(known.keySet()):
-            self._forget(_deletion(name, partition))
+        wanted, count = self._java_names(columns), max(1, _STATISTICS // len(columns))
+        for start in range(0, len(partitions), count):
+            names = self._java_names(partitions[start : start + count])
+            known = self._read("getPartitionColumnStatistics", _statistics(name, names, wanted))
+            for partition in self._strings(known.keySet()):
+                self._forget(_deletion(name, partition))
 
     def _forget(self, action: Callable[[Any], object]) -> None:
         try:
@@ -352,6 +373,10 @@ class HiveMetastore(Metastore):
 def _items(java_list: Any) -> list[Any]:
     """The members of a Java list. py4j's own iterator ends by an exception in Java, whose translation takes long."""
     return [java_list.get(index) for index in range(java_list.size())]
+
+
+def _statistics(name: TableName, partitions: Any, columns: Any) -> Callable[[Any], Any]:
+    return lambda client: client.getPartitionColumnStatistics(name.schema, name.name, partitions, columns)
 
 
 def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:

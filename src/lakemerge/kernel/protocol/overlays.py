@@ -12,12 +12,13 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from lakemerge.errors import MetastoreError, UnsupportedTable
+from lakemerge.errors import MetastoreError
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused, ReplyLost
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.protocol.removals import Removals, removed_name
-from lakemerge.kernel.protocol.versions import ASIDE, Versions
+from lakemerge.kernel.protocol.removals import Removals
+from lakemerge.kernel.protocol.trials import Trials
+from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     TABLE_ID,
     TRANSACTION,
@@ -59,11 +60,17 @@ class Overlays:
     """Renames tables to bases and back, and makes their views."""
 
     def __init__(
-        self, ports: Ports, versions: Versions, removals: Removals, step: Callable[[str], None]
+        self,
+        ports: Ports,
+        versions: Versions,
+        removals: Removals,
+        trials: Trials,
+        step: Callable[[str], None],
     ) -> None:
         self._metastore = ports.metastore
         self._versions = versions
         self._removals = removals
+        self._trials = trials
         self._step = step
 
     def lay(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
@@ -157,30 +164,8 @@ class Overlays:
             )
 
     def _try_out(self, name: TableName, row: HiveTable, action: str) -> None:
-        """Make a view under another name and drop it again. Raises UnsupportedTable where it is refused."""
-        aside = removed_name(name)
-        for _ in range(_TRIES):
-            self._removals.clear(name)
-            try:
-                self._metastore.create_table(replace(with_parameters(row, {ASIDE: name.name}), name=aside))
-            except ReplyLost:
-                pass  # the real one is tried until an answer comes
-            except Refused as error:
-                if error.kind == "AlreadyExistsException":
-                    continue  # another process tries out its own
-                raise UnsupportedTable(
-                    expected=f"the metastore to take a view of {len(row.view_text)} characters in the place of {name}",
-                    found=error.found,
-                    action=action,
-                ) from error
-            break
-        else:
-            raise UnsupportedTable(
-                expected=f"the name {aside} to be free for a moment",
-                found="a table or view of this name",
-                action="Rename or drop it: lakemerge uses this name when it makes and removes views.",
-            )
-        self._removals.clear(name)
+        what = f"a view of {len(row.view_text)} characters in the place of {name}"
+        self._trials.require(name, row, what, action)
 
     def ensure(self, name: TableName, manifest: Manifest) -> None:
         """Make the view of a settled version again, if another program has dropped it, and let it show the version."""

@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 from lakemerge.errors import CorruptTable, MetastoreError, TableNotFound
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HiveTable, Refused, ReplyLost
-from lakemerge.kernel.ports.names import TableName, partition_values, passing_name
+from lakemerge.kernel.ports.names import TableName, passing_name
 from lakemerge.kernel.protocol.removals import Removals
+from lakemerge.kernel.protocol.swaps import Swaps
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     TABLE_ID,
@@ -37,7 +38,6 @@ from lakemerge.kernel.table.definition import (
     TableDefinition,
     moved,
     needs_new_row,
-    new_partition,
     new_table,
     same_keys,
     settled_value,
@@ -76,10 +76,11 @@ class Rebuilds:
     """Makes rows anew, and finds those that are under way by the table's name alone."""
 
     def __init__(
-        self, ports: Ports, versions: Versions, removals: Removals, step: Callable[[str], None]
+        self, ports: Ports, versions: Versions, removals: Removals, swaps: Swaps, step: Callable[[str], None]
     ) -> None:
         self._metastore = ports.metastore
         self._removals = removals
+        self._swaps = swaps
         self._files = ports.files
         self._versions = versions
         self._step = step
@@ -245,7 +246,7 @@ class Rebuilds:
         Raises:
             ReplyLost: it cannot be found out whether the new row is there; the old one must not move aside.
         """
-        row = self._new_row(fresh, table, layout, manifest)
+        row = self.new_row(fresh, table, layout, manifest)
         for _ in range(_TRIES):
             with contextlib.suppress(ReplyLost):
                 try:
@@ -262,17 +263,11 @@ class Rebuilds:
             raise _no_answer(fresh)
         if self._is_over(name, manifest):
             return False  # it was made too late; nobody but this process cleans up after that
-        partitions = [
-            with_statistics(
-                new_partition(row, partition_values(partition), layout.absolute(state.location)),
-                files=state.files,
-                size=state.bytes,
-            )
-            for partition, state in manifest.partitions.items()
-            if partition != WHOLE_TABLE
-        ]
+        names = [partition for partition in manifest.partitions if partition != WHOLE_TABLE]
+        rows = dict(zip(names, self._swaps.rows(row, layout, manifest, names), strict=True))
         try:
-            self._metastore.add_partitions(fresh, partitions)
+            if rows:
+                self._swaps.register(fresh, manifest, rows)
         except Refused:
             if self._metastore.get_table(fresh) is None:
                 return False  # it has its place by now
@@ -280,7 +275,8 @@ class Rebuilds:
         return True
 
     @staticmethod
-    def _new_row(fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> HiveTable:
+    def new_row(fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest) -> HiveTable:
+        """The row that takes the place of a table's, under the name that it has before."""
         definition = TableDefinition(
             name=fresh,
             columns=manifest.columns,

@@ -11,6 +11,7 @@ from lakemerge.errors import CorruptTable
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
+from lakemerge.kernel.protocol.swaps import in_batches
 from lakemerge.kernel.protocol.unanswered import Unsure, send_while, unsure_of, with_unsure
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import TABLE_ID, VERSION, moved, new_partition
@@ -177,10 +178,10 @@ class Repairs:
         _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
         # before anything is sent: who sends it may die while it waits for an answer
         self.expect(name, state.table_id, late or [Late(state.layout, manifest, everywhere=True)])
-        if missing:
-            send_while(unmoved, lambda: self._metastore.add_partitions(name, missing))
-        if astray:
-            send_while(unmoved, lambda: self._metastore.alter_partitions(name, astray))
+        for batch in in_batches(missing):
+            send_while(unmoved, partial(self._metastore.add_partitions, name, batch))
+        for batch in in_batches(astray):
+            send_while(unmoved, partial(self._metastore.alter_partitions, name, batch))
         for values in strays:
             send_while(unmoved, partial(self._metastore.drop_partition, name, values))
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from lakemerge.errors import CorruptTable, MetastoreError, StorageError, TableNotFound
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused
-from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
+from lakemerge.kernel.ports.metastore import HiveTable, Refused
+from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.groups import Groups
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
 from lakemerge.kernel.protocol.removals import Removals
 from lakemerge.kernel.protocol.repairs import Late, Repairs, renamed
 from lakemerge.kernel.protocol.staging import only_adds
-from lakemerge.kernel.protocol.unanswered import send, send_while
+from lakemerge.kernel.protocol.swaps import Swaps
+from lakemerge.kernel.protocol.trials import Trials
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     COMMIT_COLUMN,
@@ -29,21 +29,14 @@ from lakemerge.kernel.table.definition import (
     TRANSACTION,
     VERSION,
     moved,
-    new_partition,
-    same_keys,
     settled_value,
-    storage_of,
-    stored_as,
-    with_statistics,
 )
-from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SideTables
 from lakemerge.kernel.table.state import TableState, current_table
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -57,14 +50,16 @@ class RollForward:
         self._clock = ports.clock
         self._versions = versions
         self._step = step
-        self.repairs = Repairs(ports, versions)
-        self.removals = Removals(ports, versions)
-        self.rebuilds = Rebuilds(ports, versions, self.removals, step)
-        self.overlays = Overlays(ports, versions, self.removals, step)
-        self.groups = Groups(ports, versions, self.rebuilds)
-        self.side_tables = SideTables(ports.metastore, ports.files, self.removals.drop_if)
         #: Transactions of which a call has failed in this process, and may take effect late.
         self._unsure: set[str] = set()
+        self.repairs = Repairs(ports, versions)
+        self.removals = Removals(ports, versions)
+        self.trials = Trials(ports, self.removals)
+        self.swaps = Swaps(ports, step, self._unsure.add)
+        self.rebuilds = Rebuilds(ports, versions, self.removals, self.swaps, step)
+        self.overlays = Overlays(ports, versions, self.removals, self.trials, step)
+        self.groups = Groups(ports, versions, self.rebuilds)
+        self.side_tables = SideTables(ports.metastore, ports.files, self.removals.drop_if)
 
     def run(self, name: TableName, layout: Layout, manifest: Manifest, *, for_another: bool = False) -> None:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
@@ -115,8 +110,9 @@ class RollForward:
         """Move what a version has written, show its deltas and settle it; then look whether any of it came too late."""
         moves = table.partitioned and _moves_partitions(manifest, parent)
         adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
-        added = adds and self._add(table, layout, manifest)
-        if moves and not added and not self._swap(table, layout, manifest, parent):
+        holds = partial(self._still_holds_claim, table.name, manifest)
+        added = adds and self.swaps.add(table, layout, manifest, holds)
+        if moves and not added and not self.swaps.swap(table, layout, manifest, parent, holds):
             # a call that was sent and never answered may have come too late all the same
             self._mend(name, layout, manifest)
             return
@@ -180,109 +176,6 @@ class RollForward:
             assert parent.overlay is not None, "one of the two has a view"
             self.overlays.take(name, layout, manifest, parent.overlay)
         self._step("settled")
-
-    def _add(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
-        """The one call that registers new partitions where their files are: an append's whole swap.
-
-        Returns:
-            False when not all of them were new: somebody else has registered some, or the claim was lost.
-        """
-        rows = []
-        for partition in manifest.written:
-            state = manifest.partitions[partition]
-            row = new_partition(table, partition_values(partition), layout.absolute(state.location))
-            rows.append(with_statistics(row, files=state.files, size=state.bytes))
-        added = self._send_while(
-            manifest,
-            partial(self._still_holds_claim, table.name, manifest),
-            lambda: self._metastore.add_partitions(table.name, rows),
-        )
-        if added is None:
-            return False
-        self._step("swapped")
-        return added == len(rows)
-
-    def _swap(self, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest) -> bool:
-        """Move all touched partitions; false when the claim was lost to a rescuer meanwhile."""
-        name = table.name
-        existing = set(self._metastore.partition_names(name))
-        empty = layout.empty_of(manifest.txn)
-        fresh = [partition for partition in manifest.written if partition not in existing]
-        gone = [partition for partition in manifest.removed if partition in existing]
-        if fresh or gone:
-            self._files.make_directory(empty)
-        self._send(
-            manifest,
-            lambda: self._metastore.add_partitions(
-                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]
-            ),
-        )
-        self._step("registered")
-        columns = [column.name for column in manifest.columns]
-        self._metastore.delete_partition_column_statistics(
-            name, [partition for partition in manifest.written if partition in existing], columns
-        )
-        if not self._alter(name, layout, manifest, parent, existing):
-            return False
-        self._step("swapped")
-        self._drop_empty(name, gone, manifest, empty)
-        self._step("dropped")
-        return True
-
-    def _drop_empty(self, name: TableName, partitions: list[str], manifest: Manifest, empty: str) -> None:
-        """Drop those partitions that still point to this commit's empty directory, not what others made of them.
-
-        Only while the claim is held: a swap that came too late has emptied partitions that another commit has made
-        since. If these were dropped, whoever finds them gone before they are put right would take that for another
-        program's drop.
-        """
-        holds = partial(self._still_holds_claim, name, manifest)
-        for partition in self._metastore.partitions(name, partitions):
-            if normal(partition.location) == normal(empty):
-                self._send_while(
-                    manifest, holds, partial(self._metastore.drop_partition, name, partition.values)
-                )
-
-    def _alter(
-        self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest, existing: set[str]
-    ) -> bool:
-        """The one call that moves all touched partitions together."""
-        locations = {
-            partition: layout.absolute(manifest.partitions[partition].location)
-            for partition in manifest.written
-        }
-        locations.update(
-            {
-                partition: layout.empty_of(manifest.txn)
-                for partition in manifest.removed
-                if partition in existing
-            }
-        )
-        names = sorted(locations)
-        if parent.columns != manifest.columns:
-            names = sorted(set(manifest.partitions) | set(locations))
-        found = self._metastore.partitions(name, names)
-        serde = storage_of(manifest.file_format).serde
-        rows = []
-        for row in found:
-            partition = _partition_of(row, manifest)
-            if row.storage.serde != serde or not same_keys(row.storage.columns, manifest.columns):
-                row = stored_as(row, manifest.columns, manifest.file_format)
-            if partition in locations:
-                state = manifest.partitions.get(partition)
-                files, size = (state.files, state.bytes) if state else (0, 0)
-                row = with_statistics(moved(row, locations[partition]), files=files, size=size)
-            rows.append(row)
-
-        def swap() -> bool:
-            self._metastore.alter_partitions(name, rows)
-            return True
-
-        # the fence: a writer that was taken for dead must not move what others have moved since
-        if not self._send_while(manifest, partial(self._still_holds_claim, name, manifest), swap):
-            _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
-            return False
-        return True
 
     def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
         """Settle the version; the same call points an unpartitioned table to its files."""
@@ -400,14 +293,6 @@ class RollForward:
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
 
-    def _send_while(self, manifest: Manifest, holds: Callable[[], bool], write: Callable[[], T]) -> T | None:
-        """Send a call of a commit as :func:`send_while` does, and remember whether one may still come."""
-        return send_while(holds, write, lambda: self._unsure.add(manifest.txn))
-
-    def _send(self, manifest: Manifest, write: Callable[[], T]) -> T:
-        """As :meth:`_send_while`, without a condition."""
-        return send(write, lambda: self._unsure.add(manifest.txn))
-
 
 def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
     """Whether a commit changes rows of partitions in the metastore, and not only what it keeps beside them."""
@@ -417,7 +302,3 @@ def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:
 def _folds(manifest: Manifest, parent: Manifest) -> bool:
     """Whether a version no longer has all the deltas that the version before has."""
     return not set(parent.sidecars.get(DELTAS, ())) <= set(manifest.sidecars.get(DELTAS, ()))
-
-
-def _partition_of(row: HivePartition, manifest: Manifest) -> str:
-    return partition_name([column.name for column in manifest.partition_columns], row.values)

@@ -21,8 +21,8 @@ T = TypeVar("T")
 UNSURE = "lakemerge.unsure"
 #: A call is not carried out later than this after its client has sent it, in milliseconds.
 LONGEST_CALL = 24 * 3600 * 1000
-# How often an idempotent write is sent, the first time included, as long as replies are lost.
-_SENDS = 4
+#: How often an idempotent write is sent, the first time included, as long as replies are lost.
+SENDS = 4
 # More entries than this become one that stands for all of them: a parameter's value has at most 4,000 characters.
 _MOST = 50
 
@@ -75,12 +75,12 @@ def _parsed(entry: str) -> Unsure | None:
 
 def send(write: Callable[[], T], unanswered: Callable[[], None] = lambda: None) -> T:
     """Send an idempotent write again until an answer comes; ``unanswered`` is called each time that none does."""
-    for number in range(1, _SENDS + 1):
+    for number in range(1, SENDS + 1):
         try:
             return write()
         except ReplyLost:
             unanswered()
-            if number == _SENDS:
+            if number == SENDS:
                 raise
     raise AssertionError("the last one returns or raises")
 

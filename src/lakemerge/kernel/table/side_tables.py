@@ -189,26 +189,10 @@ class SideTables:
             self._metastore.alter_partitions(name, [moved(row, locations[row.values[0]]) for row in rows])
 
     def _create(self, published: SideTable, name: TableName, layout: Layout, manifest: Manifest) -> None:
-        kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
-        location = layout.sidecars(kind)
-        self._files.make_directory(location)
-        of_main = (*manifest.columns, *manifest.partition_columns) if published.like_main else ()
-        definition = TableDefinition(
-            name=name,
-            columns=(*of_main, *published.columns),
-            file_format=manifest.file_format if published.like_main else "orc",
-            partition_columns=(KEY,),
-            external=True,
-            parameters={
-                PUBLISHED_OF: manifest.table_id,
-                "comment": published.comment,
-                **({MADE_BY: manifest.overlay.made_by} if manifest.overlay else {}),
-            },
-        )
-        table = new_table(definition, layout.root, location)
-        parameters = {key: value for key, value in table.parameters.items() if key != ROOT}
+        row = new_side_table(published, name, layout, manifest)
+        self._files.make_directory(row.location)
         try:
-            self._metastore.create_table(replace(table, parameters=parameters))
+            self._metastore.create_table(row)
         except Refused as error:
             if error.kind != "AlreadyExistsException":
                 raise
@@ -219,6 +203,27 @@ class SideTables:
             table = self._metastore.get_table(published.name_of(main))
             if table is not None and table_id and table.parameters.get(PUBLISHED_OF) == table_id:
                 self._drop_if(main, table.name, PUBLISHED_OF, table_id)
+
+
+def new_side_table(published: SideTable, name: TableName, layout: Layout, manifest: Manifest) -> HiveTable:
+    """The row of a published table, not yet in the metastore."""
+    kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
+    location = layout.sidecars(kind)
+    of_main = (*manifest.columns, *manifest.partition_columns) if published.like_main else ()
+    definition = TableDefinition(
+        name=name,
+        columns=(*of_main, *published.columns),
+        file_format=manifest.file_format if published.like_main else "orc",
+        partition_columns=(KEY,),
+        external=True,
+        parameters={
+            PUBLISHED_OF: manifest.table_id,
+            "comment": published.comment,
+            **({MADE_BY: manifest.overlay.made_by} if manifest.overlay else {}),
+        },
+    )
+    table = new_table(definition, layout.root, location)
+    return replace(table, parameters={key: value for key, value in table.parameters.items() if key != ROOT})
 
 
 def check_side_table(metastore: Metastore, main: TableName, kind: str) -> None:
