@@ -50,9 +50,9 @@ ON_READ = {
     ),
     "view-dropped-late": Mutant(
         "a writer that comes too late drops whatever view has the name by then",
-        "kernel.protocol.versions",
-        "            if row is None or row.parameters.get(key) != value:\n                return\n",
-        "            if row is None:\n                return\n            value = row.parameters.get(key) or value\n",
+        "kernel.protocol.removals",
+        "            if found is None or found.parameters.get(key) != value:\n                break\n",
+        "            if found is None or key not in found.parameters:\n                break\n",
         first=RARE,
     ),
     "late-view-stays": Mutant(

@@ -56,9 +56,9 @@ MUTANTS = {
     ),
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
-        "kernel.protocol.roll_forward",
-        "        if not self._send_while(manifest, partial(self._still_holds_claim, name, manifest), swap):\n",
-        "        if not self._send(manifest, swap):\n",
+        "kernel.protocol.swaps",
+        "                    if not holds():\n                        return False\n",
+        "",
     ),
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
@@ -69,9 +69,10 @@ MUTANTS = {
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.commit.committer",
-        "        advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
+        "            advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
+        "        except Refused:\n            commit.in_doubt = False\n            raise\n"
         "        if not advanced and not self._in_history(table):\n",
-        "        try:\n"
+        "            from lakemerge.kernel.ports.metastore import ReplyLost\n"
         "            from lakemerge.kernel.table.definition import with_parameters\n"
         "            row = with_parameters(change(self._metastore.get_table(part.row)), parameters)\n"
         "            self._metastore.alter_table(part.row, row, expected=(VERSION, part.expected))\n"
@@ -98,17 +99,15 @@ MUTANTS = {
     ),
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
-        "kernel.protocol.roll_forward",
-        "            if normal(partition.location) == normal(empty):\n"
-        "                self._send_while(\n                    manifest, holds, partial(",
-        "            if partition:\n                self._send(\n                    manifest, partial(",
+        "kernel.protocol.swaps",
+        "            if normal(partition.location) == normal(empty):\n",
+        "            if partition:\n                holds = lambda: True\n",
     ),
     "registered-with-rows": Mutant(
         "new partitions are registered where their rows are, before the swap",
-        "kernel.protocol.roll_forward",
-        "                name, [new_partition(table, partition_values(partition), empty) for partition in fresh]\n",
-        "                name, [new_partition(table, partition_values(partition), "
-        "layout.absolute(manifest.partitions[partition].location)) for partition in fresh]\n",
+        "kernel.protocol.swaps",
+        "        fresh = {part: new_partition(table, partition_values(part), empty) for part in manifest.written}\n",
+        "        fresh = dict(zip(manifest.written, self.rows(table, layout, manifest, manifest.written)))\n",
     ),
     "requirements-unchecked": Mutant(
         "what a commit requires of the version before it is not asked",
@@ -125,8 +124,9 @@ MUTANTS = {
     "settled-unseen": Mutant(
         "a claim is settled before its partitions are moved",
         "kernel.protocol.roll_forward",
-        "        added = adds and self._add(table, layout, manifest)\n",
-        "        self._settle(table, layout, manifest)\n        added = adds and self._add(table, layout, manifest)\n",
+        "        added = adds and self.swaps.add(table, layout, manifest, holds)\n",
+        "        self._settle(table, layout, manifest)\n"
+        "        added = adds and self.swaps.add(table, layout, manifest, holds)\n",
     ),
     "base-manifest": Mutant(
         "a commit writes the state of the version that it began on, not of the newest",
@@ -160,9 +160,9 @@ MUTANTS = {
     ),
     "resent-blindly": Mutant(
         "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
-        "kernel.protocol.unanswered",
-        "    return send(lambda: write() if holds() else None, unanswered)\n",
-        "    return send(write, unanswered) if holds() else None\n",
+        "kernel.protocol.swaps",
+        "                    if not holds():\n",
+        "                    if sends_left == SENDS - 1 and not holds():\n",
     ),
     "mended-once": Mutant(
         "a swap that came too late is put right once, and nobody looks whether that came too late as well",
@@ -179,9 +179,9 @@ MUTANTS = {
     ),
     "late-drop": Mutant(
         "a swap that came too late drops the partitions that it has emptied",
-        "kernel.protocol.roll_forward",
-        "        holds = partial(self._still_holds_claim, name, manifest)\n",
-        "        holds = lambda: True\n",
+        "kernel.protocol.swaps",
+        "                send_while(holds, drop, partial(self._unanswered, manifest.txn))\n",
+        "                send_while(lambda: True, drop, partial(self._unanswered, manifest.txn))\n",
     ),
     # of tables that are dropped and made again
     "next-tables-version": Mutant(
@@ -394,7 +394,7 @@ MUTANTS = {
     "adopted-blindly": Mutant(
         "a plain table is adopted without a comparison, by two writers at once",
         "kernel.protocol.versions",
-        "            self._alter(name, changed, (DDL_TIME, before))\n",
+        "            self.alter(name, changed, (DDL_TIME, before))\n",
         "            self._metastore.alter_table(name, changed)\n",
     ),
     "lockless": Mutant(
