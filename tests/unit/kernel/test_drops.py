@@ -414,6 +414,8 @@ def test_a_row_that_is_made_anew_too_late_is_dropped(world: World, kernel: Kerne
     class Losing(Meanwhile):
         def create_table(self, row: HiveTable) -> None:
             self._inner.create_table(row)
+            if "__new_" not in row.name.name:
+                return  # it is tried out
             calls.append(row.name)
             if len(calls) == 1:
                 Kernel(world.process()).recover(NAME)
