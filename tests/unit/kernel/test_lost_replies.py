@@ -20,9 +20,9 @@ from kernel.support import (
     create,
     stage,
 )
-from lakemerge.errors import LakemergeError
+from lakemerge.errors import CommitInDoubt, LakemergeError
 from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction, history
-from lakemerge.kernel.ports.metastore import ReplyLost
+from lakemerge.kernel.ports.metastore import Refused, ReplyLost
 from lakemerge.testing import World
 
 NAME, SECOND = TableName("s", "t"), TableName("s", "u")
@@ -166,3 +166,46 @@ def test_a_commit_that_stands_is_not_given_up(beginning: str, step: str, goes_on
         found = {row.name for row in other.metastore.table_summaries("s")}
         assert found == {transaction.name.name for transaction in transactions}
     assert number > 1
+
+
+@pytest.mark.parametrize("compares", [True, False])
+@pytest.mark.parametrize("begin", [begin_merge, begin_creation])
+def test_a_look_that_is_refused_says_nothing_of_the_call_before_it(
+    begin: Callable[[Kernel], list[Transaction]], compares: bool, world: World
+) -> None:
+    """The claim, or the creation, has been carried out; only its answer, or the look after it, has failed."""
+    world.metastore.honours_expectations = compares
+    ports = world.process()
+
+    class Failing:
+        def __init__(self) -> None:
+            self.over = False
+
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(world.metastore, name)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                if self.over and name == "get_table":
+                    raise Refused(name, "MetaException", "an injected fault")
+                result = found(*args, **kwargs)
+                if name in ("create_table", "alter_table") and opened and not self.over:
+                    self.over = True
+                    if compares or name == "create_table":
+                        raise ReplyLost(expected="an answer", found="none", action="None.")
+                return result
+
+            return call if callable(found) else found
+
+    opened: list[Transaction] = []
+    metastore: Any = Failing()
+    kernel = Kernel(dataclasses.replace(ports, metastore=metastore))
+    begun = begin(kernel)
+    opened.extend(begun)
+    with pytest.raises(CommitInDoubt):
+        kernel.commit_together(begun)
+    for transaction in begun:
+        transaction.abort()
+    world.running.discard(ports.host.owner().pid)
+    after = Kernel(world.process())
+    after.recover(NAME)
+    assert after.settled(NAME)[1].txn == begun[0].txn

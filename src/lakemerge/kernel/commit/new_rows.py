@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lakemerge.errors import MetastoreError
 from lakemerge.kernel.commit.table_commit import TableCommit
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.table.definition import with_parameters
@@ -33,32 +32,42 @@ class NewRows:
             Refused: the metastore does not take the row.
             ReplyLost: no answer came, and the row is not there; it may yet come.
         """
-        lost: MetastoreError | None = None
-        for _ in range(_SENDS):
-            if not self._tables.creations.is_open(table.layout, table.txn):
-                if is_made():
-                    return  # an earlier send without an answer has made it, and it is about to be dropped
-                raise table.was_silent()
-            try:
-                self._send(table, row)
-                return
-            except ValueChanged:
-                continue  # the view that gives way was changed meanwhile, or an earlier send has come
-            except (ReplyLost, Refused) as error:
-                if is_made():
+        lost: list[ReplyLost] = []
+        try:
+            for _ in range(_SENDS):
+                if self._is_sent(table, row, is_made, lost):
                     return
-                lost = self._unanswered(table, error, lost)
-        raise lost or table.is_made_by_another()
+        except Refused as error:
+            if lost:
+                raise lost[-1] from error  # it may yet come, whatever was refused since
+            raise
+        raise lost[-1] if lost else table.is_made_by_another()
 
-    def _unanswered(
-        self, table: TableCommit, error: MetastoreError, lost: MetastoreError | None
-    ) -> MetastoreError | None:
-        """The error of a send that may yet come, this one's or an earlier one's; raises one that ends the matter."""
+    def _is_sent(
+        self, table: TableCommit, row: HiveTable, is_made: Callable[[], bool], lost: list[ReplyLost]
+    ) -> bool:
+        """Send a row once; whether it is there. A send without an answer is added to ``lost``."""
+        if not self._tables.creations.is_open(table.layout, table.txn):
+            if is_made():
+                return True  # an earlier send without an answer has made it, and it is about to be dropped
+            raise table.was_silent()
+        try:
+            self._send(table, row)
+            return True
+        except ValueChanged:
+            return False  # the view that gives way was changed meanwhile, or an earlier send has come
+        except ReplyLost as error:
+            lost.append(error)
+            refused = None
+        except Refused as error:
+            refused = error
+        if is_made():
+            return True
         if self._in_the_way(table) is not None:
-            raise table.is_made_by_another() from error
-        if isinstance(error, Refused) and lost is None:
-            raise error
-        return lost if isinstance(error, Refused) else error
+            raise table.is_made_by_another() from refused
+        if refused is not None:
+            raise refused
+        return False
 
     def _send(self, table: TableCommit, row: HiveTable) -> None:
         view = self._view_of(table)

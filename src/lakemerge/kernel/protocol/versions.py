@@ -76,7 +76,8 @@ class Versions:
             self.compares(name)
         lost = False
         for _ in range(_SENDS):
-            table = self._metastore.get_table(name)
+            with _no_answer(name, parameters[VERSION], if_refused=lost):
+                table = self._metastore.get_table(name)
             if table is None or table.parameters.get(TABLE_ID) != table_id:
                 return False
             found = table.parameters.get(VERSION)
@@ -97,11 +98,7 @@ class Versions:
                 if not lost and self._metastore.get_table(name) is not None:
                     raise
                 # the row has just gone, or an earlier send may have succeeded: look again
-        raise ReplyLost(
-            expected=f"the metastore to say whether {name} is at {parameters[VERSION]}",
-            found="no answer",
-            action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
-        )
+        raise _unknown(name, parameters[VERSION], "no answer")
 
     def change_if(self, name: TableName, key: str, found: HiveTable, row: HiveTable) -> bool:
         """Put a row in the place of the one that was found, if a parameter still has the same value.
@@ -208,15 +205,18 @@ class Versions:
                 row.parameters.get(TABLE_ID),
             ):
                 raise ValueChanged("alter_table under a lock", "changed", "it is another table of the name")
-            for _ in range(_SENDS):
-                # sending the expectation costs nothing, and one server of several may be newer than the probed one
-                self._metastore.alter_table(name, row, expected=expected)
-                now = self._metastore.get_table(row.name)
-                if now is None or now.parameters.get(VERSION) == row.parameters.get(VERSION):
+            version = row.parameters.get(VERSION)
+            for sent in range(_SENDS):
+                with _no_answer(name, version, if_refused=sent > 0):
+                    # sending the expectation costs nothing, and one server of several may be newer than the probed one
+                    self._metastore.alter_table(name, row, expected=expected)
+                with _no_answer(name, version, if_refused=True):
+                    now = self._metastore.get_table(row.name)
+                if now is None or now.parameters.get(VERSION) == version:
                     return
                 # a write of somebody whose lock had timed out has come between; nobody else writes under this one
             raise ReplyLost(
-                expected=f"{name} to be at {row.parameters.get(VERSION)}, as it was written under a lock",
+                expected=f"{name} to be at {version}, as it was written under a lock",
                 found="that another write replaced it each time",
                 action="Run again; see SHOW LOCKS in Hive for who writes without a lock.",
             )
@@ -285,6 +285,27 @@ class Versions:
             self._metastore.unlock(lock_id)
         except Refused as error:
             _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+
+
+@contextmanager
+def _no_answer(name: TableName, version: str | None, *, if_refused: bool) -> Iterator[None]:
+    """A call after one that may have been carried out: that this one is refused says nothing of that one."""
+    try:
+        yield
+    except ValueChanged:
+        raise
+    except Refused as error:
+        if if_refused:
+            raise _unknown(name, version, error.found) from error
+        raise
+
+
+def _unknown(name: TableName, version: str | None, found: str) -> ReplyLost:
+    return ReplyLost(
+        expected=f"the metastore to say whether {name} is at {version}",
+        found=found,
+        action="Run again: the next commit (or lakemerge_recover) finds out and finishes or redoes the work.",
+    )
 
 
 def _user() -> str:
