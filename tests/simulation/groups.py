@@ -27,7 +27,8 @@ from simulation.plan import Actor, Cut, Plan
 from simulation.readers import look
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
-from simulation.seeds import STAGED
+from simulation.seeds import SERVED_GROUPS, STAGED
+from simulation.served_groups import SERVED_GROUP_THEMES
 from simulation.staged import PAUSES, STAGED_THEMES, Build
 from simulation.strangers import Stranger
 from simulation.themes import Theme
@@ -86,7 +87,7 @@ class GroupPlan(Plan):
 
     @property
     def rules(self) -> Theme:
-        return {**GROUP_THEMES, **STAGED_THEMES}[self.theme]
+        return {**GROUP_THEMES, **STAGED_THEMES, **SERVED_GROUP_THEMES}[self.theme]
 
 
 class GroupPlanner:
@@ -95,6 +96,8 @@ class GroupPlanner:
     def __init__(self, seed: int, history: History) -> None:
         self._dice = random.Random(f"{seed} plan")
         themes = STAGED_THEMES if seed >= STAGED else GROUP_THEMES
+        if seed >= SERVED_GROUPS:
+            themes = SERVED_GROUP_THEMES
         names = list(themes)
         self._name = self._dice.choices(names, [themes[name].weight for name in names])[0]
         self._theme = themes[self._name]
@@ -140,6 +143,8 @@ class GroupPlanner:
             )
         if dice.random() < theme.strangers:
             acts = tuple(("insert", f"s{one}") for one in range(dice.choice((1, 2))))
+            if theme.acts:
+                acts = tuple((dice.choice(theme.acts), f"s{one}") for one in range(dice.choice((1, 2, 3))))
             yield replace(self._actor("stranger", []), acts=acts)
         for number in range(dice.choice((1, 2, 3))):
             looks: list[Operation] = [
@@ -162,7 +167,7 @@ class GroupPlanner:
         return tuple(table.name for table in self._dice.sample(tables, count))
 
     def _work(self, label: str, tables: tuple[TableDefinition, ...]) -> Operation:
-        dice = self._dice
+        dice, theme = self._dice, self._theme
         if self._name == "dropped groups" and dice.random() < 0.25:
             return DropOne(dice.choice(tables).name, label)
         overlaid = self._overlaid(tables)
@@ -180,6 +185,8 @@ class GroupPlanner:
         transfer = Transfer(
             names[0], label, appends=appends, whole=whole, definitions=definitions, history=self._history
         )
+        if theme.refuses and dice.random() < 0.4:
+            transfer = replace(transfer, refused=dice.choice(names))
         if self._name in STAGED_THEMES and dice.random() < 0.6:
             pause, fails = dice.choice(PAUSES), dice.random() < 0.2
             return Build(**vars(transfer), pause=pause, fails=fails)
@@ -280,15 +287,41 @@ class GroupRun(Run):
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
         self.faults.calm = True
+        if self.result.seed >= SERVED_GROUPS and not self.plan.strange:
+            self._check_rest()
         self.world.timeline.pass_by(1000 * LEASE)
         process, kernel = self.process(Actor("last"))
-        process.start(lambda: self._finish(kernel))
-        self.scheduler.run()
-        if process.error is not None:
-            raise process.error
+        self._alone(process, lambda: self._finish(kernel))
         self._check_versions()
         self._check_ends()
         histories.check(self._lasting(), self._final())
+
+    def _check_rest(self) -> None:
+        """All have ended, and nobody has recovered anything: after one more commit to each table, that is shown."""
+        process, kernel = self.process(Actor("next"))
+        done: list[Operation] = []
+
+        def run() -> None:
+            if not self.plan.compares:
+                process.go_on(self.metastore.lock_seconds)  # until what others have locked is free
+            for table in self.plan.tables:
+                name = table.name
+                if kernel.exists(name):
+                    key = LIST_KEYS[self.result.seed % len(LIST_KEYS)]
+                    one = Transfer(
+                        name,
+                        f"next {name.name}",
+                        appends={name: (key,)},
+                        definitions={name: table},
+                        history=self.history,
+                    )
+                    done.append(self._do(one, kernel))
+
+        self._alone(process, run)
+        if failed := [one for one in done if one.outcome != "acknowledged"]:
+            raise Violation(f"nothing goes wrong any more, and {failed[0]}: {failed[0].error}")
+        for one in done:
+            self._check_table_at_rest(one.table)
 
     def _finish(self, kernel: Kernel) -> None:
         """Recovery of all tables, in any order, and vacuum; what is left is what is needed."""

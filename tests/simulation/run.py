@@ -220,14 +220,16 @@ class Run:
         left = any(one.outcome in ("unfinished", "doubtful") for one in self.result.operations)
         if left if sure else not self._commit_once_more():
             return
-        table = find_row(self.metastore, TABLE)
+        self._check_table_at_rest(TABLE)
+
+    def _check_table_at_rest(self, name: TableName) -> None:
+        """A table, and what is shown beside it, is its newest version."""
+        table = find_row(self.metastore, name)
         if table is None:
             return
         if self.metastore.has_late_swap(table):
-            raise Violation("all have ended, and a partition shows an earlier version")
-        if wrong := self.metastore.wrong_deltas(TABLE, table):
-            raise Violation(f"all have ended, and {wrong}")
-        if wrong := self.metastore.wrong_quarantine(TABLE, table):
+            raise Violation(f"all have ended, and a partition of {name} shows an earlier version")
+        if wrong := self.metastore.wrong_deltas(name, table) or self.metastore.wrong_quarantine(name, table):
             raise Violation(f"all have ended, and {wrong}")
 
     def _commit_once_more(self) -> bool:

@@ -32,6 +32,7 @@ from lakemerge.kernel.table.overlay import DELTAS
 from simulation.histories import Elements, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, KEYS, OTHER_KEYS, FilesGone, Model, Operation, read
 from simulation.overlays import deltas_of, merged
+from simulation.refusals import REFUSED
 
 _PARTITIONS = 3
 LIST_KEYS = tuple(f"k{number}" for number in range(5))
@@ -59,6 +60,7 @@ class Transfer(Operation):
         versions: that were made, by transaction, when it is acknowledged.
         labels: of what was seen, by transaction.
         waited: whether it has given up because another writer held a claim for all that time.
+        refused: a table that gets a comment which the metastore may refuse.
     """
 
     appends: Mapping[TableName, tuple[str, ...]] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class Transfer(Operation):
     versions: dict[str, int] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     waited: bool = False
+    refused: TableName | None = None
 
     def apply(self, model: Model) -> None:
         raise AssertionError("its tables are checked by their lists")
@@ -130,6 +133,8 @@ class Transfer(Operation):
             else:
                 found = self._rewrite(kernel, transaction, name, values)
             seen.reads.update({(table_id, key): elements for key, elements in found.items()})
+        if name == self.refused:
+            transaction.set_parameters({"comment": REFUSED})
         self.labels[transaction.txn] = seen.label
         seen.appends.update({(table_id, key): one for key, one in values.items()})
 
