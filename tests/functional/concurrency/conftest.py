@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from bounded import MOST_SECONDS, killed_after
+from functional.concurrency.small_disks import SmallDisks
 from kernel.servers import MetastoreServer
 from small_spark import SMALL_SPARK
 
@@ -30,10 +31,15 @@ class DbtProject:
 
     Args:
         settings: Spark's, besides those of all projects.
+        warehouse: its folder, if it is not in the project's.
     """
 
     def __init__(
-        self, root: Path, server: MetastoreServer, settings: Mapping[str, str] | None = None
+        self,
+        root: Path,
+        server: MetastoreServer,
+        settings: Mapping[str, str] | None = None,
+        warehouse: Path | None = None,
     ) -> None:
         self.root = root
         self.name = root.name
@@ -42,7 +48,7 @@ class DbtProject:
             "type": "lakemerge",
             "schema": self.name,
             "threads": 1,
-            "warehouse": str(root / "warehouse"),
+            "warehouse": str(warehouse or root / "warehouse"),
             "metastore": server.client_conf["hive.metastore.uris"],
             "server_side_parameters": {**_SPARK, **(settings or {})},
         }
@@ -64,6 +70,11 @@ class DbtProject:
         """
         command = [str(_DIE_AT_STEP), dies_at, "dbt", *arguments, "--no-use-colors"]
         return self._start(command, number, stderr=subprocess.STDOUT)
+
+    def start_apart(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start dbt as :meth:`start` does, with a standard error of its own."""
+        command = [str(_DIE_AT_STEP), "none", "dbt", *arguments, "--no-use-colors"]
+        return self._start(command, 1, stderr=subprocess.PIPE)
 
     def start_stream(self, *arguments: str, number: int = 1, dies_at: str = "none") -> subprocess.Popen[str]:
         """Start `lakemerge stream`: batches go to standard output, what else it says to standard error."""
@@ -146,7 +157,7 @@ class DbtCommands:
     def succeed(self, *arguments: str) -> None:
         """Run a command, which must end well."""
         answer = self(*arguments)
-        assert answer["success"], (arguments, answer)
+        assert answer["success"], f"{arguments}: {answer['message']}"
 
     def rows(self, query: str, *arguments: str) -> list[list[Any]]:
         """The rows of a query, with dbt's arguments that the project needs."""
@@ -182,7 +193,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer
 def dbt_project(
     tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer
 ) -> Callable[..., DbtProject]:
-    """Makes a :class:`DbtProject` by its name, and settings of Spark's."""
-    return lambda name, settings=None: DbtProject(
-        tmp_path_factory.mktemp(name, numbered=False), server, settings
+    """Makes a :class:`DbtProject` by its name, settings of Spark's, and a warehouse."""
+    return lambda name, settings=None, warehouse=None: DbtProject(
+        tmp_path_factory.mktemp(name, numbered=False), server, settings, warehouse
     )
+
+
+@pytest.fixture
+def small_disks(tmp_path: Path) -> Iterator[SmallDisks]:
+    disks = SmallDisks(tmp_path)
+    yield disks
+    disks.unmount()

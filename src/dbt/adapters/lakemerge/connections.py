@@ -12,12 +12,13 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
+from dbt.adapters.lakemerge.spark.error_texts import error_text
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.session import application, reporting_java_death
+from dbt.adapters.lakemerge.spark.session import application, explained, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 
 from lakemerge.errors import JavaDied, LakemergeError
 from lakemerge.redaction import redacted
@@ -150,20 +151,14 @@ def translated_errors(sql: str) -> Iterator[None]:
     except PySparkException as error:
         logger.debug(redacted(f"Error while running:\n{sql}"))
         _raise_if_too_deep(error)
-        raise SparkStatementError(str(error).strip(), error.getCondition()) from error
+        raise SparkStatementError(explained(error_text(error)), error.getCondition()) from error
     except Py4JError as error:
         logger.debug(redacted(f"Error while running:\n{sql}\n{error}"))
         _raise_if_too_deep(error)
-        raise SparkStatementError(_java_text(error), None) from error
+        raise SparkStatementError(explained(error_text(error)), None) from error
 
 
 def _raise_if_too_deep(error: Exception) -> None:
     deep = too_deep(error)
     if deep is not None:
         raise DbtRuntimeError(f"{type(deep).__name__}: {deep}") from error
-
-
-def _java_text(error: Py4JError) -> str:
-    if isinstance(error, Py4JJavaError):
-        return str(error.java_exception.toString())
-    return str(error)

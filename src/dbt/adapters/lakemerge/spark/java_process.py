@@ -192,6 +192,23 @@ def keep_calls_without_answer_quiet() -> None:
     logging.getLogger().addFilter(_TO_DEBUG_LOG)
 
 
+class _Nothing(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return False
+
+
+_NOTHING = _Nothing()
+
+
+def leave_errors_of_queries_to_dbt() -> None:
+    """Keep pyspark from printing the error of a query, which dbt shows, as a line of JSON with Java's whole stack."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # a logger has the same filter only once
+        PySparkLogger.getLogger(name).addFilter(_NOTHING)
+
+
 def _died(found: str, action: str) -> JavaDied:
     return JavaDied(expected="the Java process that runs Spark to stay alive", found=found, action=action)
 

@@ -15,9 +15,11 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark import environment, java_process
 from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging, spark_home
+from dbt.adapters.lakemerge.spark.full_disks import local_folders, with_full_disks
 from dbt.adapters.lakemerge.spark.java_process import (
     JavaProcess,
     keep_calls_without_answer_quiet,
+    leave_errors_of_queries_to_dbt,
     lost_connection,
 )
 from dbt_common.invocation import get_invocation_id
@@ -199,6 +201,13 @@ def reporting_java_death() -> Iterator[None]:
         raise death from error
 
 
+def explained(text: str) -> str:
+    """The text of an error, with the local folders whose disk is full if that is what it says."""
+    return with_full_disks(
+        text, local_folders(_application.configuration, os.environ) if _application else ()
+    )
+
+
 def _is_running() -> bool:
     from pyspark.sql import SparkSession
 
@@ -222,6 +231,7 @@ def _start(configuration: Configuration) -> Application:
     for name, value in started.application.items():
         builder = builder.config(name, value)
     keep_calls_without_answer_quiet()
+    leave_errors_of_queries_to_dbt()
     try:
         with _java_options(started):
             root = existing or builder.getOrCreate()
@@ -229,7 +239,7 @@ def _start(configuration: Configuration) -> Application:
     except (PySparkException, Py4JError, OSError) as error:
         raise SparkNotStarted(
             expected="Spark to start",
-            found=_first_line(error),
+            found=with_full_disks(_first_line(error), local_folders(configuration, os.environ)),
             action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
             "see Java's output above.",
         ) from error

@@ -1,0 +1,49 @@
+"""Which disk is full: the system's error does not say, and Spark writes to several."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from dbt.adapters.lakemerge.spark.configuration import Configuration
+
+_FULL = re.compile(r"no space left|quota exceeded|not enough space on the disk", re.IGNORECASE)
+# A disk with less than this is taken to be full: Spark writes in larger pieces.
+_LEAST_FREE = 2**20
+_JAVA_FOLDER = re.compile(r"-Djava\.io\.tmpdir=(\S+)")
+
+
+def local_folders(configuration: Configuration, environment: Mapping[str, str]) -> list[Path]:
+    """The folders of this machine that Spark writes to: temporary files, the metastore's, the warehouse."""
+    settings = configuration.application
+    options = settings.get("spark.driver.extraJavaOptions", "")
+    temporary = found[1] if (found := _JAVA_FOLDER.search(options)) else "/tmp"
+    named = environment.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or temporary
+    folders = [Path(name.strip()) for name in (*named.split(","), temporary) if name.strip()]
+    others = (configuration.derby and configuration.derby.parent, configuration.warehouse)
+    return list(dict.fromkeys([*folders, *(folder for folder in others if folder)]))
+
+
+def with_full_disks(text: str, folders: Iterable[Path]) -> str:
+    """The text of an error; if it says that a disk is full, with those of the folders that lie on a full one."""
+    if not _FULL.search(text):
+        return text
+    full = [str(folder) for folder in folders if _is_full(folder)]
+    return (
+        f"{text}\nThere is no space left for {', '.join(full)}. Free some, and run again." if full else text
+    )
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(_existing(folder)).free < _LEAST_FREE
+    except OSError:
+        return False
+
+
+def _existing(folder: Path) -> Path:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder

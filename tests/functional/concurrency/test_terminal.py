@@ -1,0 +1,72 @@
+"""What a run of dbt prints where something goes wrong: the error, once, and none of Spark's own logs and stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bounded import MOST_SECONDS, killed_after
+from functional.concurrency.small_disks import SmallDisks
+
+# By model: its SQL, and what the message has to say.
+MISTAKES = {
+    "ambiguous_column": (
+        "select id from range(2) as a join range(2) as b on a.id = b.id",
+        "AMBIGUOUS_REFERENCE",
+    ),
+    "division_by_zero": (
+        "{{ config(pre_hook='set spark.sql.ansi.enabled=true') }} select 1 div id as x from range(3)",
+        "DIVIDE_BY_ZERO",
+    ),
+    "failing_function": (
+        '{{ config(pre_hook="create temporary function broken(x int) returns int '
+        "return cast(raise_error('broken on purpose') as int)\") }} "
+        "select broken(int(id)) as x from range(3)",
+        "broken on purpose",
+    ),
+    "missing_column": ("select id, nope from range(3)", "`nope` cannot be resolved"),
+    "missing_table": ("select * from {{ target.schema }}.nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    "no_rights": ("{{ config(location_root='/proc/lakemerge') }} select id from range(3)", "/proc/lakemerge"),
+    "no_space": (
+        "{{ config(location_root='DISK') }} select id, uuid() as x, uuid() as y from range(100000)",
+        "No space left on device",
+    ),
+    "syntax_error": ("selec id from range(3)", "PARSE_SYNTAX_ERROR"),
+    "type_mismatch": ("select array(id) + map(1, 2) as x from range(3)", "DATATYPE_MISMATCH"),
+    # the last one: Java ends by it
+    "z_out_of_memory": ("select size(sequence(1, 400000000)) as n, id from range(3)", "ran out of memory"),
+}
+# What Java prints by itself, and no option of Java's or of Spark's keeps it from it.
+OF_JAVA = ("WARNING: Using incubator modules", "Terminating due to java.lang.OutOfMemoryError")
+SMALL_HEAP = {"spark.driver.memory": "600m"}
+_FAILURE = "Failure in model "
+
+
+def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
+    project = dbt_project("mistakes", SMALL_HEAP)
+    mistakes = dict(MISTAKES)
+    disk = small_disks.try_make("disk", "1m")
+    if disk is None:
+        del mistakes["no_space"]
+    for name, (sql, _) in mistakes.items():
+        text = sql.replace("DISK", str(disk and disk.folder))
+        project.write(f"models/{name}.sql", "{{ config(materialized='table') }} " + text)
+    project.write("models/a_good_one.sql", "{{ config(materialized='table') }} select id from range(3)")
+    output, errors = finish(project.start_apart("run"))
+    assert [line for line in errors if not line.startswith(OF_JAVA)] == []
+    failures = "\n".join(output).split(_FAILURE)[1:]
+    told = {text.split(" ")[0]: text for text in failures}
+    assert set(told) == set(mistakes)
+    for name, (_, expected) in mistakes.items():
+        lines = told[name].splitlines()
+        assert expected in told[name], told[name]
+        assert len(lines) <= 13, told[name]
+        assert max(map(len, lines)) <= 700, told[name]
+
+
+def finish(process: Any) -> tuple[list[str], list[str]]:
+    """The lines that a process that fails writes to standard output and to standard error."""
+    with killed_after(process):
+        output, errors = process.communicate(timeout=MOST_SECONDS)
+    assert process.returncode, output
+    return output.splitlines(), errors.splitlines()
