@@ -20,13 +20,16 @@
         {%- do adapter.raise_typed('InvalidConfig', '`table` or `select`', 'both' if table else 'neither', 'Name one table, or select several: {select: "*"} for those of this project.') -%}
     {%- endif -%}
     {%- set chosen = [] -%}
+    {%- set failed = [] -%}
     {%- for one in lakemerge_selected_tables(select or []) -%}
-        {%- do chosen.append(one.relation) if adapter.operations.has_versions(one.relation) -%}
+        {%- set known = adapter.operations.attempt(adapter.operations.has_versions, one.relation) -%}
+        {%- do failed.append(lakemerge_shown_name(one.relation) ~ ': ' ~ known.error) if known.error -%}
+        {%- do chosen.append(one.relation) if known.result -%}
     {%- endfor -%}
+    {%- set unknown = failed | length -%}
     {%- do chosen.append(lakemerge_relation(table)) if table -%}
     {%- set verb = 'would delete' if dry_run else 'deleted' -%}
     {%- set found = [] -%}
-    {%- set failed = [] -%}
     {%- for relation in chosen -%}
         {%- set name = table or lakemerge_shown_name(relation) -%}
         {%- set outcome = adapter.operations.attempt(adapter.operations.vacuum, relation, retention_hours, retain_last, max_bytes, dry_run) -%}
@@ -39,6 +42,6 @@
             {%- do log(name ~ ': ' ~ verb ~ ' ' ~ (outcome.result | length) ~ ' items, ' ~ (outcome.result | sum(attribute='size')) ~ ' bytes' ~ (' (this is a dry run: set dry_run to false to delete them)' if dry_run else ''), info=true) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do lakemerge_raise_failed('vacuum', failed, chosen | length) -%}
+    {%- do lakemerge_raise_failed('vacuum', failed, (chosen | length) + unknown) -%}
     {{- return(found) -}}
 {%- endmacro -%}

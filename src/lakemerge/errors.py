@@ -163,6 +163,10 @@ class CommitUnfinished(LakemergeError):
     """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
 
 
+class ClaimRefused(MetastoreError):
+    """The metastore refuses to show a version that a writer has claimed; no commit can follow until that is mended."""
+
+
 class CommitInDoubt(MetastoreError):
     """The metastore went silent when the commit was decided: it may stand, or not, or come to stand later."""
 

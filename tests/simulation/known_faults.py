@@ -100,7 +100,7 @@ MUTANTS = {
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
         "kernel.protocol.swaps",
-        "            if normal(partition.location) == normal(empty):\n",
+        "            if _is_empty(partition, layout, manifest):\n",
         "            if partition:\n                holds = lambda: True\n",
     ),
     "registered-with-rows": Mutant(

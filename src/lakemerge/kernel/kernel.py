@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakemerge.errors import UnknownReference
+from lakemerge.errors import ClaimRefused, UnknownReference
 from lakemerge.kernel.commit.transaction import Transaction, commit_together
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import TableDefinition
@@ -88,8 +88,12 @@ class Kernel(Tables):
 
     # -- operations ----------------------------------------------------------------------------
 
-    def recover(self, name: TableName) -> list[str]:
+    def recover(self, name: TableName, *, undo_refused: bool = False) -> list[str]:
         """Finish a dead writer's commit and take in what other programs wrote.
+
+        Args:
+            undo_refused: end a claim that the metastore refuses to show, by a version that restores the one before.
+                Of a commit over several tables, this ends the part of this table alone.
 
         Returns:
             What was done, a line each; empty where all was well.
@@ -102,9 +106,15 @@ class Kernel(Tables):
         before = current_table(self.metastore, self.files, name)
         if before is None or before.state is None:
             return done
-        state = self.open(name)
-        if before.state.claim:
-            done.append(self._rescued(before.state, state))
+        try:
+            state = self.open(name)
+            if before.state.claim:
+                done.append(self._rescued(before.state, state))
+        except ClaimRefused as error:
+            if not undo_refused:
+                raise
+            state = self._undo(name)
+            done.append(f"undid version {state.version}, which the metastore refused: {error.found}")
         found = self.settings.on_foreign_write
         after, changed = self.commit_external_changes(name, None)
         if changed:
@@ -116,6 +126,13 @@ class Kernel(Tables):
             done.append("put right what a writer that came too late had shown beside the table")
         done.extend(self._forget_dead(after))
         return done
+
+    def _undo(self, name: TableName) -> TableState:
+        """Restore the version before a claim that is refused."""
+        current = current_table(self.metastore, self.files, name)
+        if current is not None and current.state is not None and current.state.claim is not None:
+            self.releases.undo(current.table, current.state)
+        return self.open(name)
 
     def _rescued(self, before: TableState, after: TableState) -> str:
         """What has become of a claim that a dead writer had left."""

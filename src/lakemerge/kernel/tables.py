@@ -7,11 +7,19 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from lakemerge.errors import ClaimHeld, CorruptTable, ForeignWrite, LakemergeError, TableNotFound
+from lakemerge.errors import (
+    ClaimHeld,
+    ClaimRefused,
+    CorruptTable,
+    ForeignWrite,
+    LakemergeError,
+    TableNotFound,
+    UnsupportedTable,
+)
 from lakemerge.kernel.external.changes import ExternalChanges
 from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.metastore import HiveTable, Refused
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.creations import Creations
 from lakemerge.kernel.protocol.drops import Drops
@@ -300,7 +308,13 @@ class Tables:
         if now is None or now.parameters.get(VERSION) != state.version_value:
             return  # not dead, but done meanwhile
         _LOG.warning("%s: version %d is finished for a writer that died", name, manifest.version)
-        self.roll_forward.run(name, state.layout, manifest, for_another=True)
+        try:
+            self.roll_forward.run(name, state.layout, manifest, for_another=True)
+        except (Refused, UnsupportedTable) as error:
+            now = find_row(self.metastore, name)
+            if now is None or now.parameters.get(VERSION) != state.version_value:
+                raise
+            raise _refused(name, manifest, error) from error
         self.files.delete(state.layout.heartbeat_of(manifest.txn))
         self._look_after(name, state.layout, manifest)
         if manifest.group is not None:
@@ -413,6 +427,15 @@ def _held(name: TableName, txn: str) -> ClaimHeld:
         expected=f"the newest version of {name} to be settled",
         found=f"that {txn} holds its claim and is alive",
         action="Wait for that run to end; if it hangs, end it and run lakemerge_recover.",
+    )
+
+
+def _refused(name: TableName, manifest: Manifest, error: LakemergeError) -> ClaimRefused:
+    return ClaimRefused(
+        expected=f"the metastore to take version {manifest.version} of {name}, which a writer that died has claimed",
+        found=error.found,
+        action="Correct what the message names, and run again. If that cannot be corrected, have the version undone: "
+        f"dbt run-operation lakemerge_recover --args '{{table: {name}, undo_refused: true}}'",
     )
 
 

@@ -58,7 +58,7 @@ ONE, TWO = TableName("s", "one"), TableName("s", "two")
 
 _SWAPPED = (
     "get_table get_table alter_table "
-    "get_table partition_names add_partitions delete_partition_column_statistics partitions get_table "
+    "get_table partition_names delete_partition_column_statistics partitions get_table "
     "alter_partitions partitions get_table get_table alter_table"
 )
 _MOVED = "get_table delete_table_column_statistics get_table alter_table get_table"

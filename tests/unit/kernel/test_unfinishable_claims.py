@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ from kernel.support import (
 )
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import HiveColumn, HiveTable, Kernel, TableDefinition, TableName, Transaction
-from lakemerge.kernel.ports.metastore import Refused, ReplyLost
+from lakemerge.kernel.ports.metastore import HivePartition, Refused, ReplyLost
 from lakemerge.kernel.protocol import swaps
 from lakemerge.testing import MemoryMetastore, World
 
@@ -141,10 +141,19 @@ class Latin(MemoryMetastore):
         self._look("alter_table", table)
         super().alter_table(name, table, **expected)
 
+    def add_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> int:
+        if not all(_is_latin(value) for row in partitions for value in row.values):
+            raise Refused("add_partitions", "MetaException", "Incorrect string value")
+        return super().add_partitions(name, partitions)
+
     def _look(self, call: str, table: HiveTable) -> None:
         texts = [*table.parameters.values(), *(column.name for column in table.columns)]
-        if not all(text.encode("latin-1", "ignore").decode("latin-1") == text for text in texts):
+        if not all(map(_is_latin, texts)):
             raise Refused(call, "MetaException", "Incorrect string value")
+
+
+def _is_latin(text: str) -> bool:
+    return text.encode("latin-1", "ignore").decode("latin-1") == text
 
 
 @pytest.fixture
@@ -180,6 +189,17 @@ def test_a_group_whose_change_of_a_row_is_refused_claims_nothing(
     for name in names:
         assert merge(kernel, name, NEW) == 2
         assert_nothing_orphaned(kernel, name)
+
+
+def test_a_partition_that_is_refused_is_not_claimed(latin: World) -> None:
+    kernel = Kernel(latin.process())
+    create(kernel, NAME, OLD)
+    with pytest.raises(UnsupportedTable, match="Incorrect string"):
+        merge(kernel, NAME, {"p=заказ": ["new"]})
+    with pytest.raises(UnsupportedTable, match="Incorrect string"):
+        create(kernel, TableName("s", "z"), {"p=заказ": ["new"]})
+    assert merge(kernel, NAME, {"p=é": ["new"]}) == 2
+    assert [one.name for one in kernel.metastore.table_summaries("s")] == ["t"]
 
 
 def test_a_group_whose_new_table_is_refused_claims_nothing_for_good(latin: World) -> None:

@@ -6,15 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lakemerge.kernel.commit.table_commit import TableCommit
-from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable
+from lakemerge.kernel.ports.names import partition_values
 from lakemerge.kernel.protocol.claims import claimed_row
 from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
-from lakemerge.kernel.table.definition import with_statistics
+from lakemerge.kernel.table.definition import TableDefinition, new_partition, new_table, with_statistics
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.overlay import DELTAS
 from lakemerge.kernel.table.side_tables import SIDE_TABLES, new_side_table
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
+
+_ACTION = (
+    "Nothing was published. Change what the message names: the metastore's database cannot hold it, or you may not "
+    "create it."
+)
 
 
 def require_accepted(
@@ -28,18 +34,29 @@ def require_accepted(
     Raises:
         UnsupportedTable: the metastore does not take one.
     """
+    _require_names(tables, commit, parent, manifest)
     for row, what in _rows_to_send(commit, state, parent, manifest):
         known = replace(with_statistics(row, files=0, size=0), rest={})
         known = replace(known, parameters={**known.parameters, DDL_TIME: ""})
         if known not in commit.accepted:
-            tables.roll_forward.trials.require(
-                commit.table,
-                row,
-                what,
-                "Nothing was published. Change what the message names: the metastore's database cannot hold it, or you "
-                "may not create it.",
-            )
+            tables.roll_forward.trials.require(commit.table, row, what, _ACTION)
             commit.accepted.append(known)
+
+
+def _require_names(tables: Tables, commit: TableCommit, parent: Manifest | None, manifest: Manifest) -> None:
+    """Try out new partitions whose names some databases cannot hold: those that are not of plain characters."""
+    known = parent.partitions if parent is not None else {}
+    odd = [name for name in manifest.written if name not in known and not name.isascii()]
+    fresh = [name for name in odd if name not in commit.accepted_names]
+    if not fresh:
+        return
+    place = commit.layout.empty_of(commit.txn)
+    definition = TableDefinition(commit.table, (HiveColumn("tried", "string"),), manifest.partition_columns)
+    row = new_table(definition, commit.layout.root, place)
+    partitions = {name: new_partition(row, partition_values(name), place) for name in fresh}
+    what = f"partitions of {commit.table} such as {fresh[0]}"
+    tables.roll_forward.trials.require(commit.table, row, what, _ACTION, partitions)
+    commit.accepted_names.update(fresh)
 
 
 def _rows_to_send(

@@ -37,7 +37,7 @@ from lakemerge.kernel.table.definition import (
     settled_value,
 )
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
-from lakemerge.kernel.table.manifests import read_commit, write_manifest
+from lakemerge.kernel.table.manifests import lineage, read_commit, read_manifest, write_manifest
 from lakemerge.kernel.table.overlay import has_base
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
@@ -91,11 +91,13 @@ class Committer:
                     longest=2,
                     attempts=4,
                 )
+            except CommitConflict:
+                raise  # it was undone
             except LakemergeError as error:
                 unfinished = unfinished or CommitUnfinished(
                     expected=f"to finish version {manifest.version} of {table.table}, which is claimed and stands",
                     found=error.found,
-                    action="Do not rerun: the next commit, or lakemerge_recover, finishes it.",
+                    action=_what_to_do(error),
                 )
                 unfinished.__cause__ = unfinished.__cause__ or error
         if unfinished is not None:
@@ -108,11 +110,23 @@ class Committer:
                 Member(table.table, manifest.table_id, table.layout.root, manifest.txn)
             )
         try:
-            self._tables.roll_forward.run(table.table, table.layout, manifest)
+            settled = self._tables.roll_forward.run(table.table, table.layout, manifest)
         except CorruptTable:
             # a drop may have deleted what was to be read
             self._tables.roll_forward.rebuilds.require_settled(table.table, manifest)
             raise
+        if not settled and self._is_undone(table, manifest):
+            raise table.conflict(
+                f"that version {manifest.version} was undone, because the metastore refused it"
+            )
+
+    def _is_undone(self, table: TableCommit, manifest: Manifest) -> bool:
+        """Whether an operator has had a version undone; see :meth:`Releases.undo`."""
+        for layout, newest in self._tables.roll_forward.rebuilds.newest_of(table.table, manifest.table_id):
+            for commit in lineage(self._files, layout, read_manifest(self._files, layout, newest)):
+                if commit.version <= manifest.version:
+                    return manifest.txn in commit.fenced and commit.version == manifest.version
+        return False
 
     def _attempt(self, commit: Commit) -> list[Manifest]:
         """Try once; another writer may be faster (:class:`LostRace`)."""
@@ -283,3 +297,12 @@ class Committer:
                 commit = read_commit(self._files, layout, txn)
                 txn = commit.parent if base is None or commit.version > base.version else None
         return False
+
+
+def _what_to_do(error: LakemergeError) -> str:
+    if isinstance(error, Refused):
+        return (
+            "Do not rerun. Correct what the message names; then the next commit, or lakemerge_recover, finishes it. If "
+            "that cannot be corrected, lakemerge_recover with undo_refused ends it."
+        )
+    return "Do not rerun: the next commit, or lakemerge_recover, finishes it."

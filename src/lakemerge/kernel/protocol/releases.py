@@ -1,4 +1,8 @@
-"""Taking back the claims of undecided groups: by their writer when it gives up, or by whoever finds it dead."""
+"""Claims that are ended: those of undecided groups, and those that the metastore refuses to show.
+
+An undecided group is given up by its writer, or by whoever finds the writer dead. A claim that stands is never taken
+back by a program alone: if the metastore refuses it for good, an operator may have it undone.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,27 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakemerge.errors import LakemergeError
+from lakemerge.errors import LakemergeError, UnsupportedTable
 from lakemerge.kernel.ports import Ports
+from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
+from lakemerge.kernel.protocol.claims import claimed_row
 from lakemerge.kernel.protocol.drops import Drops, Leftovers
 from lakemerge.kernel.protocol.groups import Group, Groups, GroupStatus, Member
-from lakemerge.kernel.protocol.rebuild import old_name
+from lakemerge.kernel.protocol.rebuild import makes_row_anew, old_name
 from lakemerge.kernel.protocol.versions import Versions
-from lakemerge.kernel.table.definition import TRANSACTION, UNDECIDED, VERSION, moved, settled_value
+from lakemerge.kernel.table.definition import (
+    COMMIT_COLUMN,
+    TRANSACTION,
+    UNDECIDED,
+    VERSION,
+    moved,
+    settled_value,
+)
 from lakemerge.kernel.table.layout import SIDECARS
-from lakemerge.kernel.table.manifest import RELEASE, Manifest
+from lakemerge.kernel.table.manifest import RELEASE, WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest, write_manifest
+from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -70,6 +84,53 @@ class Releases:
             first.table_id,
             _claim(manifest),
             {VERSION: settled_value(version.version, first.table_id), TRANSACTION: version.txn},
+        )
+
+    def undo(self, row: HiveTable, state: TableState) -> None:
+        """Claim a version that restores the one before a claim, in the place of that claim; then roll it forward.
+
+        The version has the number of the claimed one, which no reader may ever see, and fences its writer.
+
+        Args:
+            row: as it is now, with the claim.
+
+        Raises:
+            UnsupportedTable: there is no version before.
+        """
+        assert state.claim is not None, "there is a claim"
+        claimed = read_manifest(self._files, state.layout, state.claim)
+        if claimed.parent is None:
+            raise UnsupportedTable(
+                expected=f"a version of {state.name} before the one that is claimed",
+                found="that the claim is that of the table's first version, so that there are no rows yet",
+                action="Drop the table (lakemerge_drop), and run its model again.",
+            )
+        before = read_manifest(self._files, state.layout, claimed.parent)
+        # a row that was to take the table's place has partitions of its own
+        touched = frozenset() if makes_row_anew(before, claimed) else claimed.touched
+        back = tuple(sorted(touched & before.partitions.keys()))
+        gone = tuple(sorted(touched - before.partitions.keys() - {WHOLE_TABLE}))
+        version = before.followed_by(
+            txn=new_transaction_id(self._clock, self._host),
+            operation=RELEASE,
+            committed_at=timestamp(self._clock),
+            written=back,
+            removed=gone,
+            rewritten=tuple(sorted((*back, *gone))),
+            unread=(),
+            fenced=(claimed.txn,),
+            writer=self._writer,
+        )
+        write_manifest(self._files, state.layout, version, before)
+        keys = [column.name for column in before.partition_columns]
+        column = row.parameters.get(COMMIT_COLUMN, "")
+        parameters = {COMMIT_COLUMN: ""} if column and column not in keys else {}
+        self._versions.compare_and_swap(
+            row.name,
+            state.table_id,
+            state.version_value,
+            {VERSION: f"{version.version}:{version.txn}"},
+            lambda row: claimed_row(row, version, claimed, parameters),
         )
 
     def release(self, own: Member, group: Group) -> None:

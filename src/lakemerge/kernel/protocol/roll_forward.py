@@ -29,10 +29,12 @@ from lakemerge.kernel.table.definition import (
     TRANSACTION,
     VERSION,
     moved,
+    needs_new_row,
+    same_keys,
     settled_value,
 )
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.manifest import RELEASE, WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SideTables
@@ -61,11 +63,14 @@ class RollForward:
         self.groups = Groups(ports, versions, self.rebuilds)
         self.side_tables = SideTables(ports.metastore, ports.files, self.removals.drop_if)
 
-    def run(self, name: TableName, layout: Layout, manifest: Manifest, *, for_another: bool = False) -> None:
+    def run(self, name: TableName, layout: Layout, manifest: Manifest, *, for_another: bool = False) -> bool:
         """Bring the metastore to the state that a claimed manifest describes, and settle it.
 
-        Returns quietly when another process has settled it already. If this is a retry after an error, it then also
-        mends what the first try may have done too late.
+        If another process has settled it already, and this is a retry after an error, it mends what the first try may
+        have done too late.
+
+        Returns:
+            Whether it is surely settled as this manifest says. Otherwise another process has done so, or has ended it.
 
         Args:
             for_another: whether this finishes the commit of another process, which may have calls on their way.
@@ -74,39 +79,40 @@ class RollForward:
             MetastoreError: another program's table has the name.
         """
         try:
-            self._run(name, layout, manifest, for_another)
+            settled = self._run(name, layout, manifest, for_another)
         except (MetastoreError, StorageError):
             self._unsure.add(manifest.txn)
             raise
         self._unsure.discard(manifest.txn)
+        return settled
 
-    def _run(self, name: TableName, layout: Layout, manifest: Manifest, for_another: bool) -> None:
+    def _run(self, name: TableName, layout: Layout, manifest: Manifest, for_another: bool) -> bool:
         table = find_row(self._metastore, name)
         if self._is_over(table, name, layout, manifest):
-            return
+            return table is not None and table.parameters.get(TRANSACTION) == manifest.txn
         self.overlays.require_free(name, manifest)
         if self.groups.confirm_others(layout, manifest):
             self._step("confirmed")
-        parent = read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
+        parent = self._shown_before(layout, manifest)
         if self._publish_sidecars(name, layout, manifest, parent):
             now = find_row(self._metastore, name)
             if now is not None and not self._holds_claim(now, manifest):
                 # settled by others; what this process sent and waited for may have come after what they published since
                 self._mend(name, layout, manifest)
-                return
+                return False
         if table is not None and (for_another or manifest.txn in self._unsure):
             self._expect_late_calls(table, layout, manifest)
-        if table is None or makes_row_anew(parent, manifest):
+        if table is None or _needs_exchange(table, parent, manifest):
             self.rebuilds.run(name, layout, manifest)
-            return
+            return False
         if manifest.overlay != parent.overlay:
             self._change_overlay(name, layout, manifest, parent)
-            return
-        self._move(name, table, layout, manifest, parent)
+            return False
+        return self._move(name, table, layout, manifest, parent)
 
     def _move(
         self, name: TableName, table: HiveTable, layout: Layout, manifest: Manifest, parent: Manifest
-    ) -> None:
+    ) -> bool:
         """Move what a version has written, show its deltas and settle it; then look whether any of it came too late."""
         moves = table.partitioned and _moves_partitions(manifest, parent)
         adds = moves and only_adds(manifest, parent, table.parameters.get(COMMIT_COLUMN, ""))
@@ -115,7 +121,7 @@ class RollForward:
         if moves and not added and not self.swaps.swap(table, layout, manifest, parent, holds):
             # a call that was sent and never answered may have come too late all the same
             self._mend(name, layout, manifest)
-            return
+            return False
         # the view must name a delta until the base has its rows; an unpartitioned base has them when it is settled
         waits = not table.partitioned and _folds(manifest, parent)
         if not waits:
@@ -124,12 +130,13 @@ class RollForward:
         in_time = not moves or self._still_holds_claim(name, manifest)
         if manifest.txn in self._unsure:  # by now
             self._expect_late_calls(table, layout, manifest)
-        self._settle(table, layout, manifest)
+        settled = self._settle(table, layout, manifest)
         self._step("settled")
         if waits:
             self._show(name, manifest)
         if not in_time:
             self._mend(name, layout, manifest)
+        return settled
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -177,7 +184,16 @@ class RollForward:
             self.overlays.take(name, layout, manifest, parent.overlay)
         self._step("settled")
 
-    def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> None:
+    def _shown_before(self, layout: Layout, manifest: Manifest) -> Manifest:
+        """What the metastore may show already before a version is rolled forward.
+
+        That is the version before it; of one that restores that version, what the undone claim may have done.
+        """
+        if manifest.operation == RELEASE:
+            return read_manifest(self._files, layout, manifest.fenced[0])
+        return read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
+
+    def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
         """Settle the version; the same call points an unpartitioned table to its files."""
         expected = f"{manifest.version}:{manifest.txn}"
         settled = {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn}
@@ -188,7 +204,7 @@ class RollForward:
         def change(row: HiveTable) -> HiveTable:
             return moved(row, layout.absolute(whole.location)) if whole else row
 
-        self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change)
+        return self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change)
 
     def _mend(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.
@@ -221,8 +237,9 @@ class RollForward:
     def _late(self, layout: Layout, manifest: Manifest) -> Late:
         """What calls of a commit may still do. One that changes columns sends all partitions, as they were then."""
         try:
-            parent = read_commit(self._files, layout, manifest.parent) if manifest.parent else manifest
-            return Late(layout, manifest, everywhere=parent.columns != manifest.columns)
+            before = manifest.fenced[0] if manifest.operation == RELEASE else manifest.parent
+            shown = read_commit(self._files, layout, before) if before else manifest
+            return Late(layout, manifest, everywhere=shown.columns != manifest.columns)
         except CorruptTable:  # it is vacuumed
             return Late(layout, manifest, everywhere=True)
 
@@ -292,6 +309,13 @@ class RollForward:
             table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
+
+
+def _needs_exchange(table: HiveTable, parent: Manifest, manifest: Manifest) -> bool:
+    """Whether a table's row has to be made anew; a claim that is undone may not have come so far."""
+    if manifest.operation == RELEASE and same_keys(table.partition_columns, manifest.partition_columns):
+        return needs_new_row(table.columns, manifest.columns)
+    return makes_row_anew(parent, manifest)
 
 
 def _moves_partitions(manifest: Manifest, parent: Manifest) -> bool:

@@ -23,7 +23,7 @@ from lakemerge.kernel.table.definition import (
     with_statistics,
 )
 from lakemerge.kernel.table.layout import Layout, normal
-from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
+from lakemerge.kernel.table.manifest import RELEASE, WHOLE_TABLE, Manifest
 
 _LOG = logging.getLogger("lakemerge")
 # A metastore takes messages of 100 MiB (hive.metastore.server.max.message.size). What a row takes is estimated.
@@ -105,7 +105,7 @@ class Swaps:
             _LOG.warning("%s: version %d was finished by another process", name, manifest.version)
             return False
         self._step("swapped")
-        self._drop_empty(name, gone, manifest, empty, holds)
+        self._drop_empty(name, gone, layout, manifest, holds)
         self._step("dropped")
         return True
 
@@ -179,6 +179,8 @@ class Swaps:
             row, partition = found, partition_of(found, manifest)
             if row.storage.serde != serde or not same_keys(row.storage.columns, manifest.columns):
                 row = stored_as(row, manifest.columns, manifest.file_format)
+            if partition not in manifest.partitions and _is_empty(row, layout, manifest):
+                continue
             if partition in locations and normal(row.location) != normal(locations[partition]):
                 state = manifest.partitions.get(partition)
                 files, size = (state.files, state.bytes) if state else (0, 0)
@@ -191,8 +193,8 @@ class Swaps:
         self,
         name: TableName,
         partitions: list[str],
+        layout: Layout,
         manifest: Manifest,
-        empty: str,
         holds: Callable[[], bool],
     ) -> None:
         """Drop those partitions that still point to this commit's empty directory, not what others made of them.
@@ -202,9 +204,15 @@ class Swaps:
         program's drop.
         """
         for partition in self._metastore.partitions(name, partitions):
-            if normal(partition.location) == normal(empty):
+            if _is_empty(partition, layout, manifest):
                 drop = partial(self._metastore.drop_partition, name, partition.values)
                 send_while(holds, drop, partial(self._unanswered, manifest.txn))
+
+
+def _is_empty(row: HivePartition, layout: Layout, manifest: Manifest) -> bool:
+    """Whether a partition points to a commit's own empty directory, or to that of the claim that the commit undoes."""
+    txns = (manifest.txn, *(manifest.fenced if manifest.operation == RELEASE else ()))
+    return normal(row.location) in {normal(layout.empty_of(txn)) for txn in txns}
 
 
 def partition_of(row: HivePartition, manifest: Manifest) -> str:

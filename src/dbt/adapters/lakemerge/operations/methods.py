@@ -118,10 +118,14 @@ class OperationMethods(Capability):
             return version_at(commits, at)
 
     @available.parse_list
-    def recover(self, relation: LakemergeRelation) -> list[str]:
-        """Finish what a dead writer left; returns what was done, a line each."""
+    def recover(self, relation: LakemergeRelation, undo_refused: bool = False) -> list[str]:
+        """Finish what a dead writer left; returns what was done, a line each.
+
+        Args:
+            undo_refused: end a claim that the metastore refuses to show.
+        """
         with self.guarded():
-            return self.kernel().recover(relation.table_name)
+            return self.kernel().recover(relation.table_name, undo_refused=undo_refused)
 
     @available.parse_list
     def vacuum(
