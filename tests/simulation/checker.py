@@ -15,6 +15,7 @@ from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.protocol.groups import Group, Member
+from lakemerge.kernel.protocol.versions import ASIDE
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION, version_number
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
@@ -133,6 +134,8 @@ class Checker:
 
     def _row_is_sent(self, name: TableName, row: HiveTable) -> None:
         """A row may take the place of the next table's of its name, but nobody sends one when that is there."""
+        if ASIDE in row.parameters:
+            return  # it goes, and only if it is still the one that was read
         if row.parameters.get(TABLE_ID) in self.dropped and self._newest_of(name) is not None:
             raise Violation(f"{name}: a row of another table is sent, which was dropped")
 
