@@ -11,6 +11,7 @@ import pytest
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel import HiveColumn, Ports, TableDefinition, TableName, ports_of
+from lakemerge.kernel.jvm import metastore
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, Storage, ValueChanged
 from lakemerge.kernel.table.definition import (
     VERSION,
@@ -213,6 +214,18 @@ class TestPartitions:
         )
         found = ports.metastore.partitions(table.name, ["p=b", "p=a"])
         assert [(one.location, one.parameters["totalSize"]) for one in found] == [(f"{root}/new", "3")] * 2
+
+    def test_many_are_read_in_parts(
+        self, ports: Ports, table: HiveTable, root: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(metastore, "_FIRST_PARTITIONS", 5)
+        monkeypatch.setattr(metastore, "_BYTES_OF_ANSWER", 20_000)
+        names = [f"p={number}" for number in range(60)]
+        rows = [new_partition(table, [name[2:]], f"{root}/{name}") for name in names]
+        ports.metastore.add_partitions(table.name, rows)
+        found = ports.metastore.partitions(table.name, [*names, "p=none"])
+        assert sorted(one.location for one in found) == sorted(f"{root}/{name}" for name in names)
+        ports.metastore.delete_partition_column_statistics(table.name, names, ["a", "b"])
 
     def test_one_that_is_missing_keeps_all_from_being_altered(
         self, ports: Ports, table: HiveTable, root: str

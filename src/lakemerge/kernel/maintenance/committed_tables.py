@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from lakemerge.kernel.ports.metastore import Metastore
+from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.definition import UNDECIDED, VERSION
 from lakemerge.kernel.table.overlay import model_name
-from lakemerge.kernel.table.state import state_of
+
+# So many tables are asked for by one call: a table of hundreds of columns takes tens of kilobytes.
+_TOGETHER = 500
 
 
 def committed_tables(metastore: Metastore, chosen: TableName) -> list[TableName]:
@@ -17,9 +20,17 @@ def committed_tables(metastore: Metastore, chosen: TableName) -> list[TableName]
     """
     if "*" not in chosen.name:
         return [chosen]
+    there = [one.name for one in metastore.table_summaries(chosen.schema)]
     rows = (
-        metastore.get_table(TableName(chosen.schema, one.name))
-        for one in metastore.table_summaries(chosen.schema)
+        row
+        for start in range(0, len(there), _TOGETHER)
+        for row in metastore.tables(chosen.schema, there[start : start + _TOGETHER])
     )
-    names = {model_name(row).name for row in rows if row is not None and state_of(row) is not None}
+    names = {model_name(row).name for row in rows if VERSION in row.parameters and not _is_passing(row)}
     return [TableName(chosen.schema, name) for name in sorted(names) if fnmatchcase(name, chosen.name)]
+
+
+def _is_passing(row: HiveTable) -> bool:
+    """Whether a row is on its way to a table's name, or from it: it belongs to the table of another row."""
+    txn = row.parameters[VERSION].partition(":")[2].partition(":")[0].removesuffix(UNDECIDED)
+    return bool(txn) and row.name.name.endswith((f"__new_{txn[-12:]}", f"__old_{txn[-12:]}"))
