@@ -19,10 +19,7 @@ with changes as (
 hashed as (
     select
         *,
-        xxhash64(
-            __is_delete,
-            if(__is_delete, null, xxhash64({% for column in merge.columns %}{{ column.compared('__row') }}{{ ', ' if not loop.last }}{% endfor %}))
-        ) as __hash
+        {{ lakemerge_change_hash_sql(merge.values) }} as __hash
     from changes
 )
 {%- if merge.partial %},

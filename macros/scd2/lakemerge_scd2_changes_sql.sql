@@ -22,7 +22,7 @@ with changes as (
 hashed as (
     select
         *,
-        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash
+        {{ lakemerge_change_hash_sql(merge.values) }} as __hash
     from changes
 )
 

@@ -15,8 +15,8 @@ with events as (
 hashed as (
     select /*+ repartition({{ keys }}) */
         *,
-        {{ lakemerge_scd2_hash_sql(scd2) }} as __hash,
-        xxhash64(__is_delete, if(__is_delete, null, {{ lakemerge_scd2_tracked_sql(scd2) }})) as __gist
+        {{ lakemerge_change_hash_sql(scd2.merge.values) }} as __hash,
+        {{ lakemerge_change_hash_sql(scd2.tracked) }} as __gist
     from events
 ),
 

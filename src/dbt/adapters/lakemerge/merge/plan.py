@@ -16,7 +16,13 @@ from dbt.adapters.lakemerge.merge.sequences import (
     types_of_sequence,
 )
 from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, comparable, spark_type
+from dbt.adapters.lakemerge.relations.table_schema import (
+    ColumnPlan,
+    SchemaPlan,
+    comparable,
+    hash_inputs,
+    spark_type,
+)
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Manifest
@@ -32,12 +38,14 @@ class MergeColumn:
     Attributes:
         mode: what a matched row gets. ``set``: the change's value; ``coalesce``: that value unless it is null;
             ``keep``: the stored value.
-        comparable: SQL template of a form that can be compared and hashed, with ``{}`` for the value.
+        comparable: SQL template of a form that can be compared, with ``{}`` for the value.
+        hash_inputs: SQL template of a hash's arguments that tell values apart; see :func:`hash_inputs`.
     """
 
     plan: ColumnPlan
     mode: Literal["set", "coalesce", "keep"]
     comparable: str
+    hash_inputs: str = "{} is null, {}"
 
     @property
     def name(self) -> str:
@@ -66,6 +74,10 @@ class MergeColumn:
     def compared(self, prefix: str) -> str:
         """The comparable form of ``prefix.column``."""
         return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
+
+    def hashed(self, prefix: str) -> str:
+        """The arguments of a hash that tell values of ``prefix.column`` apart."""
+        return self.hash_inputs.replace("{}", f"{prefix}.{self.quoted}")
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,11 @@ class MergePlan:
         """The schema of the ledger: see the page on the table format."""
         assert self.ledger is not None
         return f"{self.ledger.columns}, __kind string, __recorded_at timestamp"
+
+    @property
+    def values(self) -> tuple[MergeColumn, ...]:
+        """The columns in which rows of one key can differ."""
+        return tuple(column for column in self.columns if column not in self.keys)
 
     @property
     def partial(self) -> bool:
@@ -215,7 +232,7 @@ def _merge_column(config: MergeConfig, column: ColumnPlan) -> MergeColumn:
     elif config.ignore_null_updates and not is_key:
         mode = "coalesce"
     kind = spark_type(column.type)
-    return MergeColumn(column, mode, comparable("{}", kind))
+    return MergeColumn(column, mode, comparable("{}", kind), ", ".join(hash_inputs("{}", kind)))
 
 
 def _require(columns: dict[str, MergeColumn], config: MergeConfig) -> None:
