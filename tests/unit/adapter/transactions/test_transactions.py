@@ -182,3 +182,46 @@ def test_macros_are_rendered_without_a_project(plan: Any) -> None:
     assert "keys" in macros.lakemerge_latest_counts(plan)
     ordered = macros.lakemerge_latest_changes_sql(dataclasses.replace(plan, change_order="`place`"))
     assert "`place` as __order" in ordered
+
+
+# -- fields of structs --------------------------------------------------------------------------
+
+NESTED = ChangeColumns(
+    "shop.orders",
+    {
+        "id": types.LongType(),
+        "place": types.StructType().add("city", types.StringType()).add("share", types.DoubleType()),
+        "parts": types.ArrayType(types.StructType().add("a", types.LongType()).add("b", types.LongType())),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "part"),
+    [
+        ({"share": 1, "City": "x"}, {"b": 2, "a": 1}),
+        (Row(share=1, city="x"), Row(b=2, a=1)),
+        (("x", 1.0), (1, 2)),
+    ],
+)
+def test_fields_are_matched_by_name_where_the_value_names_them(place: Any, part: Any) -> None:
+    assert list(NESTED.tuples([{"id": 7, "place": place, "parts": [part]}], ["id"])) == [
+        (7, ("x", 1.0), [(1, 2)])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "part", "found"),
+    [
+        ({"city": "x"}, {"a": 1, "b": 2}, "no field share"),
+        (Row(city="x", share=1.0, zip=5), {"a": 1, "b": 2}, "the field zip, which it does not have"),
+        (
+            {"city": "x", "share": 1},
+            Row(a=1, c=2),
+            "the field element.c, which it does not have; no field element.b",
+        ),
+    ],
+)
+def test_fields_that_are_unknown_or_missing_are_refused(place: Any, part: Any, found: str) -> None:
+    with pytest.raises(InvalidRecord, match=found):
+        list(NESTED.tuples([{"id": 7, "place": place, "parts": [part]}], ["id"]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.options.append import COMMIT_COLUMN
+from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
 from dbt.adapters.lakemerge.relations.table_schema import comparable, spark_type, stores_losslessly
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql import types as spark_types
@@ -285,9 +286,9 @@ def typed_value(column: RecordColumn, name: str, source: DataType) -> TypedField
     if _is_text(target) != _is_text(source):
         return None
     if stores_losslessly(source, target):
-        value = f"cast({name} as {column.type.sql})"
+        value = cast_by_name(name, source, target)
         # a time without a zone, or midnight of a date, may be one that the session's zone does not have
-        same = f"{comparable(f'cast({value} as {source.simpleString()})', source)} <=> {comparable(name, source)}"
+        same = f"{comparable(cast_by_name(value, target, source), source)} <=> {comparable(name, source)}"
         return TypedField(name, value, same if column.type.has_times else "true")
     simple = isinstance(source, spark_types.AtomicType) and isinstance(target, spark_types.AtomicType)
     numbers = isinstance(source, spark_types.NumericType) and isinstance(target, spark_types.NumericType)

@@ -26,6 +26,7 @@ from dbt.adapters.lakemerge.relations.table_schema import (
     is_text,
     is_wider_text,
     spark_type,
+    stored_type,
     stores_losslessly,
 )
 from pyspark.sql.types import DataType, StringType, StructField, StructType
@@ -165,7 +166,7 @@ def plan_altered(
         f"{name} {stored[name]}, of which {kind} does not hold every value"
         for name, kind in other.items()
         if is_nested(stored.get(name, ""))
-        and not stores_losslessly(spark_type(stored[name]), spark_type(kind))
+        and not stores_losslessly(spark_type(stored[name]), spark_type(kind), may_add=True)
     ]
     if problems:
         changes = [*(f"add {name}" for name in new), *(f"drop {name}" for name in sorted(gone))]
@@ -176,7 +177,10 @@ def plan_altered(
             action="Correct the names or types. Another partitioning takes `dbt run --full-refresh`.",
         )
     types = {name: other.get(name, kind) for name, kind in stored.items() if name not in gone} | new
-    plans = [ColumnPlan(name, kind, False, name in stored) for name, kind in types.items()]
+    plans = [
+        ColumnPlan(name, kind, False, name in stored, stored_type=stored_type(stored.get(name), kind))
+        for name, kind in types.items()
+    ]
     plans += [ColumnPlan(column.name, column.type, False, True, True) for column in partitions]
     retyped = any(
         kind != stored[name] and not (is_text(kind) and is_wider_text(kind, stored[name]))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, evolved, misfits, same_type
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
@@ -152,28 +153,32 @@ def _holds_map(kind: DataType) -> bool:
     return isinstance(kind, StructType) and any(_holds_map(field.dataType) for field in kind.fields)
 
 
-def stores_losslessly(source: DataType, target: DataType) -> bool:
-    """Whether every value of one type can be stored in the other unchanged."""
+def stores_losslessly(source: DataType, target: DataType, *, may_add: bool = False) -> bool:
+    """Whether every value of one type can be stored in the other unchanged.
+
+    Args:
+        may_add: whether structs in the other type may have fields that those in the first one lack.
+    """
+    return not any(misfits(source, target, "", _misfit, may_add=may_add))
+
+
+def misfits_of(source: DataType, target: DataType, name: str) -> list[str]:
+    """Why not every value of a column's type can be stored in another one; each with its path."""
+    return list(misfits(source, target, name, _misfit))
+
+
+def _misfit(source: DataType, target: DataType) -> str | None:
+    """What is wrong with storing one type in another one that is not nested in the same way."""
     if isinstance(target, spark_types.StringType | spark_types.CharType | spark_types.VarcharType):
-        return not isinstance(
+        fits = not isinstance(
             source, spark_types.ArrayType | spark_types.MapType | StructType | spark_types.BinaryType
         )
-    if isinstance(source, spark_types.NullType):
-        return True
-    if isinstance(source, spark_types.ArrayType) and isinstance(target, spark_types.ArrayType):
-        return stores_losslessly(source.elementType, target.elementType)
-    if isinstance(source, spark_types.MapType) and isinstance(target, spark_types.MapType):
-        keys = stores_losslessly(source.keyType, target.keyType)
-        return keys and stores_losslessly(source.valueType, target.valueType)
-    if isinstance(source, StructType) and isinstance(target, StructType):
-        pairs = zip(source.fields, target.fields, strict=False)
-        return len(source.fields) == len(target.fields) and all(
-            one.name.lower() == other.name.lower() and stores_losslessly(one.dataType, other.dataType)
-            for one, other in pairs
-        )
-    return (type(source) is type(target) and not isinstance(source, spark_types.DecimalType)) or _widens(
-        source, target
-    )
+    elif isinstance(source, spark_types.NullType):
+        fits = True
+    else:
+        same = type(source) is type(target) and not isinstance(source, spark_types.DecimalType)
+        fits = same or _widens(source, target)
+    return None if fits else f"{source.simpleString()} into {target.simpleString()}"
 
 
 def _widens(source: DataType, target: DataType) -> bool:
@@ -207,6 +212,7 @@ class ColumnPlan:
         in_feed: whether the model's query selects it.
         in_table: whether the stored rows have it, with this type or another.
         is_partition: whether the table is partitioned by it.
+        feed_type, stored_type: its type in the feed and in the stored rows, where that is another one.
     """
 
     name: str
@@ -214,6 +220,8 @@ class ColumnPlan:
     in_feed: bool
     in_table: bool
     is_partition: bool = False
+    feed_type: DataType | None = None
+    stored_type: DataType | None = None
 
     @property
     def quoted(self) -> str:
@@ -222,12 +230,17 @@ class ColumnPlan:
     @property
     def from_feed(self) -> str:
         """SQL over the feed."""
-        return f"cast({self.quoted if self.in_feed else 'null'} as {self.type})"
+        return self._cast(self.in_feed, self.feed_type)
 
     @property
     def from_table(self) -> str:
         """SQL over the stored rows."""
-        return f"cast({self.quoted if self.in_table else 'null'} as {self.type})"
+        return self._cast(self.in_table, self.stored_type)
+
+    def _cast(self, is_there: bool, found: DataType | None) -> str:
+        if is_there and found is not None and is_nested(self.type):
+            return cast_by_name(self.quoted, found, spark_type(unsized(self.type)))
+        return f"cast({self.quoted if is_there else 'null'} as {self.type})"
 
 
 @dataclass(frozen=True)
@@ -305,7 +318,8 @@ def plan_change(
     ``ignore`` keeps the table's columns, ``append_new_columns`` adds the feed's new ones, ``sync_all_columns``
     also drops those that the feed no longer has and takes over its types; ``fail`` raises on a difference.
     Snapshots have ``append_and_widen``: besides adding columns, it gives a stored one the feed's type where that
-    is wider.
+    is wider. The fields of structs are added and dropped as columns are; but where they are not, a feed that has
+    others than the table is refused.
 
     Args:
         generated: columns that the write itself fills; the table must have them, with types that they fit in.
@@ -323,27 +337,21 @@ def plan_change(
     new = [name for name in kinds if name not in stored]
     gone = [name for name in stored if name not in kinds and name not in keys and name not in filled]
     offered = {column.name: column.type for column in hive_columns(wanted)}
-    other = [name for name in stored if name in offered and offered[name] != stored[name]]
+    other = [name for name in stored if name in offered and not _same(offered[name], stored[name])]
     if on_schema_change == "fail" and (new or gone or other):
         raise _schema_changed(new, gone, other, offered, stored)
-    syncs = on_schema_change == "sync_all_columns"
-    types = dict(stored)
-    if syncs:
-        types.update({name: offered[name] for name in other if name not in keys})
-    widening = on_schema_change == "append_and_widen"
-    if widening:
-        types.update(
-            {
-                name: offered[name]
-                for name in other
-                if name not in keys and is_wider(offered[name], stored[name])
-            }
-        )
-    refused = [
-        f"{name}: {offered[name]} into {types[name]}"
+    types = stored | {
+        name: _changed_type(offered[name], stored[name], on_schema_change)
         for name in other
-        if types[name] != offered[name] and not stores_losslessly(kinds[name], spark_type(types[name]))
+        if name not in keys
+    }
+    refused = [
+        found
+        for name in other
+        for found in misfits_of(kinds[name], spark_type(types[name]), name)
+        if types[name] != offered[name]
     ]
+    widening = on_schema_change == "append_and_widen"
     if refused:
         raise IncompatibleColumn(
             expected="columns that can be stored in the table's without loss",
@@ -351,6 +359,7 @@ def plan_change(
             action="Cast them in the model"
             + ("." if widening else ", or set on_schema_change: sync_all_columns to change the table."),
         )
+    syncs = on_schema_change == "sync_all_columns"
     names = [column.name for column in data if not (syncs and column.name in gone)]
     names += new if on_schema_change not in ("ignore", "fail") else []
     types.update({name: offered[name] for name in names if name not in types})
@@ -360,10 +369,45 @@ def plan_change(
         if name in stored
     )
     plans = [
-        ColumnPlan(name, types[name], name in kinds, name in stored, name in keys)
+        ColumnPlan(
+            name,
+            types[name],
+            name in kinds,
+            name in stored,
+            name in keys,
+            kinds.get(name) if offered.get(name) != types[name] else None,
+            stored_type(stored.get(name), types[name]),
+        )
         for name in (*names, *(column.name for column in partitions))
     ]
     return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+
+
+def stored_type(stored: str | None, wanted: str) -> DataType | None:
+    """The type of stored values as a :class:`ColumnPlan` has it: nothing where there are none, or of that type."""
+    return None if stored is None or stored == wanted or not is_nested(wanted) else spark_type(stored)
+
+
+def _same(offered: str, stored: str) -> bool:
+    if offered == stored:
+        return True
+    return is_nested(offered) and is_nested(stored) and same_type(spark_type(offered), spark_type(stored))
+
+
+def _changed_type(offered: str, stored: str, on_schema_change: str) -> str:
+    """The type of a column whose type in the feed is not the stored one; see :func:`plan_change`."""
+
+    def choose(one: DataType, other: DataType) -> DataType:
+        if on_schema_change == "sync_all_columns":
+            return other
+        if on_schema_change == "append_and_widen" and is_wider(hive_type(other), hive_type(one)):
+            return other
+        return one
+
+    kind, found = spark_type(stored), spark_type(offered)
+    adds = on_schema_change not in ("ignore", "fail")
+    changed = evolved(kind, found, choose, adds=adds, drops=on_schema_change == "sync_all_columns")
+    return stored if same_type(changed, kind) else hive_type(changed)
 
 
 def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveColumn]) -> None:

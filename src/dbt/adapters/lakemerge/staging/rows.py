@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.lakemerge.layout.data_files import directory_name
 from dbt.adapters.lakemerge.layout.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
-from dbt.adapters.lakemerge.relations.table_schema import unsized
+from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
+from dbt.adapters.lakemerge.relations.table_schema import is_nested, spark_type, unsized
 from dbt.adapters.lakemerge.sql_text import qualified, quote
 from dbt.adapters.lakemerge.staged_names import PREFIX, runnable_text
 
@@ -122,6 +123,8 @@ def _published_column(column: HiveColumn, published: str | None) -> str:
     name, kind = quote(column.name), unsized(column.type)
     if published == kind:
         return name
+    if published is not None and is_nested(kind):
+        return f"{cast_by_name(name, spark_type(published), spark_type(kind))} as {name}"
     return f"cast({'null' if published is None else name} as {kind}) as {name}"
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.relations.table_schema import stores_losslessly
+from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, field_of
+from dbt.adapters.lakemerge.relations.table_schema import misfits_of
 from dbt.adapters.lakemerge.ruled_table import ORDER
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.errors import PySparkException
@@ -70,19 +71,18 @@ class ChangeColumns:
         names = self.checked([name for name in frame.columns if name != ORDER], required)
         found = {name: frame.schema[given].dataType for name, given in names.items()}
         wrong = [
-            f"{name} ({kind.simpleString()} for {self.types[name].simpleString()})"
-            for name, kind in found.items()
-            if not stores_losslessly(kind, self.types[name])
+            problem for name, kind in found.items() for problem in misfits_of(kind, self.types[name], name)
         ]
         if wrong:
             raise IncompatibleColumn(
                 expected=f"columns that fit those of {self.table}",
-                found=f"{', '.join(wrong)}, whose values may not",
+                found="; ".join(wrong),
                 action="Cast them, and decide what becomes of values that do not fit.",
             )
-        given = {name: quote(str(names[name])) if name in names else "null" for name in self.types}
         columns = (
-            f"cast({given[name]} as {kind.simpleString()}) as {quote(name)}"
+            f"{cast_by_name(quote(str(names[name])), found[name], kind)} as {quote(name)}"
+            if name in names
+            else f"cast(null as {kind.simpleString()}) as {quote(name)}"
             for name, kind in self.types.items()
         )
         return frame.selectExpr(*columns, *more)
@@ -154,6 +154,8 @@ def _problem(kind: DataType, verify: Callable[[Any], Any], value: Any) -> str | 
     # Spark itself turns anything into text, and rounds numbers or makes them null
     if isinstance(kind, types.StringType) and value is not None and not isinstance(value, str):
         return f"{value!r}, a {type(value).__name__}"
+    if strange := list(_strange_fields(kind, value)):
+        return "; ".join(strange)
     try:
         verify(value)
     except PySparkException as error:
@@ -172,14 +174,53 @@ def _holds(kind: types.DecimalType, value: decimal.Decimal) -> bool:
 
 
 def _fitting(value: Any, kind: DataType) -> Any:
-    """A number in the form that Spark wants for a type, where that is the same number; other values as they are."""
-    if isinstance(value, bool):
+    """A value in the form that Spark wants for a type, where that is the same value.
+
+    Whole numbers become numbers of the type, and structs get the type's order of fields: Spark takes a row by place.
+    """
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int) and isinstance(kind, types.DoubleType | types.FloatType):
         return float(value) if float(value) == value else value
     if isinstance(value, int) and isinstance(kind, types.DecimalType):
         return decimal.Decimal(value)
+    if isinstance(kind, StructType) and (named := _named(value)) is not None:
+        if any(_strange_fields(kind, value)):
+            return value
+        given = {name.lower(): item for name, item in named.items()}
+        return tuple(_fitting(given[field.name.lower()], field.dataType) for field in kind.fields)
+    if isinstance(kind, types.ArrayType) and isinstance(value, list | tuple):
+        return [_fitting(item, kind.elementType) for item in value]
+    if isinstance(kind, types.MapType) and isinstance(value, Mapping):
+        return {_fitting(k, kind.keyType): _fitting(item, kind.valueType) for k, item in value.items()}
     return value
+
+
+def _named(value: Any) -> Mapping[str, Any] | None:
+    """The fields of a struct that names them; ``None`` for one that does not, such as a tuple."""
+    if isinstance(value, types.Row):
+        # without names for a row that was made of values alone
+        return dict(zip(value.__fields__, value, strict=True)) if hasattr(value, "__fields__") else None
+    return {str(name): item for name, item in value.items()} if isinstance(value, Mapping) else None
+
+
+def _strange_fields(kind: DataType, value: Any, path: str = "") -> Iterator[str]:
+    """What a value's structs have more or less than those of its type."""
+    if isinstance(kind, StructType) and (named := _named(value)) is not None:
+        for name, item in named.items():
+            if (field := field_of(kind, name)) is None:
+                yield f"the field {path}{name}, which it does not have"
+            else:
+                yield from _strange_fields(field.dataType, item, f"{path}{name}.")
+        given = {name.lower() for name in named}
+        yield from (f"no field {path}{f.name}" for f in kind.fields if f.name.lower() not in given)
+    elif isinstance(kind, types.ArrayType) and isinstance(value, list | tuple):
+        for item in value:
+            yield from _strange_fields(kind.elementType, item, f"{path}element.")
+    elif isinstance(kind, types.MapType) and isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _strange_fields(kind.keyType, key, f"{path}key.")
+            yield from _strange_fields(kind.valueType, item, f"{path}value.")
 
 
 def frame_of(rows: Any) -> DataFrame | None:
