@@ -165,6 +165,10 @@ bench-on-read: env  ## CPU seconds of a merge on read, of reads by the number of
 bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, by the number of partitions; or ARGS="--tables 2,5"
 	@$(PY) benchmarks/commit.py $(or $(ARGS),--java)
 
+.PHONY: bench-vacuum
+bench-vacuum: env  ## CPU seconds and memory of a vacuum, by the number of versions and of directories to delete
+	@$(PY) benchmarks/vacuum.py
+
 .PHONY: bench-publish
 bench-publish: env  ## CPU seconds of a build that is published after its tests, beside one that is published at once
 	@$(PY) benchmarks/publish.py

@@ -22,7 +22,7 @@
     {%- set chosen = [] -%}
     {%- set failed = [] -%}
     {%- for one in lakemerge_selected_tables(select or []) -%}
-        {%- set known = adapter.operations.attempt(adapter.operations.has_versions, one.relation) -%}
+        {%- set known = adapter.operations.attempt(adapter.operations.has_versions, one.relation, dry_run) -%}
         {%- do failed.append(lakemerge_shown_name(one.relation) ~ ': ' ~ known.error) if known.error -%}
         {%- do chosen.append(one.relation) if known.result -%}
     {%- endfor -%}

@@ -86,9 +86,9 @@ MUTANTS = {
     ),
     "vacuum-ignores-writers": Mutant(
         "vacuum takes what open transactions have staged for garbage",
-        "kernel.maintenance.vacuum",
-        "        folder: [entry for entry in entries if _txn_of(entry) not in at_work]\n",
-        "        folder: list(entries)\n",
+        "kernel.maintenance.idle",
+        "                folder: [entry for entry in entries if txn_of(entry) not in at_work]\n",
+        "                folder: list(entries)\n",
         first=NARROW,
     ),
     "half-seen-rows": Mutant(
@@ -118,7 +118,7 @@ MUTANTS = {
     "dead-or-alive": Mutant(
         "a writer that waits for its own lease is taken for alive for ever",
         "kernel.protocol.lease",
-        "        return self._age(layout, txn) <= lease_seconds\n",
+        "        return self._age(layout, txn, now) <= lease_seconds\n",
         "        return True\n",
     ),
     "settled-unseen": Mutant(
@@ -143,7 +143,7 @@ MUTANTS = {
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
         "kernel.maintenance.vacuum",
-        "        _keep_states(kernel, state.layout, [*kept, *_ways_to(late, expired)])\n",
+        "    _keep_states(kernel, versions.state.layout, [*kept, *ways_to(late, versions)])\n",
         "",
     ),
     "removed-comes-back": Mutant(
@@ -281,8 +281,8 @@ MUTANTS = {
     "pin-by-readers-clock": Mutant(
         "whether a pin has expired goes by the clock of who vacuums",
         "kernel.maintenance.vacuum",
-        "kernel.files, state.layout, from_milliseconds(now))\n",
-        "kernel.files, state.layout, kernel.clock.now())\n",
+        "kernel.files, versions.state.layout, from_milliseconds(now)),\n",
+        "kernel.files, versions.state.layout, kernel.clock.now()),\n",
     ),
     "progress-apart": Mutant(
         "what a consumer has processed is not part of its output's commit",
@@ -368,8 +368,8 @@ MUTANTS = {
     ),
     "originals-unlooked": Mutant(
         "vacuum does not look into the directories of before the adoption",
-        "kernel.maintenance.vacuum",
-        "        if not layout.owns(location) and location not in live and place.by.operation != FOREIGN:\n",
+        "kernel.maintenance.garbage",
+        "        if not layout.owns(location) and place.by.operation != FOREIGN:\n",
         "        if False:\n",
         first=RARE,
     ),

@@ -29,8 +29,8 @@ from lakemerge.kernel import (
     Kernel,
     Pin,
     TableName,
+    commits_of,
     from_milliseconds,
-    history,
     new_transaction_id,
     remove_pin,
     set_pin,
@@ -444,7 +444,7 @@ def _left(rows: Rows, candidates: Sequence[Candidate], available: int, chosen: S
 
 
 def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:
-    for manifest in history(kernel, source):
+    for manifest in commits_of(kernel, source):
         if manifest.version == version:
             return Position(version, manifest.txn)
     raise ConsumerExpired(

@@ -17,6 +17,7 @@ from lakemerge.kernel import (
     file_format_of,
     model_name,
     partition_name,
+    read_commit,
     read_manifest,
     state_of,
 )
@@ -94,7 +95,9 @@ def _chain(
                     found="that the table has no such version",
                     action="Reset the consumer (lakemerge_reset_consumer).",
                 )
-            chain.append(read_manifest(kernel.files, layout, parent))
+            # what was consumed already is known by the whole version, what came since by its own changes
+            is_last = parent == position.txn
+            chain.append((read_manifest if is_last else read_commit)(kernel.files, layout, parent))
         except CorruptTable as error:
             raise ConsumerExpired(
                 expected=f"the versions of {name} since {position.version}, the last one that the consumer read",

@@ -9,7 +9,7 @@ from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire
 from lakemerge.kernel.commit.suspension import leave, resume, suspend
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
-from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.kernel import Kernel, ReadOnlyKernel
 from lakemerge.kernel.maintenance.committed_tables import committed_tables
 from lakemerge.kernel.maintenance.compaction import (
     Group,
@@ -25,7 +25,7 @@ from lakemerge.kernel.maintenance.compaction import (
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.freshness import last_change
-from lakemerge.kernel.maintenance.history import history, newest_commit
+from lakemerge.kernel.maintenance.history import commits_of, each_version, history, newest_commit
 from lakemerge.kernel.maintenance.instant import as_of_group
 from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
@@ -66,7 +66,7 @@ from lakemerge.kernel.table.manifest import (
     Manifest,
     PartitionState,
 )
-from lakemerge.kernel.table.manifests import read_manifest
+from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import (
     DELTAS,
     FOLDED,
@@ -115,6 +115,7 @@ __all__ = [
     "PartitionState",
     "Pin",
     "Ports",
+    "ReadOnlyKernel",
     "RowFile",
     "Settings",
     "SmallFiles",
@@ -130,9 +131,11 @@ __all__ = [
     "beside",
     "check_side_table",
     "check_supported",
+    "commits_of",
     "committed_tables",
     "discard_left",
     "drop",
+    "each_version",
     "escape",
     "file_format_of",
     "find_row",
@@ -155,6 +158,7 @@ __all__ = [
     "partition_values",
     "partitions_to_pack",
     "ports_of",
+    "read_commit",
     "read_manifest",
     "remove_overlay",
     "remove_pin",

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakemerge.errors import ClaimRefused, UnknownReference
+from lakemerge.errors import (
+    ClaimRefused,
+    InvalidTransactionState,
+    UnknownReference,
+    UnsupportedTable,
+)
 from lakemerge.kernel.commit.transaction import Transaction, commit_together
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import TableDefinition
+from lakemerge.kernel.table.definition import TableDefinition, check_supported
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.manifests import lineage
-from lakemerge.kernel.table.state import TableState, current_table
+from lakemerge.kernel.table.manifests import commits
+from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.state import TableState, current_table, is_reserved
 from lakemerge.kernel.tables import Tables
 
 
@@ -136,8 +142,8 @@ class Kernel(Tables):
 
     def _rescued(self, before: TableState, after: TableState) -> str:
         """What has become of a claim that a dead writer had left."""
-        claim, commits = before.claim, lineage(self.files, after.layout, self.manifest(after))
-        if not before.undecided or any(commit.txn == claim for commit in commits):
+        claim, found = before.claim, commits(self.files, after.layout, self.manifest(after))
+        if not before.undecided or any(commit.txn == claim for commit in found):
             return f"finished version {before.version + 1} (transaction {claim})"
         return f"released the claim of version {before.version + 1} (transaction {claim}), whose group was not decided"
 
@@ -159,3 +165,60 @@ class Kernel(Tables):
             if not entry.name.startswith("."):
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done
+
+
+class ReadOnlyKernel(Kernel):
+    """A kernel for dry runs: it finds tables as they are, and changes nothing, neither files nor the metastore.
+
+    Where another kernel adopts a plain table, finishes a dead writer's commit or takes in what other programs wrote,
+    this one shows the last settled version.
+    """
+
+    def settled(self, name: TableName) -> tuple[TableState, Manifest]:
+        """The last settled version of a table.
+
+        Raises:
+            TableNotFound, UnsupportedTable: there is no such table, or none with versions.
+        """
+        current = self.current(name)
+        check_supported(current.table)
+        if current.state is None or current.manifest is None or current.state.is_reserved:
+            raise UnsupportedTable(
+                expected=f"{name} to have versions",
+                found="a table that lakemerge has not written to yet",
+                action="Run the operation without dry_run, which adopts the table.",
+            )
+        return current.state, current.manifest
+
+    def exists(self, name: TableName) -> bool:
+        """Whether the metastore has the table at this moment."""
+        table = find_row(self.metastore, name)
+        return table is not None and not is_reserved(table)
+
+    def begin(self, name: TableName, operation: str, *, data_change: bool = True) -> Transaction:
+        """Raises InvalidTransactionState."""
+        raise _only_reads(name)
+
+    def create(
+        self, definition: TableDefinition, operation: str = "create", *, in_place_of_view: bool = False
+    ) -> Transaction:
+        """Raises InvalidTransactionState."""
+        raise _only_reads(definition.name)
+
+    def recover(self, name: TableName, *, undo_refused: bool = False) -> list[str]:
+        """Raises InvalidTransactionState."""
+        raise _only_reads(name)
+
+    def commit_external_changes(
+        self, name: TableName, names: Iterable[str] | None
+    ) -> tuple[TableState, frozenset[str]]:
+        """Raises InvalidTransactionState."""
+        raise _only_reads(name)
+
+
+def _only_reads(name: TableName) -> InvalidTransactionState:
+    return InvalidTransactionState(
+        expected=f"{name} only to be read, in a dry run",
+        found="something that would change it",
+        action="This is a fault in lakemerge: please report it.",
+    )

@@ -42,7 +42,7 @@ from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
-from lakemerge.kernel.table.state import TableState, current_table, is_reserved, state_of
+from lakemerge.kernel.table.state import CurrentTable, TableState, current_table, is_reserved, state_of
 
 T = TypeVar("T")
 
@@ -122,11 +122,16 @@ class Tables:
         self.table(name)
         return self.versions.change_beside(name, change)
 
-    def current_state(self, name: TableName) -> TableState | None:
-        """The state of a table without changing anything; ``None`` if it has no version. Raises TableNotFound."""
+    def current(self, name: TableName) -> CurrentTable:
+        """A table as it is at this moment, without changing anything. Raises TableNotFound."""
         current = current_table(self.metastore, self.files, name)
         if current is None:
             raise no_table(name)
+        return current
+
+    def current_state(self, name: TableName) -> TableState | None:
+        """The state of a table without changing anything; ``None`` if it has no version. Raises TableNotFound."""
+        current = self.current(name)
         return None if current.state is None or current.state.is_reserved else current.state
 
     def manifest(self, state: TableState, txn: str | None = None) -> Manifest:

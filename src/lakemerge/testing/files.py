@@ -78,9 +78,12 @@ class MemoryFiles(FileSystem):
         path = self.qualify(path)
         folder, _, name = path.rpartition("/")
         self._folders.get(folder, {}).pop(name, None)
-        below = f"{path}/"
-        for other in [other for other in self._folders if other == path or other.startswith(below)]:
-            del self._folders[other]
+        self._forget(path)
+
+    def _forget(self, path: str) -> None:
+        for name, file in self._folders.pop(path, {}).items():
+            if file is None:
+                self._forget(f"{path}/{name}")
 
     def delete_if_empty(self, path: str) -> bool:
         if self._folders.get(self.qualify(path)):

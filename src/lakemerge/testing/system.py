@@ -63,12 +63,16 @@ class SimulatedHost(Host):
     """
 
     def __init__(self, pid: int, running: set[int], dice: random.Random, machine: str = "one") -> None:
-        self.open_here = set()
+        self._open_here: set[str] = set()
         self.running = running
         self._pid = pid
         self._dice = dice
         self._machine = machine
         running.add(pid)
+
+    @property
+    def open_here(self) -> set[str]:
+        return self._open_here
 
     def owner(self) -> Owner:
         return Owner("simulated", self._pid, str(self._pid), self._machine)

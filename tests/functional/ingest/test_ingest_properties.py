@@ -53,7 +53,7 @@ def dying_at(step: str) -> Iterator[None]:
     def die(done: str) -> None:
         if done == step:
             # what tells the transactions of a process that is alive
-            SystemHost.open_here.clear()
+            SystemHost().open_here.clear()
             raise Killed(step)
 
     defaults = Kernel.__init__.__kwdefaults__

@@ -9,7 +9,7 @@ from lakemerge.kernel.commit.reads import changes_rows
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.commit.updates import SetOverlay
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.manifests import commits
 from lakemerge.kernel.table.overlay import DELTAS, FOLDED, Overlay, base_name
 from lakemerge.kernel.table.side_tables import check_side_table
 
@@ -67,7 +67,7 @@ def only_moved_since(transaction: Transaction, before: Manifest) -> bool:
     base, files = transaction.base, transaction._tables.files
     if base is None or transaction._commit.reads.places:
         return False
-    for step in lineage(files, transaction.layout, base):
+    for step in commits(files, transaction.layout, base):
         if step.txn == before.txn:
             return True
         if changes_rows(step) or step.overlay != before.overlay or not step.same_shape(before):

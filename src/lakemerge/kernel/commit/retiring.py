@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from lakemerge.errors import StorageError
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.external.late import written_at
-from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.manifests import commits
 from lakemerge.kernel.table.overlay import FOLDED
 
 #: For one query, at most this time may pass between an engine's look at the base and its look at the deltas.
@@ -33,7 +33,7 @@ def unread_deltas(transaction: Transaction) -> tuple[str, ...]:
     written = written_at(files, layout)
     marked = {entry.name: entry.modified for entry in files.list(layout.seen)}
     next_written: float = math.inf
-    for manifest in lineage(files, layout, base):
+    for manifest in commits(files, layout, base):
         if min(next_written, marked.get(manifest.txn, math.inf)) <= due:
             return tuple(folder for folder in held if folder in manifest.sidecars.get(FOLDED, ()))
         next_written = written.get(manifest.txn, math.inf)

@@ -26,7 +26,7 @@ from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.table.definition import new_partition, same_keys
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FOREIGN, WHOLE_TABLE, Manifest, PartitionState
-from lakemerge.kernel.table.manifests import lineage, read_manifest
+from lakemerge.kernel.table.manifests import commits, commits_since, read_manifest
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
@@ -59,13 +59,25 @@ class Superseded:
     replaced_by: str | None
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    """A partition that a commit has moved or removed, until it is known where it was before."""
+
+    by: Manifest
+    before: Manifest
+    location: str | None
+    replaced_by: str | None
+
+
 def superseded(layout: Layout, chain: Iterable[Manifest]) -> Iterator[Superseded]:
     """The directories of partitions that commits have moved to other directories, or removed.
 
     Args:
-        chain: commits, the newest first, each followed by the one before it.
+        chain: commits, the newest first, each followed by the one before it. The last one has its whole state, the
+            others at least the states of the partitions that they have written.
     """
     replaced: dict[str, str] = {}
+    waiting: dict[str, _Waiting] = {}
     by: Manifest | None = None
     for before in chain:
         if by is not None:
@@ -73,11 +85,18 @@ def superseded(layout: Layout, chain: Iterable[Manifest]) -> Iterator[Superseded
             unseen = () if by.operation == FOREIGN else by.touched if by.unread is None else by.unread
             for partition in unseen:
                 replaced.setdefault(partition, by.txn)
-            for partition in by.touched & set(before.partitions):
-                state, now = before.partitions[partition], by.partitions.get(partition)
-                if now is None or now.location != state.location:
-                    location = layout.absolute(state.location)
-                    yield Superseded(partition, location, state, before, by, replaced.get(partition))
+            for partition in by.touched:
+                now = by.partitions.get(partition)
+                waiting[partition] = _Waiting(
+                    by, before, now.location if now else None, replaced.get(partition)
+                )
+        for partition in waiting.keys() & before.partitions.keys():
+            state, found = before.partitions[partition], waiting.pop(partition)
+            if found.location != state.location:
+                location = layout.absolute(state.location)
+                yield Superseded(partition, location, state, found.before, found.by, found.replaced_by)
+        for partition in before.removed:
+            waiting.pop(partition, None)  # the version before the commit did not have it
         by = before
 
 
@@ -128,13 +147,14 @@ class LateFiles:
             if not self._changed(read):
                 return
             state, newest = self._tables.settled(name)
-            chain = [by, before] if newest.txn == by.txn else lineage(self._files, state.layout, newest)
-            places = []
-            for place in superseded(state.layout, chain):
-                if place.by.version < by.version:
-                    break
-                if place.by.txn == by.txn and place.partition not in by.unread:
-                    places.append(place)
+            chain = [by, before]
+            if newest.txn != by.txn:
+                chain = commits_since(self._files, state.layout, newest, lambda one: one.version < by.version)
+            places = [
+                place
+                for place in superseded(state.layout, chain)
+                if place.by.txn == by.txn and place.partition not in by.unread
+            ]
             self.take_in(name, places)
         except LakemergeError as error:
             _LOG.warning(
@@ -150,8 +170,8 @@ class LateFiles:
         state, newest = self._tables.settled(name)
         oldest = self._files.now(state.layout.commits) - _LONGEST_STATEMENT
         written = written_at(self._files, state.layout)
-        places = superseded(state.layout, lineage(self._files, state.layout, newest))
-        return list(itertools.takewhile(lambda place: written.get(place.by.txn, 0) >= oldest, places))
+        chain = commits_since(self._files, state.layout, newest, lambda one: written.get(one.txn, 0) < oldest)
+        return list(superseded(state.layout, chain))
 
     # -- looking -------------------------------------------------------------------------------
 
@@ -227,7 +247,7 @@ class LateFiles:
         had = {
             normal(state.layout.absolute(version.partitions[place.partition].location))
             for version in itertools.takewhile(
-                lambda version: version.version > known.version, lineage(self._files, state.layout, newest)
+                lambda version: version.version > known.version, commits(self._files, state.layout, newest)
             )
             for place in made
             if place.partition in version.partitions
@@ -258,9 +278,8 @@ class LateFiles:
         state, newest = self._tables.settled(name)
         if newest.table_id != known.table_id:
             return []
-        places = superseded(state.layout, lineage(self._files, state.layout, newest))
-        later = itertools.takewhile(lambda place: place.by.version > known.version, places)
-        return [place for place in later if place.partition in partitions]
+        chain = commits_since(self._files, state.layout, newest, lambda one: one.version <= known.version)
+        return [place for place in superseded(state.layout, chain) if place.partition in partitions]
 
     def _may_take(self, place: Superseded, newest: Manifest) -> bool:
         before = place.before

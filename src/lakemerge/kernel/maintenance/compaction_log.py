@@ -16,7 +16,7 @@ from typing import Any
 
 from lakemerge.errors import StorageError, TableNotFound
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.maintenance.history import history
+from lakemerge.kernel.maintenance.history import commits_of
 from lakemerge.kernel.ports.filesystem import log_level
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id, timestamp
@@ -181,7 +181,7 @@ class CompactionLog:
         again = self._read(_path(self._layout, record.id))  # it may have ended between the two looks
         if again is not None and again.is_over:
             return again
-        commits = {commit.txn: commit.version for commit in history(self._kernel, self.table)}
+        commits = {commit.txn: commit.version for commit in commits_of(self._kernel, self.table)}
         versions = tuple(commits[txn] for txn in record.txns if txn in commits)
         stands = f"; {len(versions)} of its commits stand" if versions else ""
         return dataclasses.replace(

@@ -20,7 +20,7 @@ from lakemerge.kernel.table.manifest import (
     WRITE_MODE,
     Manifest,
 )
-from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.manifests import commits
 from lakemerge.kernel.table.state import TableState, current_table
 
 # Commits that record what others did, some time after they did it.
@@ -48,9 +48,9 @@ def last_change(kernel: Kernel, name: TableName) -> datetime.datetime:
         )
     if current is None or current.state is None or current.manifest is None or current.state.is_reserved:
         return _newest(kernel, _locations(kernel, table)) or _made(table)
-    commits = lineage(kernel.files, current.state.layout, current.manifest)
+    found = commits(kernel.files, current.state.layout, current.manifest)
     commit = next(
-        (manifest for manifest in commits if not _keeps_rows(manifest)),
+        (manifest for manifest in found if not _keeps_rows(manifest)),
         current.manifest,
     )
     # a commit that keeps the rows may have written them to newer files

@@ -9,7 +9,7 @@ from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.layout import SIDECARS, Layout
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.manifests import lineage
+from lakemerge.kernel.table.manifests import commits
 from lakemerge.kernel.table.staged_version import StagedVersion
 
 
@@ -50,7 +50,7 @@ def _versions(kernel: Kernel, name: TableName) -> set[str]:
         state, newest = kernel.settled(name)
     except LakemergeError:
         return set()
-    return {version.txn for version in lineage(kernel.files, state.layout, newest)}
+    return {version.txn for version in commits(kernel.files, state.layout, newest)}
 
 
 def _recorded(kernel: Kernel, layout: Layout) -> list[Waiting]:

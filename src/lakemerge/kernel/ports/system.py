@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 class Clock(Protocol):
@@ -53,13 +53,11 @@ class Owner:
 
 
 class Host(Protocol):
-    """The process that commits, its machine, and its random numbers.
+    """The process that commits, its machine, and its random numbers."""
 
-    Attributes:
-        open_here: the transactions that are open in this process, whichever kernel they belong to.
-    """
-
-    open_here: set[str]
+    @property
+    def open_here(self) -> set[str]:
+        """The transactions that are open in this process, whichever kernel they belong to; to be changed in place."""
 
     def owner(self) -> Owner:
         """This process."""
@@ -98,7 +96,12 @@ class SystemClock(Clock):
 class SystemHost(Host):
     """This process on this machine. All instances share their state."""
 
-    open_here: set[str] = set()  # noqa: RUF012 - a Protocol's own attribute is no ClassVar
+    # by the process's id: a forked child does not have its parent's transactions
+    _open: ClassVar[dict[int, set[str]]] = {}
+
+    @property
+    def open_here(self) -> set[str]:
+        return self._open.setdefault(os.getpid(), set())
 
     def owner(self) -> Owner:
         pid = os.getpid()

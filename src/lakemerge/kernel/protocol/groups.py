@@ -25,7 +25,7 @@ from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import TABLE_ID, TRANSACTION, UNDECIDED, VERSION
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
-from lakemerge.kernel.table.manifests import lineage, read_manifest
+from lakemerge.kernel.table.manifests import commits, read_commit, read_manifest
 from lakemerge.kernel.table.overlay import find_row
 
 # Not a number, unlike a manifest's format: an older program that reads the file as a manifest reports it as too new.
@@ -162,8 +162,8 @@ class Groups:
         """Whether some table of a group has its commit: then it was decided, even if its first table is gone."""
         for member in members:
             for layout, newest in self._rebuilds.newest_of(member.table, member.table_id):
-                commits = lineage(self._files, layout, read_manifest(self._files, layout, newest))
-                if any(commit.txn == member.txn for commit in commits):
+                found = commits(self._files, layout, read_commit(self._files, layout, newest))
+                if any(commit.txn == member.txn for commit in found):
                     return True
         return False
 

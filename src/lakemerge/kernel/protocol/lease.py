@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,11 @@ class Heartbeats:
         self._clock = ports.clock
         self._host = ports.host
         self._lease = lease_seconds
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with no open transaction: also in a forked child, which has neither its parent's nor its threads."""
+        self._pid = os.getpid()
         #: Of each open transaction: its heartbeat's path, and the id of its table.
         self._open: dict[str, str] = {}
         self._watched: dict[str, _Watch] = {}
@@ -63,6 +69,8 @@ class Heartbeats:
             on_lost: called if that fails for as long as the lease, or if another process has removed the file; the
                 heartbeat ends then.
         """
+        if os.getpid() != self._pid:
+            self._begin()
         path = layout.heartbeat_of(txn)
         self._host.open_here.add(txn)
         try:
@@ -172,12 +180,15 @@ class Heartbeats:
         except (FileNotFoundError, ValueError, AttributeError):
             return ""
 
-    def alive(self, layout: Layout, txn: str, lease_seconds: float) -> bool:
+    def alive(self, layout: Layout, txn: str, lease_seconds: float, *, now: int | None = None) -> bool:
         """Whether the writer of a transaction may still be at work.
 
         For writers in this process that is known. A writer in another process is dead if it has no heartbeat, if its
         process is gone from this machine, or if it has been silent for longer than the lease, on whatever machine. A
         writer that is only slow is fenced when it goes on.
+
+        Args:
+            now: this moment in milliseconds, if the file system, which has to write for it, is not to be asked.
         """
         if txn in self._host.open_here:
             return True
@@ -191,10 +202,10 @@ class Heartbeats:
         else:
             if self._host.is_gone(owner):
                 return False
-        return self._age(layout, txn) <= lease_seconds
+        return self._age(layout, txn, now) <= lease_seconds
 
-    def _age(self, layout: Layout, txn: str) -> float:
+    def _age(self, layout: Layout, txn: str, now: int | None) -> float:
         """Seconds since the last heartbeat, by the file system's clock."""
-        now = self._files.now(layout.open)
+        now = self._files.now(layout.open) if now is None else now
         times = {entry.name: entry.modified for entry in self._files.list(layout.open)}
         return (now - times.get(txn, 0)) / 1000

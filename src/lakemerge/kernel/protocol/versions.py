@@ -69,6 +69,7 @@ class Versions:
             Whether the table now has these parameters by this call (or by another process's equal one).
 
         Raises:
+            Refused: the metastore refuses the row; nothing was changed.
             ReplyLost: the outcome is unknown: no answer came, or none to a call that may still take effect.
         """
         if self._metastore.compares is None and self._metastore.get_table(name) is not None:

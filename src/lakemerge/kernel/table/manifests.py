@@ -7,11 +7,12 @@ often one holds the whole state.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -56,6 +57,44 @@ def lineage(files: FileSystem, layout: Layout, newest: Manifest) -> Iterator[Man
             manifest = read_manifest(files, layout, manifest.parent) if manifest.parent else None
         except CorruptTable:
             return  # vacuumed
+
+
+def commits(files: FileSystem, layout: Layout, newest: Manifest) -> Iterator[Manifest]:
+    """The commits that led to a version, the newest first, as far back as their manifests are there.
+
+    Each is read when it is asked for, and has only the states of the partitions that it has written: a whole history
+    takes as much memory as there are directories, however many partitions each version has.
+    """
+    commit = newest
+    while True:
+        yield replace(commit, partitions=_written(commit))
+        try:
+            if commit.parent is None:
+                return
+            commit = read_commit(files, layout, commit.parent)
+        except CorruptTable:
+            return  # vacuumed
+
+
+def commits_since(
+    files: FileSystem, layout: Layout, newest: Manifest, is_before: Callable[[Manifest], bool]
+) -> list[Manifest]:
+    """The commits that led to a version, the newest first, as of :func:`commits`.
+
+    The last one has its whole state: the first that is before the wanted ones, or the oldest that is there.
+    """
+    found = []
+    for commit in commits(files, layout, newest):
+        found.append(commit)
+        if is_before(commit):
+            break
+    with contextlib.suppress(CorruptTable):  # a vacuum that died has deleted what it builds on
+        found[-1] = newest if len(found) == 1 else read_manifest(files, layout, found[-1].txn)
+    return found
+
+
+def _written(commit: Manifest) -> dict[str, PartitionState]:
+    return {name: commit.partitions[name] for name in commit.written if name in commit.partitions}
 
 
 def write_manifest(

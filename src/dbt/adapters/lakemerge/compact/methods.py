@@ -53,11 +53,11 @@ class CompactionMethods(Capability):
                 zorder_by=zorder_by,
                 deltas=deltas,
             )
-        if not OperationMethods(self.host).has_versions(relation):
+        if not OperationMethods(self.host).has_versions(relation, dry_run):
             return None
-        compaction = TableCompaction(
-            self.publisher(relation, options.config, model), Macros(context), options
-        )
+        kernel = self.kernel(model, options.config, dry_run=dry_run)
+        publisher = self.publisher(relation, options.config, model, kernel=kernel)
+        compaction = TableCompaction(publisher, Macros(context), options)
         return compaction.planned() if dry_run else compaction.run()
 
     @available.parse_list

@@ -18,7 +18,7 @@ from dbt.adapters.lakemerge.spark.session import application_of
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel import Kernel, Settings, TableName, committed_tables, vacuum
+from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, TableName, committed_tables, vacuum
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def compact_tables(
     """The work of :func:`lakemerge.compact`."""
     check_flags({"dry_run": dry_run})
     options = CompactionOptions.of({"target_file_size": target_file_size}, **arguments)
-    kernel = _kernel(spark, "lakemerge.compact")
+    kernel = _kernel(spark, "lakemerge.compact", dry_run=dry_run)
 
     def compact(name: TableName) -> list[Row]:
         if kernel.current_state(name) is None:
@@ -73,7 +73,7 @@ def vacuum_tables(
     """The work of :func:`lakemerge.vacuum`."""
     arguments = VacuumArguments.of(retention_hours, retain_last, max_bytes)
     check_flags({"dry_run": dry_run})
-    kernel = _kernel(spark, "lakemerge.vacuum")
+    kernel = _kernel(spark, "lakemerge.vacuum", dry_run=dry_run)
 
     def free(name: TableName) -> list[Row]:
         if kernel.current_state(name) is None:
@@ -141,8 +141,9 @@ def _qualified(text: str) -> TableName:
     return name
 
 
-def _kernel(spark: SparkSession, agent: str) -> Kernel:
-    return Kernel(application_of(spark).ports, Settings(writer={"agent": agent}))
+def _kernel(spark: SparkSession, agent: str, *, dry_run: bool) -> Kernel:
+    kind = ReadOnlyKernel if dry_run else Kernel
+    return kind(application_of(spark).ports, Settings(writer={"agent": agent}))
 
 
 _VACUUMED: Row = {"state": "", "items": 0, "bytes": 0, "error": None}

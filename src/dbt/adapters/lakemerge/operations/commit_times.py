@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Manifest
 
 
-def version_at(commits: Sequence[Manifest], at: str) -> int:
+def version_at(commits: Iterable[Manifest], at: str) -> int:
     """The last version that was committed by a time; 0 before the first.
 
     Args:
@@ -20,12 +20,14 @@ def version_at(commits: Sequence[Manifest], at: str) -> int:
         InvalidConfig: the text is no time, or the commits that would show the version are vacuumed.
     """
     time = _time(at)
+    oldest: Manifest | None = None
     for commit in commits:
+        oldest = commit
         if datetime.fromisoformat(commit.committed_at) <= time:
             return commit.version
-    if commits and commits[-1].parent is not None:
+    if oldest is not None and oldest.parent is not None:
         raise InvalidConfig(
-            expected=f"a time of which commits are kept, from {commits[-1].committed_at} on",
+            expected=f"a time of which commits are kept, from {oldest.committed_at} on",
             found=at,
             action="Give the version itself: the rows of a bitemporal history have it in known_from and known_to.",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -16,7 +17,16 @@ from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.kernel import TableName, committed_tables, drop, history, last_change, vacuum
+from lakemerge.kernel import (
+    Manifest,
+    TableName,
+    commits_of,
+    committed_tables,
+    drop,
+    each_version,
+    last_change,
+    vacuum,
+)
 
 
 class OperationMethods(Capability):
@@ -50,10 +60,14 @@ class OperationMethods(Capability):
         )
 
     @available.parse(lambda *args, **kwargs: False)
-    def has_versions(self, relation: LakemergeRelation) -> bool:
-        """Whether a table is there, and lakemerge has committed to it."""
+    def has_versions(self, relation: LakemergeRelation, dry_run: bool = False) -> bool:
+        """Whether a table is there, and lakemerge has committed to it.
+
+        Args:
+            dry_run: change nothing, so that a table whose metastore entry a dead writer has taken away is not found.
+        """
         with self.guarded():
-            kernel, name = self.kernel(), relation.table_name
+            kernel, name = self.kernel(dry_run=dry_run), relation.table_name
             return kernel.exists(name) and kernel.current_state(name) is not None
 
     @available.parse_list
@@ -90,21 +104,22 @@ class OperationMethods(Capability):
         with config_errors():
             most = limit_of(limit)
         with self.guarded():
-            commits = history(self.kernel(), name, most)
-        return [
-            {
-                "version": commit.version,
-                "operation": commit.operation,
-                "committed_at": commit.committed_at,
-                "node": commit.writer.get("node", ""),
-                "partitions": len(commit.touched),
-                "files": commit.total_files,
-                "bytes": commit.total_bytes,
-                "metrics": dict(commit.metrics),
-                "txn": commit.txn,
-            }
-            for commit in commits
-        ]
+            commits = itertools.islice(each_version(self.kernel(), name), most)
+            return [self._shown(commit) for commit in commits]
+
+    @staticmethod
+    def _shown(commit: Manifest) -> dict[str, Any]:
+        return {
+            "version": commit.version,
+            "operation": commit.operation,
+            "committed_at": commit.committed_at,
+            "node": commit.writer.get("node", ""),
+            "partitions": len(commit.touched),
+            "files": commit.total_files,
+            "bytes": commit.total_bytes,
+            "metrics": dict(commit.metrics),
+            "txn": commit.txn,
+        }
 
     @available.parse(lambda *args, **kwargs: 0)
     def version_at(self, relation: LakemergeRelation, at: str) -> int:
@@ -114,8 +129,7 @@ class OperationMethods(Capability):
             DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
         """
         with self.guarded():
-            commits = history(self.kernel(), relation.table_name, None)
-            return version_at(commits, at)
+            return version_at(commits_of(self.kernel(), relation.table_name), at)
 
     @available.parse_list
     def recover(self, relation: LakemergeRelation, undo_refused: bool = False) -> list[str]:

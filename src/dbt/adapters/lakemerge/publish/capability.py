@@ -16,7 +16,7 @@ from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.invocation import get_invocation_id
 
-from lakemerge.kernel import Kernel, Settings, Transaction
+from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, Transaction
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -59,12 +59,19 @@ class Capability:
         guard: AbstractContextManager[Any] = self.host.connections.exception_handler(doing)
         return guard
 
-    def kernel(self, model: Mapping[str, Any] | None = None, config: WriteConfig | None = None) -> Kernel:
+    def kernel(
+        self,
+        model: Mapping[str, Any] | None = None,
+        config: WriteConfig | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> Kernel:
         """The kernel that commits.
 
         Args:
             model: the node on whose behalf it commits; ``None`` for an operation.
             config: the node's options about writing.
+            dry_run: whether it is to change nothing.
         """
         show_kernel_log()
         writer = {
@@ -76,7 +83,7 @@ class Capability:
         if config:
             policy: Any = config.on_foreign_write
             settings = dataclasses.replace(settings, on_foreign_write=policy)
-        return Kernel(self.handle.application.ports, settings)
+        return (ReadOnlyKernel if dry_run else Kernel)(self.handle.application.ports, settings)
 
     def publisher(
         self,
