@@ -23,7 +23,7 @@ def run(project: DbtProject) -> None:
     project.print_query("What the model maintenance has done", DONE)
     project.print_query("What all compactions have done, by their reason", LOG)
     print("\nWhat vacuum would free if nobody read old versions\n")
-    arguments = {"select": "*", "retention_hours": 0.0001, "retain_last": 2}
+    arguments = {"select": "*", "retention_hours": 0.0001, "allow_short_retention": True, "retain_last": 2}
     for line in project.run_operation("lakemerge_vacuum", arguments):
         if "dry run" in line:
             print(line)

@@ -12,10 +12,11 @@
         select: instead of `table`, as in `lakemerge_selected_tables`. A table that fails does not stop the others.
         retain_last: this many of the newest versions are kept, however old they are.
         max_bytes: about how many bytes of each table one run frees at most; a number, or a size such as `10gb`.
+        allow_short_retention: whether `retention_hours` may be below 24.
 #}
-{%- macro lakemerge_vacuum(table=none, retention_hours=168, dry_run=true, select=none, retain_last=1, max_bytes=none) -%}
+{%- macro lakemerge_vacuum(table=none, retention_hours=168, dry_run=true, select=none, retain_last=1, max_bytes=none, allow_short_retention=false) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
-    {%- do adapter.operations.check_flags({'dry_run': dry_run}) -%}
+    {%- do adapter.operations.check_flags({'dry_run': dry_run, 'allow_short_retention': allow_short_retention}) -%}
     {%- if (table is none) == (select is none) -%}
         {%- do adapter.raise_typed('InvalidConfig', '`table` or `select`', 'both' if table else 'neither', 'Name one table, or select several: {select: "*"} for those of this project.') -%}
     {%- endif -%}
@@ -32,7 +33,7 @@
     {%- set found = [] -%}
     {%- for relation in chosen -%}
         {%- set name = table or lakemerge_shown_name(relation) -%}
-        {%- set outcome = adapter.operations.attempt(adapter.operations.vacuum, relation, retention_hours, retain_last, max_bytes, dry_run) -%}
+        {%- set outcome = adapter.operations.attempt(adapter.operations.vacuum, relation, retention_hours, retain_last, max_bytes, dry_run, allow_short_retention) -%}
         {%- do failed.append(name ~ ': ' ~ outcome.error) if outcome.error -%}
         {%- for item in outcome.result or [] -%}
             {%- do found.append(item) -%}

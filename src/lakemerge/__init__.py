@@ -151,12 +151,14 @@ def vacuum(
     retain_last: int = 1,
     max_bytes: int | str | None = None,
     dry_run: bool = True,
+    allow_short_retention: bool = False,
 ) -> list[dict[str, Any]]:
     """Delete the files of tables that no kept version needs; by default only report how much that is.
 
     Args:
         tables, spark, exclude: as of :func:`compact`.
-        retention_hours, retain_last, max_bytes, dry_run: as of the operation ``lakemerge_vacuum``.
+        retention_hours, retain_last, max_bytes, dry_run, allow_short_retention: as of the operation
+            ``lakemerge_vacuum``.
 
     Returns:
         A mapping for each table that has something to delete, with the keys of :data:`VACUUM_SCHEMA`; ``state`` as of
@@ -176,4 +178,5 @@ def vacuum(
         retain_last=retain_last,
         max_bytes=max_bytes,
         dry_run=dry_run,
+        allow_short_retention=allow_short_retention,
     )

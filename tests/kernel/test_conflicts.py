@@ -182,7 +182,7 @@ def test_conflicts_are_found_when_versions_between_are_vacuumed(kernel: Kernel, 
     stage(kernel, txn, {"p=1": ["mine"]})
     for number in range(3):
         merge(kernel, name, {"p=2": [str(number)]})
-    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     with pytest.raises(CommitConflict, match="vacuumed"):
         txn.commit()
     txn.abort()

@@ -72,10 +72,10 @@ def test_compaction_neither_hides_nor_repeats_rows(
     append(kernel, source, {"p=1": ["c"]})
     compact(kernel, source)
     append(kernel, source, {"p=1": ["d"]})
-    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert drain(kernel, source, output, Options(limit=1)) == 3
     assert counted(texts(kernel, output)) == Counter("abcd")
-    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert len(history(kernel, source)) == 1, "nothing is pinned any more"
 
 
@@ -329,11 +329,11 @@ def test_a_consumer_pins_what_it_has_not_read_until_the_pin_expires(
     for text in "bc":
         append(kernel, source, {"p=1": [text]})
     compact(kernel, source)
-    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert len(history(kernel, source)) == 4
     expired = Options(pin=datetime.timedelta(0))
     assert consume(kernel, source, output, Options(limit=1, pin=expired.pin)) == ["p=1/_commit=2"]
-    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, source, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     with pytest.raises(ConsumerExpired):
         consume(kernel, source, output, expired)
     assert CONSUMER in str(consumer_of(kernel, source, output).key)

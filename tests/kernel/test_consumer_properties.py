@@ -93,7 +93,7 @@ class Story:
     def vacuum(self, _: int) -> None:
         for name in (self.source, self.output):
             if self.kernel.exists(name):
-                vacuum(self.kernel, name, retention=NO_RETENTION, dry_run=False)
+                vacuum(self.kernel, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
 
     def forget_the_working_set(self, _: int) -> None:
         WorkingSet(self.kernel, self.output).drop()

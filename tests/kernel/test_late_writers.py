@@ -312,7 +312,7 @@ def test_vacuum_leaves_open_transactions_alone(kernel: Kernel, name: TableName) 
     txn.read(["p=1"])
     stage(kernel, txn, {"p=1": ["mine"]})
     merge(kernel, name, {"p=2": ["theirs"]})
-    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert txn.commit() == 3
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["mine"], "p=2": ["theirs"]}
     assert_nothing_orphaned(kernel, name)
@@ -324,13 +324,13 @@ def test_vacuum_dry_run_deletes_nothing_and_keeps_what_queries_need(kernel: Kern
     root = settled(kernel, name).layout.root
     before = {entry.path for entry in kernel.files.walk(root)}
     assert vacuum(kernel, name) == []
-    found = vacuum(kernel, name, retention=NO_RETENTION)
+    found = vacuum(kernel, name, retention=NO_RETENTION, allow_short_retention=True)
     assert {item.reason for item in found} >= {"superseded", "a manifest of no kept version"}
     assert sum(item.size for item in found) > 0
     assert {entry.path for entry in kernel.files.walk(root)} == before
-    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
-    assert vacuum(kernel, name, retention=NO_RETENTION) == []
+    assert vacuum(kernel, name, retention=NO_RETENTION, allow_short_retention=True) == []
 
 
 @pytest.mark.parametrize("call", range(1, 8))
@@ -351,7 +351,7 @@ def test_vacuum_keeps_what_is_committed_while_it_looks(
             txn.commit()
 
     vacuuming = Kernel(ports_of(jvm, files=HookedFileSystem(jvm, before=commit_before)))
-    vacuum(vacuuming, name, retention=NO_RETENTION, dry_run=False)
+    vacuum(vacuuming, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert txn.state == "committed"
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}
     assert_nothing_orphaned(kernel, name)

@@ -335,7 +335,9 @@ class GroupRun(Run):
             assert_whole(kernel, name)
             if self.done.rows or self.plan.theme in STAGED_THEMES:  # what was left is there to be looked at
                 for _ in range(2):
-                    vacuum(kernel, name, retention=self.plan.retention, dry_run=False)
+                    vacuum(
+                        kernel, name, retention=self.plan.retention, dry_run=False, allow_short_retention=True
+                    )
             else:
                 assert_nothing_orphaned(kernel, name)
             kernel.recover(name)

@@ -432,7 +432,9 @@ class Upkeep(Operation):
             if self.action == "recover":
                 kernel.recover(self.table)
             else:
-                vacuum(kernel, self.table, retention=self.retention, dry_run=False)
+                vacuum(
+                    kernel, self.table, retention=self.retention, dry_run=False, allow_short_retention=True
+                )
         except TableNotFound:
             return None
         return None

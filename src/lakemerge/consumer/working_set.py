@@ -191,7 +191,7 @@ class WorkingSet:
 
     def _vacuum(self) -> None:
         try:
-            vacuum(self._kernel, self.name, retention=_READING, dry_run=False)
+            vacuum(self._kernel, self.name, retention=_READING, dry_run=False, allow_short_retention=True)
         except LakemergeError as error:
             _LOG.warning("%s: old versions were not removed; a later run tries again: %s", self.name, error)
 

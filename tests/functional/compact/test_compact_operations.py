@@ -244,10 +244,22 @@ class TestCompaction:
             return run_dbt(command, expect_pass=expect_pass)
 
         schema = project.test_schema
-        vacuum(select=f"{schema}.*", retention_hours=0.0001, retain_last=2, dry_run=False)
+        vacuum(
+            select=f"{schema}.*",
+            retention_hours=0.0001,
+            allow_short_retention=True,
+            retain_last=2,
+            dry_run=False,
+        )
         assert len(history(self.kernel(project), self.name(project, "whole"))) == 2
-        vacuum(select=f"{schema}.w*", retention_hours=0.0001, max_bytes="1b", dry_run=False)
-        vacuum(select="whole", retention_hours=0.0001, dry_run=False)
+        vacuum(
+            select=f"{schema}.w*",
+            retention_hours=0.0001,
+            allow_short_retention=True,
+            max_bytes="1b",
+            dry_run=False,
+        )
+        vacuum(select="whole", retention_hours=0.0001, allow_short_retention=True, dry_run=False)
         assert len(history(self.kernel(project), self.name(project, "whole"))) == 1
         assert len(history(self.kernel(project), self.name(project, "events"))) == 2
         assert self.rows(project, "whole") == before

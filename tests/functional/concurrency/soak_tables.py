@@ -35,13 +35,13 @@ _AGAIN = ("CommitsExhausted", "ClaimHeld")
 # Seconds until each table has been merged into and read: each process has a Spark to start first.
 _MOST_TO_BEGIN = 2400.0
 # Longer than a query takes on a busy machine.
-_RETENTION_HOURS = 0.1
+_RETENTION = {"retention_hours": 0.1, "allow_short_retention": True}
 _CARE = (
     ("lakemerge_compact", {"select": "copied"}),
     ("lakemerge_compact", {"select": "on_read", "deltas": "minor"}),
     ("lakemerge_compact", {"select": "*", "sort_by": ["amount"]}),
     ("lakemerge_compact", {"select": "on_read"}),
-    ("lakemerge_vacuum", {"select": "*", "retention_hours": _RETENTION_HOURS, "dry_run": False}),
+    ("lakemerge_vacuum", {"select": "*", **_RETENTION, "dry_run": False}),
     ("lakemerge_compact", {"select": "copied", "zorder_by": ["amount", "round"]}),
 )
 

@@ -87,14 +87,14 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
     txn.commit()
     for _ in range(3):
         stage(kernel, kernel.begin(table, "merge"), "p=1", "p=2").commit()
-        vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+        vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False, allow_short_retention=True)
         named = kernel.referenced(table, "audited")
         assert (named.txn, named.version) == (txn.txn, 2)
         for entry in named.partitions.values():
             found = kernel.files.fingerprint(txn.layout.absolute(entry.location))
             assert (found.files, found.digest) == (entry.files, entry.digest)
     with pytest.raises(InvalidConfig, match="a retention time of 0 or more"):
-        vacuum(kernel, table, retention=datetime.timedelta(microseconds=-1))
+        vacuum(kernel, table, retention=datetime.timedelta(microseconds=-1), allow_short_retention=True)
     with pytest.raises(UnknownReference, match="a version named released; found audited"):
         kernel.referenced(table, "released")
     untagging = kernel.begin(table, "tag")
@@ -102,7 +102,7 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
         untagging.set_reference("first", kernel.settled(table)[1].parent)
     untagging.set_reference("audited", None)
     untagging.commit()
-    vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+    vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False, allow_short_retention=True)
     assert not kernel.files.exists(txn.layout.manifest_of(txn.txn))
     assert not kernel.files.exists(txn.layout.data_of(txn.txn))
 
@@ -117,7 +117,7 @@ def test_a_writer_that_vacuum_has_taken_for_dead_cannot_claim(
     world.timeline.pass_by(3600)
     other = Kernel(world.process())
     version = other.open(table).version
-    garbage = vacuum(other, table, retention=datetime.timedelta(0), dry_run=False)
+    garbage = vacuum(other, table, retention=datetime.timedelta(0), dry_run=False, allow_short_retention=True)
     assert any(item.reason == "left by a transaction that never committed" for item in garbage)
     state, manifest = other.settled(table)
     assert (state.version, manifest.operation, manifest.fenced) == (version + 1, "vacuum", (silent.txn,))
@@ -143,7 +143,13 @@ def remove_and_sleep(world: World, table: TableName, meanwhile: Callable[[], Non
 def test_a_writer_whose_manifest_vacuum_has_deleted_cannot_claim(world: World, table: TableName) -> None:
     def meanwhile() -> None:
         world.timeline.pass_by(100)
-        vacuum(Kernel(world.process()), table, retention=datetime.timedelta(0), dry_run=False)
+        vacuum(
+            Kernel(world.process()),
+            table,
+            retention=datetime.timedelta(0),
+            dry_run=False,
+            allow_short_retention=True,
+        )
 
     with pytest.raises(CommitConflict, match="has taken it for dead"):
         remove_and_sleep(world, table, meanwhile)
@@ -176,7 +182,9 @@ def test_vacuum_deletes_nothing_that_grows_old_while_it_waits_for_its_fence(
 
     monkeypatch.setattr(world.files, "list", with_times_of_folders)
     vacuuming = Kernel(world.process(), step=wait)
-    vacuum(vacuuming, table, retention=datetime.timedelta(seconds=120), dry_run=False)
+    vacuum(
+        vacuuming, table, retention=datetime.timedelta(seconds=120), dry_run=False, allow_short_retention=True
+    )
     if age > 120:
         with pytest.raises(CommitConflict, match="has taken it for dead"):
             late.commit()
@@ -190,7 +198,9 @@ def test_vacuum_makes_a_version_only_to_fence(kernel: Kernel, table: TableName) 
     for _ in range(2):
         stage(kernel, kernel.begin(table, "merge"), "p=1").commit()
         version = kernel.open(table).version
-        assert vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False)
+        assert vacuum(
+            kernel, table, retention=datetime.timedelta(0), dry_run=False, allow_short_retention=True
+        )
         assert kernel.open(table).version == version
 
 
@@ -204,7 +214,13 @@ def test_vacuum_leaves_what_a_transaction_claims_before_the_fence(
         if step == "staged" and silent.state == "open":
             silent.commit()
 
-    vacuum(Kernel(world.process(), step=wake_up), table, retention=datetime.timedelta(0), dry_run=False)
+    vacuum(
+        Kernel(world.process(), step=wake_up),
+        table,
+        retention=datetime.timedelta(0),
+        dry_run=False,
+        allow_short_retention=True,
+    )
     assert silent.state == "committed"
     entry = kernel.settled(table)[1].partitions["p=3"]
     assert kernel.files.fingerprint(silent.layout.absolute(entry.location)).files == 1
@@ -222,7 +238,13 @@ def test_a_vacuum_that_fails_at_its_fence_leaves_no_heartbeat(
 
     process = world.process()
     with pytest.raises(StorageError):
-        vacuum(Kernel(process, step=fail), table, retention=datetime.timedelta(0), dry_run=False)
+        vacuum(
+            Kernel(process, step=fail),
+            table,
+            retention=datetime.timedelta(0),
+            dry_run=False,
+            allow_short_retention=True,
+        )
     assert process.host.open_here == set()
     assert kernel.files.exists(silent.layout.data_of(silent.txn)), "nothing is deleted that is not fenced off"
 
@@ -303,9 +325,23 @@ def test_vacuum_keeps_the_last_versions_however_old_they_are(kernel: Kernel, tab
     for number in range(5):
         support.merge(kernel, table, {"p=1": [f"row {number}"]})
     newest = kernel.settled(table)[1].version
-    vacuum(kernel, table, retention=support.NO_RETENTION, retain_last=3, dry_run=False)
+    vacuum(
+        kernel,
+        table,
+        retention=support.NO_RETENTION,
+        retain_last=3,
+        dry_run=False,
+        allow_short_retention=True,
+    )
     assert [one.version for one in history(kernel, table)] == [newest, newest - 1, newest - 2]
-    vacuum(kernel, table, retention=support.NO_RETENTION, retain_last=0, dry_run=False)
+    vacuum(
+        kernel,
+        table,
+        retention=support.NO_RETENTION,
+        retain_last=0,
+        dry_run=False,
+        allow_short_retention=True,
+    )
     assert [one.version for one in history(kernel, table)] == [newest], "the newest one stays in any case"
     assert support.rows_of(kernel, table)["p=1"] == ["row 4"]
 
@@ -313,12 +349,21 @@ def test_vacuum_keeps_the_last_versions_however_old_they_are(kernel: Kernel, tab
 def test_vacuums_that_free_a_part_each_free_all_in_the_end(kernel: Kernel, table: TableName) -> None:
     for number in range(5):
         support.merge(kernel, table, {"p=1": [f"row {number}"]})
-    wanted = vacuum(kernel, table, retention=support.NO_RETENTION)
-    part = vacuum(kernel, table, retention=support.NO_RETENTION, max_bytes=1, dry_run=False)
+    wanted = vacuum(kernel, table, retention=support.NO_RETENTION, allow_short_retention=True)
+    part = vacuum(
+        kernel, table, retention=support.NO_RETENTION, max_bytes=1, dry_run=False, allow_short_retention=True
+    )
     assert len(part) == 1
     assert part[0].size >= 1
     for _ in wanted:
-        vacuum(kernel, table, retention=support.NO_RETENTION, max_bytes=1, dry_run=False)
+        vacuum(
+            kernel,
+            table,
+            retention=support.NO_RETENTION,
+            max_bytes=1,
+            dry_run=False,
+            allow_short_retention=True,
+        )
         assert support.rows_of(kernel, table)["p=1"] == ["row 4"]
-    assert vacuum(kernel, table, retention=support.NO_RETENTION) == []
+    assert vacuum(kernel, table, retention=support.NO_RETENTION, allow_short_retention=True) == []
     support.assert_nothing_orphaned(kernel, table)

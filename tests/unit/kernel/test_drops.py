@@ -101,7 +101,7 @@ def test_a_drop_that_never_happened_leaves_a_table_alone_that_was_adopted_since(
     kernel.open(NAME)
     kernel.drops.finish(NAME)
     assert rows_of(kernel, NAME) == SHAPES[shape]
-    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert_nothing_orphaned(kernel, NAME)
 
 
@@ -115,7 +115,7 @@ def test_a_drop_that_died_deletes_nothing_of_what_another_program_made_in_its_pl
     kernel.drops.prepare(dataclasses.replace(table, created=table.created - 60))
     kernel.metastore.drop_table(NAME)  # and dies
     make_plain(kernel, NAME, SHAPES[shape])
-    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert rows_of(kernel, NAME) == SHAPES[shape]
     assert_nothing_orphaned(kernel, NAME)
 
@@ -260,7 +260,7 @@ def test_a_vacuum_beside_a_drop_ends(world: World, kernel: Kernel) -> None:
     merge(kernel, NAME, {"p=1": ["new"]})
     vacuuming = beside(world, "files", "exists", lambda: drop(kernel, NAME))
     with contextlib.suppress(LakemergeError):
-        vacuum(vacuuming, NAME, retention=NO_RETENTION, dry_run=False)
+        vacuum(vacuuming, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert not kernel.exists(NAME)
 
 
@@ -322,7 +322,7 @@ def made_and_dropped(kernel: Kernel) -> None:
 
 def made_vacuumed_and_dropped(kernel: Kernel) -> None:
     create(kernel, NAME, {"p=1": ["other"]})
-    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     kernel.metastore.drop_table(NAME)  # by another program, which leaves the files
 
 

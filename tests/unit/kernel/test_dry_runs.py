@@ -177,7 +177,9 @@ def _begin(kernel: Kernel) -> None:
 
 
 LOOKS: dict[str, Callable[[Kernel], object]] = {
-    "vacuum": lambda kernel: vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=True),
+    "vacuum": lambda kernel: vacuum(
+        kernel, NAME, retention=NO_RETENTION, dry_run=True, allow_short_retention=True
+    ),
     "exists": lambda kernel: kernel.exists(NAME),
     "settled": lambda kernel: kernel.settled(NAME),
     "refused": _begin,
@@ -197,7 +199,7 @@ def test_a_dry_run_changes_nothing(world: World, kernel: Kernel, before: str, lo
 def test_an_ordinary_kernel_changes_nothing_in_a_dry_run_either(world: World, kernel: Kernel) -> None:
     claimed(world, kernel)
     there = all_there_is(world)
-    assert vacuum(Kernel(world.process()), NAME, retention=NO_RETENTION)
+    assert vacuum(Kernel(world.process()), NAME, retention=NO_RETENTION, allow_short_retention=True)
     assert all_there_is(world) == there
 
 
@@ -205,8 +207,8 @@ def test_an_ordinary_kernel_changes_nothing_in_a_dry_run_either(world: World, ke
 def test_a_dry_run_says_what_a_vacuum_then_deletes(world: World, kernel: Kernel, before: str) -> None:
     PREPARATIONS[before](world, kernel)
     world.timeline.pass_by(60)
-    foreseen = vacuum(looking(world), NAME, retention=NO_RETENTION)
-    deleted = vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    foreseen = vacuum(looking(world), NAME, retention=NO_RETENTION, allow_short_retention=True)
+    deleted = vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert {item.path for item in foreseen} <= {item.path for item in deleted}
     assert any("data" in item.path for item in foreseen)
 
@@ -216,7 +218,7 @@ def test_a_dry_run_does_not_count_what_a_claim_needs(world: World, kernel: Kerne
     claim = kernel.current(NAME).state
     assert claim is not None
     assert claim.claim is not None
-    found = vacuum(looking(world), NAME, retention=NO_RETENTION)
+    found = vacuum(looking(world), NAME, retention=NO_RETENTION, allow_short_retention=True)
     assert found
     assert not any(claim.claim in item.path for item in found)
 

@@ -134,7 +134,7 @@ def test_a_directory_that_was_overwritten_late_is_named_and_kept(
     assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
     assert f"{where}: another program wrote into this directory" in caplog.text
     for _ in range(3):  # the next vacuum knows of it by the manifests that the one before has left
-        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
         assert world.files.read_text(f"{where}/foreign.orc") == "foreign"
 
 
@@ -147,7 +147,7 @@ def test_the_policy_fail_takes_nothing_in_and_keeps_the_files(
     strict = Kernel(world.process(), Settings(on_foreign_write="fail"), step=writer.step)
     assert merge(strict, NAME, {"p=1": ["new"]}) == 2
     assert "on_foreign_write is fail" in caplog.text
-    vacuum(strict, NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(strict, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["old"]}
     assert world.files.exists(f"{where}/foreign.orc")
 
@@ -166,9 +166,9 @@ def test_files_that_come_after_the_commit_has_looked_are_found_later(
     if how == "recover":
         assert kernel.recover(NAME) == ["took in what another program wrote late into 1 partitions"]
     elif how == "vacuum":
-        assert vacuum(kernel, NAME, retention=NO_RETENTION) != []
+        assert vacuum(kernel, NAME, retention=NO_RETENTION, allow_short_retention=True) != []
         assert rows_of(kernel, NAME)["p=1"] == ["newer"], "a dry run changes nothing"
-        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+        vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     else:
         merge(kernel, NAME, {"p=1": ["newest"]})
         assert kernel.recover(NAME) != []

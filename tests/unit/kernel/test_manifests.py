@@ -138,7 +138,13 @@ def test_every_version_is_read_as_it_was_written(
                     rows = {**rows, name: sorted([*rows[name], text])}
             expected[kernel.commit_external_changes(NAME, None)[0].version] = rows
         if number == vacuum_after:
-            vacuum(kernel_of(world), NAME, retention=datetime.timedelta(seconds=150), dry_run=False)
+            vacuum(
+                kernel_of(world),
+                NAME,
+                retention=datetime.timedelta(seconds=150),
+                dry_run=False,
+                allow_short_retention=True,
+            )
     assert rows_of(kernel_of(world), NAME) == rows
     for version in history(kernel_of(world), NAME):
         assert sorted(version.partitions) == sorted(expected[version.version])
@@ -157,9 +163,9 @@ def test_vacuum_leaves_what_the_oldest_version_that_is_kept_needs(world: World) 
     before = history(kernel, NAME)
     assert [manifest.delta is None for manifest in before] == [False, False, False, True]
     world.timeline.pass_by(60)
-    assert vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=True)
+    assert vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=True, allow_short_retention=True)
     assert not kernel.files.exists(state.layout.state_of(state.txn))
-    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     names = [entry.name for entry in kernel.files.list(state.layout.commits)]
     assert names == [f"{state.txn}.json", f"{state.txn}.state.json"]
     assert history(kernel_of(world), NAME) == before[:1]
@@ -167,9 +173,9 @@ def test_vacuum_leaves_what_the_oldest_version_that_is_kept_needs(world: World) 
     for number in range(6):
         merge(kernel_of(world), NAME, {f"p={number}": ["z"]})
     assert len(history(kernel_of(world), NAME)[0].partitions) == 10
-    vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     world.timeline.pass_by(60)
-    vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+    vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     txn = kernel.open(NAME).txn
     left = {entry.name for entry in kernel.files.list(state.layout.commits)}
     assert left <= {f"{txn}.json", f"{txn}.state.json"}
@@ -200,7 +206,7 @@ def test_a_vacuum_that_dies_before_it_deletes_changes_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(world.files, "delete", die_at_a_manifest)
         with pytest.raises(_Dead):
-            vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+            vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert history(kernel_of(world), NAME) == before
 
 
@@ -301,7 +307,7 @@ def test_a_version_with_a_name_stays_readable_when_those_around_it_go(world: Wor
         merge(kernel, NAME, {f"p={number}": ["z"]})
     for _ in range(2):
         world.timeline.pass_by(60)
-        vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+        vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
         fresh = kernel_of(world)
         assert read_manifest(fresh.files, fresh.open(NAME).layout, named.txn) == named
     assert len(history(kernel_of(world), NAME)) == 1
@@ -316,5 +322,5 @@ def test_a_version_with_a_name_is_not_taken_for_the_work_of_a_dead_writer(world:
     merge(kernel, NAME, {"p=1": ["y"]})
     for _ in range(3):
         world.timeline.pass_by(60)
-        vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False)
+        vacuum(kernel_of(world), NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert kernel_of(world).open(NAME).version == 3

@@ -64,7 +64,9 @@ def commit(kernel: Kernel) -> None:
 ACTORS: dict[str, Callable[[Kernel], object]] = {
     "recover": lambda kernel: kernel.recover(NAME),
     "open": lambda kernel: kernel.open(NAME),
-    "vacuum": lambda kernel: vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False),
+    "vacuum": lambda kernel: vacuum(
+        kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True
+    ),
     "commit": commit,
     "drop finished": lambda kernel: kernel.drops.finish(NAME),
 }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
+
 from kernel.support import create, merge, stage
+from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
@@ -48,3 +51,16 @@ def test_an_empty_directory_is_as_old_as_its_commit(world: World, kernel: Kernel
     world.timeline.pass_by(WEEK.total_seconds() + 1)
     vacuum(kernel, NAME, retention=WEEK, dry_run=False)
     assert not kernel.files.exists(empty)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_short_retention_has_to_be_allowed(kernel: Kernel, dry_run: bool) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    merge(kernel, NAME, {"p=1": ["new"]})
+    for short in (datetime.timedelta(0), datetime.timedelta(hours=23)):
+        with pytest.raises(InvalidConfig, match="24 hours or more"):
+            vacuum(kernel, NAME, retention=short, dry_run=dry_run)
+        vacuum(kernel, NAME, retention=short, dry_run=True, allow_short_retention=True)
+    with pytest.raises(InvalidConfig, match="0 or more"):
+        vacuum(kernel, NAME, retention=-WEEK, dry_run=dry_run, allow_short_retention=True)
+    vacuum(kernel, NAME, retention=datetime.timedelta(hours=24), dry_run=dry_run)

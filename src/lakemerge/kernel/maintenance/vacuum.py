@@ -29,6 +29,9 @@ from lakemerge.kernel.table.state import TableState
 _LOG = logging.getLogger("lakemerge")
 
 DEFAULT_RETENTION = datetime.timedelta(days=7)
+#: Queries, other programs' statements and calls to the metastore are expected to end within this time. A shorter
+#: retention may delete files that they still need.
+SHORTEST_RETENTION = datetime.timedelta(days=1)
 
 
 def vacuum(
@@ -39,6 +42,7 @@ def vacuum(
     retain_last: int = 1,
     max_bytes: int | None = None,
     dry_run: bool = True,
+    allow_short_retention: bool = False,
 ) -> list[Garbage]:
     """Free the files that no kept version needs.
 
@@ -53,14 +57,18 @@ def vacuum(
 
     Args:
         max_bytes: end when this many bytes are freed, and leave the rest to the next vacuum; ``None`` for no limit.
-        dry_run: only return what would be deleted.
+        dry_run: only return what would be deleted; changes nothing.
+        allow_short_retention: whether ``retention`` may be below :data:`SHORTEST_RETENTION`, because nobody needs what
+            is that old.
 
     Returns:
         What is (or would be) deleted: data before manifests, so that the next vacuum still knows what a limit left.
 
     Raises:
-        InvalidConfig: the retention time is negative.
+        InvalidConfig: the retention time is negative, or too short.
     """
+    if retention < SHORTEST_RETENTION and not allow_short_retention:
+        raise _too_short(retention)
     kept_for = _milliseconds(retention)
     if dry_run:
         return _foreseen(kernel, name, kept_for, retain_last, max_bytes)
@@ -243,6 +251,16 @@ def _pointed(kernel: Kernel, name: TableName) -> set[str]:
 def _now(kernel: Kernel, layout: Layout) -> int:
     """The file system's time, in milliseconds."""
     return kernel.files.now(layout.commits)
+
+
+def _too_short(retention: datetime.timedelta) -> InvalidConfig:
+    hours = SHORTEST_RETENTION.total_seconds() / 3600
+    return InvalidConfig(
+        expected=f"a retention time of {hours:.0f} hours or more, which outlasts every query, statement and call",
+        found=str(retention),
+        action="Keep more. If you are sure that nothing which began before that is still at work, allow it: "
+        "allow_short_retention=True.",
+    )
 
 
 def _milliseconds(retention: datetime.timedelta) -> int:

@@ -69,10 +69,11 @@ def vacuum_tables(
     retain_last: int,
     max_bytes: Any,
     dry_run: bool,
+    allow_short_retention: bool,
 ) -> list[Row]:
     """The work of :func:`lakemerge.vacuum`."""
     arguments = VacuumArguments.of(retention_hours, retain_last, max_bytes)
-    check_flags({"dry_run": dry_run})
+    check_flags({"dry_run": dry_run, "allow_short_retention": allow_short_retention})
     kernel = _kernel(spark, "lakemerge.vacuum", dry_run=dry_run)
 
     def free(name: TableName) -> list[Row]:
@@ -85,6 +86,7 @@ def vacuum_tables(
             retain_last=arguments.retain_last,
             max_bytes=arguments.max_bytes,
             dry_run=dry_run,
+            allow_short_retention=allow_short_retention,
         )
         freed = sum(item.size for item in garbage)
         row = {"state": "needed" if dry_run else "done", "items": len(garbage), "bytes": freed}

@@ -149,6 +149,7 @@ class OperationMethods(Capability):
         retain_last: int = 1,
         max_bytes: Any = None,
         dry_run: bool = True,
+        allow_short_retention: bool = False,
     ) -> list[dict[str, Any]]:
         """Free (or only list) the files that no kept version needs; see :func:`lakemerge.kernel.vacuum`.
 
@@ -165,5 +166,6 @@ class OperationMethods(Capability):
                 retain_last=arguments.retain_last,
                 max_bytes=arguments.max_bytes,
                 dry_run=dry_run,
+                allow_short_retention=allow_short_retention,
             )
         return [dataclasses.asdict(item) for item in garbage]
