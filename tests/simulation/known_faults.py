@@ -70,7 +70,7 @@ MUTANTS = {
         "a claim whose reply was lost counts as lost",
         "kernel.commit.committer",
         "            advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
-        "        except Refused:\n            commit.in_doubt = False\n            raise\n"
+        "        except (Refused, ClaimHeld):\n            commit.in_doubt = False\n            raise\n"
         "        if not advanced and not self._in_history(table):\n",
         "            from lakemerge.kernel.ports.metastore import ReplyLost\n"
         "            from lakemerge.kernel.table.definition import with_parameters\n"

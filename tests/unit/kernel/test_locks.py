@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kernel.support import assert_whole, create, merge, rows_of
-from lakemerge.errors import ClaimHeld
+from lakemerge.errors import ClaimHeld, CommitInDoubt
 from lakemerge.kernel import Kernel, Settings, TableName
-from lakemerge.kernel.ports import HiveTable, Metastore, ReplyLost
+from lakemerge.kernel.ports import HiveTable, Metastore
 from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
@@ -132,6 +132,6 @@ def test_a_write_that_is_answered_gives_its_lock_back_at_once(world: World) -> N
     merge(kernel, NAME, {"p=1": ["new"]})
     assert world.metastore._locks == {}
     late.lose("alter_table", times=100)
-    with pytest.raises(ReplyLost):
+    with pytest.raises(CommitInDoubt):
         merge(kernel, NAME, {"p=1": ["never"]})
     assert len(world.metastore._locks) == 1

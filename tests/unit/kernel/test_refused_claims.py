@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kernel.support import create, merge, rows_of, stage
+from lakemerge.errors import CommitInDoubt
 from lakemerge.kernel import Kernel, TableName, Transaction
-from lakemerge.kernel.ports import HiveTable, Metastore, Refused, ReplyLost
+from lakemerge.kernel.ports import HiveTable, Metastore, Refused
 from lakemerge.testing import LateCalls, World
 
 NAME, OTHER = TableName("s", "t"), TableName("s", "u")
@@ -87,7 +88,7 @@ def test_a_claim_that_is_refused_after_one_without_an_answer_stays_in_doubt(
     writer = Kernel(dataclasses.replace(ports, metastore=refusing))
     transaction = begin(writer, NAME, "p=1")
     late.lose("alter_table")
-    with pytest.raises(ReplyLost), transaction:
+    with pytest.raises(CommitInDoubt), transaction:
         transaction.commit()
     assert transaction.state == "in doubt"
     late.arrive()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 
@@ -58,9 +59,10 @@ def test_a_short_retention_has_to_be_allowed(kernel: Kernel, dry_run: bool) -> N
     create(kernel, NAME, {"p=1": ["old"]})
     merge(kernel, NAME, {"p=1": ["new"]})
     for short in (datetime.timedelta(0), datetime.timedelta(hours=23)):
+        arguments: dict[str, Any] = {"retention": short, "dry_run": dry_run}
         with pytest.raises(InvalidConfig, match="24 hours or more"):
-            vacuum(kernel, NAME, retention=short, dry_run=dry_run)
-        vacuum(kernel, NAME, retention=short, dry_run=True, allow_short_retention=True)
+            vacuum(kernel, NAME, **arguments)
+        vacuum(kernel, NAME, **arguments, allow_short_retention=True)
     with pytest.raises(InvalidConfig, match="0 or more"):
         vacuum(kernel, NAME, retention=-WEEK, dry_run=dry_run, allow_short_retention=True)
     vacuum(kernel, NAME, retention=datetime.timedelta(hours=24), dry_run=dry_run)

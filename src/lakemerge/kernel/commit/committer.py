@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lakemerge.errors import (
+    ClaimHeld,
     CommitConflict,
     CommitUnfinished,
     CorruptTable,
@@ -221,7 +222,7 @@ class Committer:
         versions, table_id = self._tables.versions, manifest.table_id
         try:
             advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)
-        except Refused:
+        except (Refused, ClaimHeld):
             commit.in_doubt = False
             raise
         if not advanced and not self._in_history(table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from lakemerge.errors import InvalidTransactionState, LakemergeError
+from lakemerge.errors import ClaimHeld, InvalidTransactionState, LakemergeError
 from lakemerge.kernel.commit.commit import Commit
 from lakemerge.kernel.commit.new_rows import NewRows
 from lakemerge.kernel.commit.prepared import Prepared
@@ -150,7 +150,7 @@ class GroupClaims:
         table, groups = commit.tables[0], self._tables.groups
         try:
             confirmed = groups.confirm(members[0])
-        except Refused:
+        except (Refused, ClaimHeld):
             commit.in_doubt = False
             raise
         # while this process waited for an answer, the table may have got later commits, or have been dropped

@@ -69,7 +69,7 @@ class Versions:
             Whether the table now has these parameters by this call (or by another process's equal one).
 
         Raises:
-            Refused: the metastore refuses the row; nothing was changed.
+            Refused, ClaimHeld: the metastore refuses the row, or gives no lock; nothing was changed.
             ReplyLost: the outcome is unknown: no answer came, or none to a call that may still take effect.
         """
         if self._metastore.compares is None and self._metastore.get_table(name) is not None:
@@ -89,16 +89,17 @@ class Versions:
                 break
             row = change(table) if change else table
             try:
-                self.alter(name, with_parameters(row, parameters), (VERSION, expected))
+                with _no_answer(name, parameters[VERSION], if_refused=lost):
+                    self.alter(name, with_parameters(row, parameters), (VERSION, expected))
                 return True
             except ReplyLost:
                 lost = True  # it may have succeeded, or may yet: look again
             except ValueChanged:
                 continue  # another writer was first, or an earlier try: look again
             except Refused:
-                if not lost and self._metastore.get_table(name) is not None:
+                if self._metastore.get_table(name) is not None:
                     raise
-                # the row has just gone, or an earlier send may have succeeded: look again
+                # the row has just gone: look again
         raise _unknown(name, parameters[VERSION], "no answer")
 
     def change_if(self, name: TableName, key: str, found: HiveTable, row: HiveTable) -> bool:
@@ -295,7 +296,7 @@ def _no_answer(name: TableName, version: str | None, *, if_refused: bool) -> Ite
         yield
     except ValueChanged:
         raise
-    except Refused as error:
+    except (Refused, ClaimHeld) as error:
         if if_refused:
             raise _unknown(name, version, error.found) from error
         raise
