@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.spark.error_texts import error_text
 from dbt.adapters.lakemerge.spark.java_process import leave_errors_of_queries_to_dbt
+from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import AnalysisException, ParseException, UnknownException
 from pyspark.logger import PySparkLogger
 
@@ -53,6 +54,14 @@ def test_the_first_cause_is_said_once() -> None:
     text = error_text(error(UnknownException, "task failed to write to file:/a", java))
     assert text == "task failed to write to file:/a\nCaused by: java.io.IOException: No space left on device"
     assert error_text(error(UnknownException, f"failed: {root.text}", java)) == f"failed: {root.text}"
+
+
+def test_javas_stack_is_left_out() -> None:
+    stack = "\n\tat java.base/java.lang.Thread.run(Thread.java:840)\n\tat a.B$.$anonfun$c$1(B.scala:9)\n\t... 21 more"
+    text = f"An error occurred while calling o1.x. Trace:\npy4j.Py4JException: Method x([]) does not exist{stack}"
+    assert error_text(Py4JError(text)) == text.removesuffix(stack)
+    python = 'Traceback:\n  File "a.py", line 3, in model\n    at(1)\nValueError: no'
+    assert error_text(Py4JError(python)) == python
 
 
 def test_causes_that_go_in_a_circle_are_left_out() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
 # An error with more causes than this has a loop in them.
 _MOST_CAUSES = 50
+# A line of Java's stack.
+_FRAME = re.compile(r"\s+(at [\w.$/<>@-]+\(.*\)|\.\.\. \d+ more)")
 
 
 def error_text(error: Exception) -> str:
@@ -19,7 +22,7 @@ def error_text(error: Exception) -> str:
     java = _java_error(error)
     text = str(java.toString()) if isinstance(error, Py4JJavaError) else str(error).strip()
     if java is None:
-        return text
+        return _without_stack(text)
     with contextlib.suppress(Py4JError, OSError):
         # not a parser's error, which is a subclass and has no plan
         if type(error).__name__ == "AnalysisException":
@@ -30,7 +33,11 @@ def error_text(error: Exception) -> str:
             said = str(cause.getMessage() or cause.toString())
             if said not in text:
                 text = f"{text.rstrip()}\nCaused by: {cause.toString()}"
-    return text
+    return _without_stack(text)
+
+
+def _without_stack(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not _FRAME.fullmatch(line))
 
 
 def _java_error(error: Exception) -> Any:
