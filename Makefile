@@ -21,6 +21,9 @@ MERMAID ?= 11.12.2
 ARGS ?=
 # Folders of dbt-tests-adapter; without them, all.
 SUITE ?=
+# A folder of clones of other people's dbt packages, and those of `make packages` to run; without them, all.
+PACKAGES ?=
+ONLY ?=
 
 export DBT_PROFILES_DIR := profiles
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
@@ -121,6 +124,10 @@ test-all: checks $(ARCHIVE)  ## Everything, the slow tests included; EXAMPLES=60
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests
 	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
+
+.PHONY: packages
+packages: env  ## Tests of other people's dbt packages, with figures; PACKAGES=<folder of clones>, or dbt deps fetches them; ADAPTER=spark
+	@PYTHONPATH=tests $(PY) -m packages --adapter $(ADAPTER) $(if $(PACKAGES),--sources $(PACKAGES)) --only $(ONLY)
 
 ##@ Documents
 

@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
-from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.spark.configuration import Configuration, session_settings
 from dbt.adapters.lakemerge.staging.hook import is_ours
 from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
-from lakemerge.java import ensure_java
+from dbt_spark_target import in_dbt_spark
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
@@ -37,23 +35,6 @@ def dbt_profile_target(dbt_profile_target: dict[str, Any], runs_dbt_spark: bool)
     settings = {**dbt_profile_target["server_side_parameters"], **INTERPRETED}
     target = {**dbt_profile_target, "server_side_parameters": settings}
     return in_dbt_spark(target) if runs_dbt_spark else target
-
-
-def in_dbt_spark(target: dict[str, Any]) -> dict[str, Any]:
-    """The same Spark as a target of dbt-spark, with all that lakemerge sets by itself."""
-    ensure_java()
-    fields = {name: value for name, value in target.items() if name not in ("type", "threads")}
-    credentials = LakemergeCredentials(schema="any", **fields)
-    return {
-        "type": "spark",
-        "method": "session",
-        "host": "localhost",
-        "threads": target["threads"],
-        "server_side_parameters": {
-            **Configuration.of(credentials).application,
-            **session_settings(credentials),
-        },
-    }
 
 
 @pytest.fixture(scope="class")
