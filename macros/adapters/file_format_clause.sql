@@ -3,12 +3,5 @@
     that creates a table of Spark's own kind, which other engines cannot read.
 #}
 {% macro lakemerge__file_format_clause() -%}
-    {%- set file_format = config.get('file_format') or 'orc' -%}
-    {%- if file_format | lower not in ['orc', 'parquet'] -%}
-        {%- do exceptions.raise_compiler_error(
-            "Expected `file_format` to be orc or parquet; found " ~ file_format
-            ~ ". Correct it in the model's config."
-        ) -%}
-    {%- endif -%}
-    stored as {{ file_format | lower }}
+    stored as {{ adapter.file_format(config.get('file_format'), config.get('options')) }}
 {%- endmacro %}

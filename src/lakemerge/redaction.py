@@ -11,7 +11,7 @@ HIDDEN = "*****"
 _DBT_SECRETS = "DBT_ENV_SECRET_"
 # Settings whose values are secrets: Spark's own rule (spark.redaction.regex), and what Kafka calls its secrets.
 _SECRET_NAME = re.compile(
-    r"secret|password|passwd|token$|access[.]?key|jaas\.config|keystore\.key", re.IGNORECASE
+    r"secret|password|passwd|token$|(access|account)[.]?key|jaas\.config|keystore\.key", re.IGNORECASE
 )
 # A shorter one may be any word: metastores with the user and the password `hive` are common.
 _SHORTEST = 6

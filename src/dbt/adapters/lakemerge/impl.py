@@ -28,12 +28,14 @@ from dbt.adapters.lakemerge.merge.methods import MergeMethods
 from dbt.adapters.lakemerge.nodes import NodeMethods
 from dbt.adapters.lakemerge.operations.alterations import AlterationMethods
 from dbt.adapters.lakemerge.operations.methods import OperationMethods
+from dbt.adapters.lakemerge.options.formats import format_of
 from dbt.adapters.lakemerge.publish.capability import capability
 from dbt.adapters.lakemerge.publish.feed_methods import FeedMethods
 from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
 from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
+from dbt.adapters.lakemerge.relations.catalogs_by_schema import CatalogsBySchema
 from dbt.adapters.lakemerge.relations.columns import (
     as_dbt_columns,
     columns_by_spark,
@@ -51,10 +53,10 @@ from dbt.adapters.lakemerge.sql_text import literal, quote
 from dbt.adapters.lakemerge.staged_names import reading_staged
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
-from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
-from dbt_common.exceptions import DbtConfigError
+from dbt_common.exceptions import CompilationError, DbtConfigError
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
@@ -95,7 +97,7 @@ class LakemergeConfig(SparkConfig):
     tblproperties: dict[str, str] | None = None
 
 
-class LakemergeAdapter(SparkAdapter):
+class LakemergeAdapter(CatalogsBySchema):
     """dbt on plain Hive tables: what dbt looks for, and the capabilities that macros call as ``adapter.<name>``.
 
     Methods that read the metastore raise ``DbtRuntimeError`` with the kernel's text when it fails.
@@ -152,7 +154,10 @@ class LakemergeAdapter(SparkAdapter):
 
     @contextmanager
     def connection_named(self, *args: Any, **kwargs: Any) -> Iterator[None]:
-        """dbt's frame around a node: errors caused by a dead Java say so, and names refer to what is staged."""
+        """dbt's frame around a node: errors caused by a dead Java say so, and names refer to what is staged.
+
+        The error of a microbatch is logged, since dbt drops it: its results say only that a batch has failed.
+        """
         if _MAIN in (*args, *kwargs.values()):
             arrange_hook(self.get_macro_resolver(), self.config.project_name)
         try:
@@ -160,6 +165,13 @@ class LakemergeAdapter(SparkAdapter):
                 yield
         except JavaDied as error:
             raise as_dbt_error(error) from error
+        except Exception as error:
+            batch = next(
+                (one.batch for one in (*args, *kwargs.values()) if getattr(one, "batch", None)), None
+            )
+            if batch is not None:
+                logger.error(f"Batch {batch.id}: {error}")
+            raise
 
     # -- relations -----------------------------------------------------------------------------
 
@@ -206,6 +218,7 @@ class LakemergeAdapter(SparkAdapter):
         """
         if relation.type is None:
             raise RelationTypeNullError(relation)
+        relation = self._placed(relation)
         self.cache_dropped(relation)
         if not _own(relation).in_session_only and relation.type != RelationType.Function:
             table = self._table(relation)
@@ -226,7 +239,7 @@ class LakemergeAdapter(SparkAdapter):
     @available.parse_none
     def truncate_relation(self, relation: BaseRelation) -> None:
         """Publish a version of a table without rows; the versions before it stay."""
-        self.execute_macro("truncate_relation", kwargs={"relation": relation})
+        self.execute_macro("truncate_relation", kwargs={"relation": self._placed(relation)})
 
     @available.parse_none
     def check_droppable(self, relation: BaseRelation) -> None:
@@ -290,7 +303,8 @@ class LakemergeAdapter(SparkAdapter):
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
         """The columns, partition columns last, names in lower case; empty where there is no relation."""
-        if _own(relation).in_session_only or _own(relation).staged_view:
+        relation = self._placed(relation)
+        if relation.in_session_only or relation.staged_view:
             spark, guard = self.handle.spark, self.connections.exception_handler
             return as_dbt_columns(relation, columns_by_spark(relation.render(), spark, guard))
         table = self._stored_table(relation)
@@ -299,14 +313,22 @@ class LakemergeAdapter(SparkAdapter):
         found = columns_of(table, self.handle.spark, self.connections.exception_handler)
         return as_dbt_columns(relation, found)
 
+    def _placed(self, relation: BaseRelation) -> LakemergeRelation:
+        """The relation with its schema: the session's current database for a table without one."""
+        own = _own(relation)
+        if own.schema or own.in_session_only:
+            return own
+        current = str(self.handle.spark.catalog.currentDatabase())
+        return cast(LakemergeRelation, own.incorporate(path={"schema": current}))
+
     def _table(self, relation: BaseRelation) -> HiveTable | None:
-        name = _own(relation).table_name
+        name = self._placed(relation).table_name
         with self.connections.exception_handler(f"read {name}"):
             return self.handle.application.metastore.get_table(name)
 
     def _stored_table(self, relation: BaseRelation) -> HiveTable | None:
         """The row of a relation; for a table that is merged on read, its base's row, which has the declared types."""
-        name = _own(relation).table_name
+        name = self._placed(relation).table_name
         with self.connections.exception_handler(f"read {name}"):
             return find_row(self.handle.application.metastore, name)
 
@@ -413,6 +435,17 @@ class LakemergeAdapter(SparkAdapter):
     def check_seed_columns(self, names: Iterable[str], quote_columns: bool | None) -> None:
         """Refuse a seed's columns that cannot be created as its config says."""
         check_columns(names, quote_columns)
+
+    @available
+    @classmethod
+    def file_format(cls, named: Any, options: Any) -> str:
+        """The format of a table's files, by the options of its model. Raises CompilationError."""
+        found, problem = format_of(named, options)
+        if problem:
+            raise CompilationError(
+                f"Expected a valid configuration; found {problem}. Correct it in the model."
+            )
+        return found
 
     @available
     def string_literal(self, text: str) -> str:

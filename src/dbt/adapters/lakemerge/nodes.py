@@ -34,7 +34,14 @@ class NodeMethods(Capability):
     @available.parse_none
     def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
         """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
-        names = ("file_format", "location_root", "tblproperties", "target_file_size", "max_attempts")
+        names = (
+            "file_format",
+            "options",
+            "location_root",
+            "tblproperties",
+            "target_file_size",
+            "max_attempts",
+        )
         with config_errors():
             config = WriteConfig.of({name: model["config"].get(name) for name in names})
         with self.guarded():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from dbt.adapters.base.relation import EventTimeFilter
-from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.contracts.relation import ComponentName, RelationType
 from dbt.adapters.lakemerge.event_times import in_range_sql
 from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import spelled_as, staged_view
@@ -15,6 +17,7 @@ from dbt.adapters.spark.relation import SparkRelation
 
 from lakemerge.kernel import TableName
 
+_PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {
     "MANAGED_TABLE": RelationType.Table,
     "EXTERNAL_TABLE": RelationType.Table,
@@ -34,8 +37,11 @@ class LakemergeRelation(SparkRelation):
 
     @property
     def in_session_only(self) -> bool:
-        """Whether this is a temporary view: rendered without a schema, unknown to the metastore."""
-        return not self.include_policy.schema or not self.schema
+        """Whether this is a temporary view: rendered without a schema, unknown to the metastore.
+
+        A table without a schema is one of the session's current database.
+        """
+        return not self.include_policy.schema or (not self.schema and not self.is_table)
 
     @property
     def table_name(self) -> TableName:
@@ -45,7 +51,12 @@ class LakemergeRelation(SparkRelation):
     @property
     def staged_view(self) -> str | None:
         """The view of what this run has staged of this relation; ``None`` where readers read the relation itself."""
-        if self.in_session_only or not self.include_policy.identifier or not self.identifier:
+        if (
+            self.in_session_only
+            or not self.schema
+            or not self.include_policy.identifier
+            or not self.identifier
+        ):
             return None
         return staged_view(self.table_name)
 
@@ -61,6 +72,12 @@ class LakemergeRelation(SparkRelation):
 
     def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
         return in_range_sql(event_time_filter.field_name, event_time_filter.start, event_time_filter.end)
+
+    def _render_iterator(self) -> Iterator[tuple[ComponentName | None, str | None]]:
+        # dbt-spark quotes no name; one that Spark would not read as a name alone is quoted whatever a project says
+        for part, name in super()._render_iterator():
+            plain = not name or name.startswith("`") or _PLAIN_NAME.fullmatch(name)
+            yield part, (name or None) if plain else quote(str(name))
 
     def quoted(self, identifier: Any) -> str:
         """The identifier between backticks."""

@@ -175,9 +175,14 @@ class HiveMetastore(Metastore):
 
     def tables(self, schema: str, names: Sequence[str]) -> list[HiveTable]:
         wanted = self._java_names(names)
-        rows = self._read(
-            "getTableObjectsByName", lambda client: client.getTableObjectsByName(schema, wanted)
-        )
+        try:
+            rows = self._read(
+                "getTableObjectsByName", lambda client: client.getTableObjectsByName(schema, wanted)
+            )
+        except Refused as error:
+            if error.kind == "UnknownDBException":
+                return []  # where there is no schema, there are no tables
+            raise
         return [thrift.table_of(self._body(raw)) for raw in _items(rows)]
 
     def table_summaries(self, schema: str) -> list[TableSummary]:

@@ -131,9 +131,9 @@ class OptionReader:
         return value
 
     def choice(self, name: str, default: str, *others: str) -> str:
-        """One of some words, in lower case; the first one by default."""
+        """One of some words, in lower case; the first one by default, and for an empty text."""
         value = self.value(name)
-        if value is None:
+        if value is None or value == "":
             return default
         allowed = (default, *others)
         if value is False and "off" in allowed:  # as YAML reads a bare `off`

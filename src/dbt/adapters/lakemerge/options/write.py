@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from dbt.adapters.lakemerge.options.formats import format_of
 from dbt.adapters.lakemerge.options.groups import GROUPS
 from dbt.adapters.lakemerge.options.reader import OptionReader
 
@@ -95,7 +96,7 @@ class WriteConfig:
             "partition_by": reader.names("partition_by"),
             "column_list": reader.names("column_list"),
             "except_column_list": reader.names("except_column_list"),
-            "file_format": reader.choice("file_format", "orc", "parquet"),
+            "file_format": cls._read_format(reader),
             "names_format": bool(reader.given(["file_format"])),
             "on_schema_change": reader.choice(
                 "on_schema_change", "ignore", "append_new_columns", "sync_all_columns", "fail"
@@ -110,6 +111,13 @@ class WriteConfig:
             "tblproperties": reader.texts("tblproperties"),
             "publish": reader.choice("publish", "at_once", "after_tests"),
         }
+
+    @staticmethod
+    def _read_format(reader: OptionReader) -> str:
+        found, problem = format_of(reader.value("file_format"), reader.value("options"))
+        if problem:
+            reader.problem(problem)
+        return found
 
     @classmethod
     def _misplaced(cls, reader: OptionReader) -> list[str]:

@@ -44,7 +44,7 @@ def frame_of_agate(
     import pyarrow
 
     types = {
-        name: (column_types or {}).get(name) or inferred_type(table, index)
+        name: _sized((column_types or {}).get(name)) or inferred_type(table, index)
         for index, name in enumerate(table.column_names)
     }
     arrays = [
@@ -55,6 +55,11 @@ def frame_of_agate(
     return frame.select(
         *(_typed(name, array.type, types[name]) for name, array in zip(types, arrays, strict=True))
     )
+
+
+def _sized(kind: str | None) -> str | None:
+    """A configured type; a string in place of one that other databases allow without a length."""
+    return "string" if kind is not None and kind.strip().lower() in ("varchar", "char", "text") else kind
 
 
 def check_columns(names: Iterable[str], quote_columns: bool | None) -> None:
