@@ -14,7 +14,7 @@ from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.staging import run as runs
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
-from dbt.adapters.lakemerge.staging.methods import publishes_after_tests
+from dbt.adapters.lakemerge.staging.methods import StagingMethods, publishes_after_tests
 from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
 from dbt.adapters.lakemerge.staging.rows import GlobalView, staged_sql
 from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
@@ -367,3 +367,19 @@ def test_a_hook_fails_with_the_error_and_the_statement_after_it_runs() -> None:
     with pytest.raises(DbtRuntimeError, match="another came first"):
         handle.cursor().execute("select 'not published'")
     handle.cursor().execute("select 1")
+
+
+def test_a_command_that_began_meanwhile_in_this_process_is_no_silent_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    orders = result("orders", RunStatus.Success, message="MERGE (3 inserted, staged)")
+    orders.adapter_response = {"unpublished": True}
+    methods = StagingMethods(Mock(get_macro_resolver=lambda: SimpleNamespace(nodes={})))
+    reset_invocation_id()  # the other command's
+    other = staged_run()
+    assert methods.publish([orders]) == "select 'what was staged is not published'"
+    (failure,) = methods.handle.fail_next.call_args.args
+    assert "another that began while this one had staged model.shop.orders" in str(failure)
+    assert orders.status == RunStatus.Error
+    other.add(StagedView(BIG, "model.shop.big", view("2"), "create view"))
+    assert staged_run() is other, "the other one goes on"

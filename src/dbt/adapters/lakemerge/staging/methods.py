@@ -22,7 +22,12 @@ from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse, Nod
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
-from dbt.adapters.lakemerge.staging.outcome import mark_published, mark_unpublished, what_stops
+from dbt.adapters.lakemerge.staging.outcome import (
+    mark_published,
+    mark_unpublished,
+    staged_by_another,
+    what_stops,
+)
 from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
 from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt_common.exceptions import DbtRuntimeError
@@ -235,6 +240,8 @@ class StagingMethods(Capability):
         run, results = staged_run(), list(results)
         if not results:  # the hook is only compiled
             return ""
+        if lost := staged_by_another(run.unique_ids, results):
+            return self._fail(self._not_ours(results, lost))
         run.end()  # after a failure with --fail-fast, a thread may still be at work: it stages nothing any more
         if not run.unique_ids:
             return ""
@@ -246,11 +253,22 @@ class StagingMethods(Capability):
             failure = self._publish_all(run, results)
         finally:
             self._close(run)
-        if failure is None:
-            return ""
+        return "" if failure is None else self._fail(failure)
+
+    def _fail(self, failure: DbtRuntimeError) -> str:
         with suppress(DbtRuntimeError):  # no connection, since Java has died: then the statement fails anyway
             self.handle.fail_next(failure)
         return "select 'what was staged is not published'"
+
+    def _not_ours(self, results: list[Any], lost: Set[str]) -> DbtRuntimeError:
+        """What to report where another dbt command has begun in this process: dbt keeps its state per process."""
+        error = NotPublished(
+            expected="one dbt command at a time in this process",
+            found=f"another that began while this one had staged {', '.join(sorted(lost))}",
+            action="Nothing of it was published. Run it again, and others after it or in processes of their own.",
+        )
+        self._mark(results, lost, str(error), status="error")
+        return as_dbt_error(error)
 
     def _close(self, run: StagedRun) -> None:
         """Let names stand for their own tables again, and drop the views; if Java has died, the views went with it."""

@@ -82,6 +82,16 @@ def _reached(nodes: Iterable[Any], begin: Set[str], without: Set[str]) -> Set[st
     return found
 
 
+def staged_by_another(staged: Set[str], results: Iterable[Any]) -> Set[str]:
+    """The nodes that say that they are staged, and are not among those of the run."""
+    waiting = {
+        result.node.unique_id
+        for result in results
+        if isinstance(result.adapter_response, dict) and result.adapter_response.get("unpublished")
+    }
+    return waiting - staged
+
+
 def mark_published(results: Iterable[Any], versions: Mapping[str, int], views: Set[str]) -> None:
     """Let dbt's results say what was made: no node's message says any longer that it is staged.
 
