@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt.adapters.lakemerge.cli.stream_command import stream
+from dbt.adapters.lakemerge.spark import session
 from dbt.tests.util import run_dbt_and_capture
 
 KEY, PASSWORD, URL_PASSWORD = "k3y-of-s3-planted", "passw0rd-planted", "url-passw0rd-planted"
@@ -78,3 +80,18 @@ class TestSecrets:
         assert len(left) > 10
         for secret in SECRETS:
             assert [text[:200] for text in texts if secret in text] == [], secret
+
+    def test_javas_log_has_no_passwords_of_urls(self, project: Any) -> None:
+        text = Path(session.__file__).with_name("log4j2.properties").read_text()
+        (pattern,) = re.findall(r"^appender.console.layout.pattern = (.*)$", text, re.MULTILINE)
+        with project.adapter.connection_named("log"):
+            log4j = project.adapter.handle.application.jvm.java.org.apache.logging.log4j
+        layout = (
+            log4j.core.layout.PatternLayout.newBuilder().withPattern(pattern.replace("\\\\", "\\")).build()
+        )
+        message = log4j.message.SimpleMessage(
+            f"no connection to jdbc:x://u:{PASSWORD}@db/x;Password={KEY};user=u"
+        )
+        event = log4j.core.impl.Log4jLogEvent.newBuilder().setMessage(message).setLevel(log4j.Level.ERROR)
+        line = str(layout.toSerializable(event.setLoggerName("org.Pool").build()))
+        assert line.endswith(" ERROR Pool: no connection to jdbc:x://*****@db/x;Password=*****;user=u\n")
