@@ -21,7 +21,7 @@ GOOD = (
 )
 # the errors of services repeat what they were given
 BAD = (
-    f"select raise_error(concat('403 of jdbc:postgresql://hive:', reverse('{PASSWORD[::-1]}'), '@db/x and ', "
+    f"{{{{ config(materialized='table') }}}} select raise_error(concat('403 of jdbc:postgresql://hive:', reverse('{PASSWORD[::-1]}'), '@db/x and ', "
     f"reverse('{KEY[::-1]}'))) as id"
 )
 TOPIC = """
