@@ -5,6 +5,7 @@ A fault is a piece of a module's text and what stands in its place; a text that 
 
 from __future__ import annotations
 
+from simulation.faults_of_answers import OF_ANSWERS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
 from simulation.seeds import GROUPS, NARROW, RARE, SLEPT, STAGED
@@ -359,6 +360,7 @@ MUTANTS = {
         first=NARROW,
     ),
     **ON_READ,
+    **OF_ANSWERS,
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",

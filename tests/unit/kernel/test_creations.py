@@ -16,6 +16,7 @@ from kernel.support import (
     Rows,
     assert_nothing_orphaned,
     create,
+    locations,
     names_in_metastore,
     rows_of,
     stage,
@@ -181,3 +182,29 @@ def test_a_table_takes_the_place_of_a_view_in_a_group(shape: str, world: World, 
     stage(kernel, first, {"p=2": ["mine"]})
     kernel.commit_together([first, second])
     assert rows_of(kernel, NAME) == SHAPES[shape]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_view_is_made_again_when_the_group_is_given_up(shape: str, world: World, kernel: Kernel) -> None:
+    create(kernel, OTHER, {"p=1": ["old"]})
+    world.metastore.create_table(VIEW)
+    before = world.metastore.get_table(NAME)
+
+    def interfere(step: str) -> None:
+        steps.append(step)
+        if steps.count("table claimed") == 2:
+            other.files.write_text(f"{locations(other, OTHER)['p=1']}/foreign.orc", "more")
+            world.timeline.pass_by(5)
+
+    steps: list[str] = []
+    other = Kernel(world.process())
+    writer = Kernel(world.process(), step=interfere)
+    first, second = writer.begin(OTHER, "merge"), begin(writer, SHAPES[shape], in_place_of_view=True)
+    first.read(["p=1"])
+    stage(writer, first, {"p=1": ["mine"]})
+    with pytest.raises(CommitConflict), first, second:
+        writer.commit_together([first, second])
+    found = world.metastore.get_table(NAME)
+    assert before is not None
+    assert found is not None
+    assert (found.kind, found.view_text, found.columns) == (before.kind, before.view_text, before.columns)

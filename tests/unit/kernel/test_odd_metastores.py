@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import itertools
 from collections.abc import Sequence
 from typing import TypeVar
 
 import pytest
 
-from kernel.support import COLUMNS, KEYS, locations, settled, stage
+from kernel.support import COLUMNS, KEYS, create, locations, merge, settled, stage
 from lakemerge.errors import ForeignWrite
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.kernel.ports import FileSystem, HivePartition
@@ -92,3 +93,18 @@ def test_a_table_that_never_stands_still_ends_the_run() -> None:
     metastore.files = None
     before = settled(kernel, NAME).version
     assert _write(kernel) == before + 1
+
+
+@pytest.mark.parametrize("error", [KeyError, OSError])
+def test_a_user_without_a_name_takes_locks(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container, the user may have no entry in the list of users."""
+
+    def nobody() -> str:
+        raise error("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    world = World()
+    world.metastore.honours_expectations = False
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=1": ["old"]})
+    assert merge(kernel, NAME, {"p=1": ["new"]}) == 2

@@ -165,6 +165,8 @@ class GroupClaims:
             return
         try:
             self._tables.releases.give_up(members)
+            for table in commit.tables:
+                self._new_rows.put_back(table)
         except LakemergeError as unanswered:  # what ended the commit matters more
             _LOG.warning("Claims of a commit that was given up could not be released: %s", unanswered)
             return

@@ -92,4 +92,11 @@ class NewRows:
     def make_room(self, table: TableCommit) -> None:
         """Remove the view that gives way to the table, by a call of its own."""
         while (view := self._view_of(table)) is not None:
+            table.removed_view = view
             self._tables.removals.remove(view.name, view)
+
+    def put_back(self, table: TableCommit) -> None:
+        """Make the view again that has given way to a table which is not made after all."""
+        view, table.removed_view = table.removed_view, None
+        if view is not None and self._metastore.get_table(view.name) is None:
+            self._metastore.create_table(view)

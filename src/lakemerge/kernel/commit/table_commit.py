@@ -57,6 +57,7 @@ class TableCommit:
         group: the id of the group, for a commit of several tables.
         writer: who has made it, as manifests record it.
         replaces_view: whether a view that has the name of the table that it makes gives way to the table.
+        removed_view: that view, once it is removed.
         accepted, accepted_names: rows, and names of partitions, that are sent after the claim; the metastore has been
             found to take them.
         claim_sent: whether a claim was sent that says that nothing is decided: whoever finds it needs the manifest.
@@ -81,6 +82,7 @@ class TableCommit:
     group: str | None = None
     writer: Mapping[str, str] = field(default_factory=dict)
     replaces_view: bool = False
+    removed_view: HiveTable | None = None
     accepted: list[HiveTable] = field(default_factory=list)
     accepted_names: set[str] = field(default_factory=set)
     claim_sent: bool = False

@@ -1,0 +1,44 @@
+"""Faults in what is done when a metastore is late, or does not answer: see :mod:`simulation.known_faults`."""
+
+from __future__ import annotations
+
+from simulation.mutant import Mutant
+from simulation.seeds import NARROW, SERVED
+
+OF_ANSWERS = {
+    "removed-blindly": Mutant(
+        "a row is renamed to be dropped without a comparison, so that the next table of the name goes",
+        "kernel.protocol.removals",
+        "            gone = self._versions.change_if(row.name, key, row, out)\n",
+        "            self._metastore.alter_table(row.name, out)\n            gone = True\n",
+        first=SERVED,
+    ),
+    "deleted-since": Mutant(
+        "a drop deletes all that has been made since its list, whoever made it",
+        "kernel.protocol.drops",
+        "        return [path for path in found if own[_transaction_of(path)]]\n",
+        "        return [*found, *(entry.path for entry in self._files.list(left.root))]\n",
+        first=NARROW,
+    ),
+    "ghost-stays": Mutant(
+        "a row that comes when its files are deleted stays",
+        "kernel.tables",
+        "        if state.claim not in (None, txn) or any(\n",
+        "        if True or any(\n",
+        first=SERVED,
+    ),
+    "refused-look": Mutant(
+        "a look that is refused after a claim without an answer counts as a claim that was refused",
+        "kernel.protocol.versions",
+        "        if if_refused:\n",
+        "        if False:\n",
+        first=NARROW,
+    ),
+    "creation-held": Mutant(
+        "a table whose creation had no answer counts as made by another",
+        "kernel.commit.new_rows",
+        "        raise lost[-1] if lost else table.is_made_by_another()\n",
+        "        raise table.is_made_by_another()\n",
+        first=SERVED,
+    ),
+}
