@@ -13,13 +13,6 @@ OF_ANSWERS = {
         "            self._metastore.alter_table(row.name, out)\n            gone = True\n",
         first=SERVED,
     ),
-    "deleted-since": Mutant(
-        "a drop deletes all that has been made since its list, whoever made it",
-        "kernel.protocol.drops",
-        "        return [path for path in found if own[_transaction_of(path)]]\n",
-        "        return [*found, *(entry.path for entry in self._files.list(left.root))]\n",
-        first=NARROW,
-    ),
     "ghost-stays": Mutant(
         "a row that comes when its files are deleted stays",
         "kernel.tables",

@@ -56,7 +56,7 @@ class TableName:
 
 
 #: Every metastore takes names of this length; newer ones take longer ones.
-_LONGEST_NAME = 128
+LONGEST_NAME = 128
 
 
 def passing_name(name: TableName, suffix: str) -> TableName:
@@ -64,7 +64,7 @@ def passing_name(name: TableName, suffix: str) -> TableName:
 
     A long name is shortened, so that the metastore takes this one wherever it takes the table's own.
     """
-    room = _LONGEST_NAME - len(suffix)
+    room = LONGEST_NAME - len(suffix)
     if len(name.name) <= room:
         return TableName(name.schema, f"{name.name}{suffix}")
     mark = hashlib.sha256(name.name.encode()).hexdigest()[:8]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused, ReplyLost
-from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.ports.names import LONGEST_NAME, TableName
 from lakemerge.kernel.protocol.removals import Removals, removed_name
 from lakemerge.kernel.protocol.swaps import in_batches
 from lakemerge.kernel.protocol.versions import ASIDE
@@ -48,9 +48,11 @@ class Trials:
         Raises:
             UnsupportedTable: it does not, for instance because of a length, a character or a missing privilege.
         """
-        aside = removed_name(name)
-        # as long as the name that it will have
-        tried = TableName(aside.schema, aside.name.ljust(len(row.name.name), "_"))
+        # a trial that comes late is found by this name, and dropped
+        tried = removed_name(name)
+        if len(row.name.name) > LONGEST_NAME:
+            # as long as the name that it will have
+            tried = TableName(tried.schema, tried.name.ljust(len(row.name.name), "_"))
         kept = {key: value for key, value in row.parameters.items() if key not in (VERSION, BASE_OF)}
         trial = replace(row, name=tried, parameters={**kept, ASIDE: name.name})
         for _ in range(_TRIES):
