@@ -15,8 +15,15 @@ from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.protocol.groups import Group, Member
-from lakemerge.kernel.protocol.versions import ASIDE
-from lakemerge.kernel.table.definition import ROOT, TABLE_ID, TRANSACTION, UNDECIDED, VERSION, version_number
+from lakemerge.kernel.table.definition import (
+    ASIDE,
+    ROOT,
+    TABLE_ID,
+    TRANSACTION,
+    UNDECIDED,
+    VERSION,
+    version_number,
+)
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import FENCE
 from lakemerge.kernel.table.overlay import (

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lakemerge.kernel import HivePartition, HiveTable, TableName
-from lakemerge.kernel.protocol.versions import ASIDE
-from lakemerge.kernel.table.definition import ROOT, TABLE_ID
+from lakemerge.kernel.table.definition import ASIDE, ROOT, TABLE_ID
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, MADE_BY, is_overlay_view, model_name
 from lakemerge.kernel.table.side_tables import SIDE_TABLES

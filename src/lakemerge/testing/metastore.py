@@ -83,6 +83,9 @@ class MemoryMetastore(Metastore):
         self, name: TableName, table: HiveTable, *, expected: tuple[str, str] | None = None
     ) -> None:
         entry = self._entry("alter_table", name)
+        if expected and self.honours_expectations and expected[0] not in table.parameters:
+            text = f"New value for expected key {expected[0]} is not set"
+            raise Refused("alter_table", "MetaException", text)
         if expected and self.honours_expectations:
             found = entry.table.parameters.get(expected[0])
             if found != expected[1]:

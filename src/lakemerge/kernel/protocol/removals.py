@@ -13,12 +13,13 @@ from dataclasses import replace
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.ports.names import TableName, passing_name
-from lakemerge.kernel.protocol.versions import ASIDE, Versions
-from lakemerge.kernel.table.definition import ROOT, VERSION, moved
+from lakemerge.kernel.protocol.versions import Versions
+from lakemerge.kernel.table.definition import ASIDE, ROOT, VERSION, moved
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.overlay import BASE_OF
 
 _SENDS = 4
+_GONE = "removed"
 
 
 class Removals:
@@ -42,9 +43,9 @@ class Removals:
         key = key or (VERSION if VERSION in row.parameters else DDL_TIME)
         aside = removed_name(name)
         self.clear(name)
-        # without what would let others take it for a table that has versions
+        # without what would let others take it for a table that has versions; what is compared needs a new value
         kept = {one: value for one, value in row.parameters.items() if one not in (VERSION, BASE_OF)}
-        out = replace(row, name=aside, parameters={**kept, ASIDE: row.name.name})
+        out = replace(row, name=aside, parameters={key: _GONE, **kept, ASIDE: row.name.name})
         if row.location:
             # to another location: a row that keeps its location when it is renamed would take the files along
             out = moved(out, Layout(row.parameters.get(ROOT, row.location)).empty_of("removed"))

@@ -15,8 +15,7 @@ from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, Refused, 
 from lakemerge.kernel.ports.names import LONGEST_NAME, TableName
 from lakemerge.kernel.protocol.removals import Removals, removed_name
 from lakemerge.kernel.protocol.swaps import in_batches
-from lakemerge.kernel.protocol.versions import ASIDE
-from lakemerge.kernel.table.definition import VERSION
+from lakemerge.kernel.table.definition import ASIDE, VERSION
 from lakemerge.kernel.table.overlay import BASE_OF
 
 _TRIES = 8

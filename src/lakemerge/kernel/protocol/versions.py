@@ -34,8 +34,6 @@ _UNANSWERED_SECONDS = 300.0
 # Longer than that, because such a lock is kept.
 _LOCK_SECONDS = 400.0
 _CHANGES = 20
-#: On a row that is on its way to be dropped: the name that it had.
-ASIDE = "lakemerge.aside"
 
 
 class Versions:

@@ -17,6 +17,8 @@ Row = TypeVar("Row", HiveTable, HivePartition)
 VERSION = "lakemerge.version"
 #: What such a claim ends with.
 UNDECIDED = ".group"
+#: On a row that is on its way to be dropped: the name that it had. Whatever else it says, it is no table's row.
+ASIDE = "lakemerge.aside"
 #: The transaction id of the version that is settled.
 TRANSACTION = "lakemerge.txn"
 #: The directory that holds ``_lakemerge``; an unpartitioned table's own location moves away from it.

@@ -9,6 +9,7 @@ from lakemerge.kernel.ports.filesystem import FileSystem
 from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.definition import (
+    ASIDE,
     COMMIT_COLUMN,
     ROOT,
     TABLE_ID,
@@ -87,7 +88,7 @@ def state_of(table: HiveTable) -> TableState | None:
         CorruptTable: some of the parameters are missing or not readable.
     """
     value = table.parameters.get(VERSION)
-    if value is None:
+    if value is None or ASIDE in table.parameters:
         return None
     _, claimed, claim = value.partition(":")
     try:
