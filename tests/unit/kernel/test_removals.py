@@ -15,6 +15,7 @@ from kernel.meanwhile import Meanwhile
 from kernel.support import (
     COLUMNS,
     OTHER_KEYS,
+    Died,
     Rows,
     add_overlay,
     assert_nothing_orphaned,
@@ -246,3 +247,19 @@ def test_nothing_drops_a_row_by_the_name_of_a_table() -> None:
                     found.add((path.name, getattr(function, "name", "lambda")))
     # the port itself says it to Hive's client
     assert found - {("metastore.py", "drop_table"), ("metastore.py", "lambda")} == _DROPPING
+
+
+def test_what_a_probe_that_died_has_left_is_dropped(world: World, kernel: Kernel) -> None:
+    kernel.metastore.create_table(HiveTable(NAME, "VIRTUAL_VIEW", Storage(columns=COLUMNS)))
+    probe = world.metastore.probe_compare_and_swap
+
+    def die(name: TableName) -> bool:
+        raise Died
+
+    world.metastore.probe_compare_and_swap = die  # type: ignore[method-assign]
+    with pytest.raises(Died):
+        drop(kernel, NAME)
+    world.metastore.probe_compare_and_swap = probe  # type: ignore[method-assign]
+    assert len(kernel.metastore.table_summaries("s")) == 2
+    drop(Kernel(world.process()), NAME)
+    assert kernel.metastore.table_summaries("s") == []

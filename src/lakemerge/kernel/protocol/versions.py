@@ -176,14 +176,25 @@ class Versions:
         row = self._metastore.get_table(name)
         if row is None or row.kind != "VIRTUAL_VIEW":
             return self._metastore.probe_compare_and_swap(name)
-        tried = passing_name(name, f"__tried_{self._host.token()[:12]}")
+        tried = passing_name(name, "__removed")  # where it is found if this process dies
         definition = TableDefinition(tried, (HiveColumn("tried", "string"),), external=True)
         place = self._metastore.database_location(name.schema)  # it is there, so that no directory is made
-        self._metastore.create_table(new_table(definition, place, place))
-        try:
-            return self._metastore.probe_compare_and_swap(tried)
-        finally:
-            self._metastore.drop_table(tried)
+        trial = with_parameters(new_table(definition, place, place), {ASIDE: name.name})
+        for sends_left in reversed(range(_SENDS)):
+            try:
+                found = self._metastore.get_table(tried)
+                if found is not None and ASIDE in found.parameters:
+                    self._metastore.drop_table(tried)
+                self._metastore.create_table(trial)
+                compares = self._metastore.probe_compare_and_swap(tried)
+            except Refused:
+                if not sends_left:
+                    raise
+                # another process uses the name at this moment
+            else:
+                self._metastore.drop_table(tried)
+                return compares
+        raise AssertionError("the last one returns or raises")
 
     def alter(self, name: TableName, row: HiveTable, expected: tuple[str, str]) -> None:
         """Put a row in the place of another, if a parameter has a value; once, by the lock where nothing compares.
