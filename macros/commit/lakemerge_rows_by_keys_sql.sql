@@ -15,13 +15,13 @@ select
 from (
     select
         *,
-        {{ '(' ~ merge.predicates | join(') and (') ~ ')' if merge.predicates else 'true' }} as __may_go
+        {{ '(' ~ merge.predicates | join(') and (') ~ ')' if merge.predicates else 'true' }} as _lakemerge_may_go
     from {{ txn.table }} as DBT_INTERNAL_DEST
     where {{ txn.partitions.filter(partitions) }}
 ) as stored
 {{ join }} join lakemerge_kept_feed as DBT_INTERNAL_SOURCE
     on
-        stored.__may_go
+        stored._lakemerge_may_go
         {%- for key in merge.keys %}
         and {{ key.compared('stored') }} = {{ key.compared('DBT_INTERNAL_SOURCE') }}
         {%- endfor %}

@@ -7,7 +7,7 @@
         parts: for each group, the `condition` that chooses its rows, and its number of `files`.
 #}
 {%- macro lakemerge_ordered_rows_sql(txn, order, parts) -%}
-    {%- set sorted_by = ['`__zorder`'] if order.zorder else [] -%}
+    {%- set sorted_by = ['`_lakemerge_zorder`'] if order.zorder else [] -%}
     {%- if not order.zorder -%}
         {%- for name in order.columns -%}{%- do sorted_by.append(adapter.quote(name)) -%}{%- endfor -%}
     {%- endif -%}

@@ -10,7 +10,7 @@ select {{ lakemerge_join_hint(join, ['live']) if join == 'one_task' }}
     {%- for column in merge.columns %}
     stored.{{ column.quoted }},
     {%- endfor %}
-    live.__sequence as __stored_sequence
+    live.__sequence as _lakemerge_stored_sequence
 from (
     {{ lakemerge_stored_rows_sql(merge, filter, join) | indent(4) }}
 ) as stored

@@ -5,7 +5,7 @@
 {%- macro lakemerge_known_sequence_sql(merge, has_ledger) -%}
     {%- set sources = [] -%}
     {%- if has_ledger -%}{%- do sources.append('remembered.__ledger_sequence') -%}{%- endif -%}
-    {%- if merge.exists and merge.stored_sequence -%}{%- do sources.append('matched.__stored_sequence') -%}{%- endif -%}
+    {%- if merge.exists and merge.stored_sequence -%}{%- do sources.append('matched._lakemerge_stored_sequence') -%}{%- endif -%}
     {%- if sources | length == 2 -%}
         {{ 'coalesce' if merge.mixes_sequences else 'greatest' }}({{ sources | join(', ') }})
     {%- else -%}

@@ -15,6 +15,6 @@ left anti join (
 ) as changes
     on {% for key in merge.keys %}stored.{{ key.quoted }} = changes.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
 {%- if not merge.syncs %}
-where not coalesce(stored.__stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger) }}), false)
+where not coalesce(stored._lakemerge_stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger) }}), false)
 {%- endif %}
 {%- endmacro -%}

@@ -14,7 +14,7 @@ inner join (
 ) as stored
     on {% for key in merge.keys %}stored.{{ key.quoted }} = resolved.__key_{{ loop.index }}{{ ' and ' if not loop.last }}{% endfor %}
 where resolved.__action = 'same'
-    and resolved.__sequence = stored.__stored_sequence
+    and resolved.__sequence = stored._lakemerge_stored_sequence
     and (
         resolved.__is_delete
         or not {{ lakemerge_compared_row_sql(columns, 'resolved.__row', 'stored') }} <=> {{ lakemerge_compared_row_sql(columns, 'stored') }}

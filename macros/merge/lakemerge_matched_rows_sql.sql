@@ -16,13 +16,13 @@ stored as (
             {%- endfor -%}
         ) as __stored_row,
         {%- endif %}
-        DBT_INTERNAL_DEST.__stored_sequence,
+        DBT_INTERNAL_DEST._lakemerge_stored_sequence,
         {{ lakemerge_partition_sql(merge.partitions, 'DBT_INTERNAL_DEST') }} as __partition
     from (
         {{ lakemerge_stored_rows_sql(merge, filter, join) | indent(8) }}
     ) as DBT_INTERNAL_DEST
     left semi join (
-        select {{ lakemerge_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }} from latest
+        select {{ lakemerge_source_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }} from latest
     ) as DBT_INTERNAL_SOURCE
         on {{ lakemerge_match_condition_sql(merge) }}
 ),
@@ -30,10 +30,10 @@ stored as (
 matched as (
     select
         {{ lakemerge_keys_sql(merge) }},
-        max(__stored_sequence) as __stored_sequence,
+        max(_lakemerge_stored_sequence) as _lakemerge_stored_sequence,
         collect_set(__partition) as __partitions,
         {%- if merge.needs_stored_row %}
-        max_by(__stored_row, struct(__stored_sequence)) as __stored_row,
+        max_by(__stored_row, struct(_lakemerge_stored_sequence)) as __stored_row,
         {%- endif %}
         count(*) as __stored_rows
     from stored

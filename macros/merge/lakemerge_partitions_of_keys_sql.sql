@@ -14,7 +14,7 @@ from (
         {{ lakemerge_stored_rows_sql(merge, filter, join) | indent(8) }}
     ) as DBT_INTERNAL_DEST
     left semi join (
-        select {{ lakemerge_one_task_hint(join) }} {{ lakemerge_keys_sql(merge) }} from lakemerge_latest
+        select {{ lakemerge_one_task_hint(join) }} {{ lakemerge_source_keys_sql(merge) }} from lakemerge_latest
     ) as DBT_INTERNAL_SOURCE
         on {{ lakemerge_match_condition_sql(merge) }}
 )

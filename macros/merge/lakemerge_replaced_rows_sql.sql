@@ -2,12 +2,12 @@
 {%- macro lakemerge_replaced_rows_sql(merge, join) -%}
 {%- if merge.syncs -%}
     left semi join (
-        select {{ lakemerge_one_task_hint(join) }} {{ lakemerge_keys_sql(merge) }} from lakemerge_resolved where __action in ('late', 'same')
+        select {{ lakemerge_one_task_hint(join) }} {{ lakemerge_source_keys_sql(merge) }} from lakemerge_resolved where __action in ('late', 'same')
     ) as DBT_INTERNAL_SOURCE
 {%- else -%}
     left anti join (
         select {{ lakemerge_one_task_hint(join) }}
-            {{ lakemerge_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }}
+            {{ lakemerge_source_keys_sql(merge) }}{{ ', __row.*' if merge.predicates }}
         from lakemerge_resolved
         where __action in ('insert', 'update', 'delete')
     ) as DBT_INTERNAL_SOURCE

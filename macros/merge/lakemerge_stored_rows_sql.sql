@@ -1,11 +1,11 @@
 {#
-    The stored rows in the columns and types that the table will have, and __stored_sequence: their sequence, null if
+    The stored rows in the columns and types that the table will have, and _lakemerge_stored_sequence: their sequence, null if
     the table does not hold it.
 #}
 {%- macro lakemerge_stored_rows_sql(merge, filter, join='') -%}
 select {{ lakemerge_one_task_hint(join) }}
     *,
-    {{ merge.stored_sequence or 'cast(null as int)' }} as __stored_sequence
+    {{ merge.stored_sequence or 'cast(null as int)' }} as _lakemerge_stored_sequence
 from (
     select
         {%- for column in merge.columns %}

@@ -12,7 +12,7 @@ from (
         {{ column.quoted }}{{ ',' if not loop.last }}
         {%- endfor %}
     from lakemerge_matched_{{ loop.index }}
-    where __deletes is null
+    where _lakemerge_deletes is null
     union all
     {{ lakemerge_changed_rows_sql(merge, gathering.hint, change_files, part.changes) | indent(4) }}
 )

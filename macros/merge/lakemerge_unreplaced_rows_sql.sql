@@ -14,6 +14,6 @@ from (
 ) as DBT_INTERNAL_DEST
 {{ lakemerge_replaced_rows_sql(merge, join) }}
 {%- if truncating %}
-where DBT_INTERNAL_DEST.__stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger, join) }})
+where DBT_INTERNAL_DEST._lakemerge_stored_sequence > ({{ lakemerge_horizon_sql(merge, has_ledger, join) }})
 {%- endif %}
 {%- endmacro -%}

@@ -10,38 +10,38 @@
 with newest as (
     select
         {{ keys }},
-        `_lakemerge_deleted` as `__deleted`,
-        {{ lakemerge_partition_sql(partitions) }} as `__place`
+        `_lakemerge_deleted` as `_lakemerge_deleted`,
+        {{ lakemerge_partition_sql(partitions) }} as `_lakemerge_place`
     from ({{ lakemerge_folded_deltas_sql(txn) }})
 ),
 base as (
-    select {{ keys }}, collect_set({{ lakemerge_partition_sql(partitions) }}) as `__places`
+    select {{ keys }}, collect_set({{ lakemerge_partition_sql(partitions) }}) as `_lakemerge_places`
     from {{ txn.base_table }} as base
     left semi join newest on {{ keys_equal }}
     group by {{ keys }}
 ),
 changes as (
     select
-        newest.`__deleted`,
-        newest.`__place`,
+        newest.`_lakemerge_deleted`,
+        newest.`_lakemerge_place`,
         filter(
-            coalesce(base.`__places`, array()),
-            place -> newest.`__deleted` or place != newest.`__place`
-        ) as `__left_behind`
+            coalesce(base.`_lakemerge_places`, array()),
+            place -> newest.`_lakemerge_deleted` or place != newest.`_lakemerge_place`
+        ) as `_lakemerge_left_behind`
     from newest
     left join base on {{ keys_equal }}
 )
-select `__part`.place as partition_text, sum(`__part`.ends) as ends
+select `_lakemerge_part`.place as partition_text, sum(`_lakemerge_part`.ends) as ends
 from (
     select explode(concat(
-        transform(`__left_behind`, place -> named_struct('place', place, 'ends', 1)),
+        transform(`_lakemerge_left_behind`, place -> named_struct('place', place, 'ends', 1)),
         if(
-            `__deleted`,
+            `_lakemerge_deleted`,
             array(),
-            array(named_struct('place', `__place`, 'ends', if(size(`__left_behind`) = 0, 1, 0)))
+            array(named_struct('place', `_lakemerge_place`, 'ends', if(size(`_lakemerge_left_behind`) = 0, 1, 0)))
         )
-    )) as `__part`
+    )) as `_lakemerge_part`
     from changes
 )
-group by `__part`.place
+group by `_lakemerge_part`.place
 {%- endmacro -%}

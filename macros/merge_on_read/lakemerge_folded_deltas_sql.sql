@@ -12,8 +12,8 @@ from (
         row_number() over (
             partition by {{ lakemerge_overlay_keys_sql(txn) }}
             order by `_lakemerge_order` desc
-        ) as `__newest`
+        ) as `_lakemerge_newest`
     from lakemerge_deltas_to_fold
 )
-where `__newest` = 1
+where `_lakemerge_newest` = 1
 {%- endmacro -%}

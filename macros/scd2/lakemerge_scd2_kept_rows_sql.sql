@@ -8,9 +8,9 @@ from (
     select
         *,
         {%- for key in scd2.keys %}
-        {{ key.plan.from_table }} as __key_{{ loop.index }},
+        {{ key.plan.from_table }} as _lakemerge_key_{{ loop.index }},
         {%- endfor %}
-        {{ scd2.start_at.from_table }} as __start
+        {{ scd2.start_at.from_table }} as _lakemerge_start
     from {{ scd2.merge.table }}
     where {{ filter }}
 ) as stored
@@ -22,8 +22,7 @@ left anti join (
     lateral view explode(__stored) exploded as old
     where not __is_same
 ) as replaced
-    on {{ lakemerge_keys_equal_sql(scd2.merge, 'stored', 'replaced') }}
-        and stored.__start = replaced.__start
+    on {% for key in scd2.keys %}stored._lakemerge_key_{{ loop.index }} = replaced.__key_{{ loop.index }} and {% endfor %}stored._lakemerge_start = replaced.__start
         {%- if scd2.bitemporal %}
         and stored.{{ scd2.known_to.quoted }} is null
         {%- endif %}

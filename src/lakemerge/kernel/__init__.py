@@ -68,6 +68,7 @@ from lakemerge.kernel.table.manifest import (
 )
 from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import (
+    DELTA_NAME,
     DELTAS,
     FOLDED,
     NAMED,
@@ -87,6 +88,7 @@ __all__ = [
     "DEFAULT_PARTITION",
     "DELETED",
     "DELTAS",
+    "DELTA_NAME",
     "FOLDED",
     "JAVA_ERRORS",
     "LEDGER_RESET",

@@ -9,6 +9,7 @@ The view's text names the deltas that it merges, so a query that has read the te
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,8 +35,11 @@ DELTAS = "deltas"
 FOLDED = "folded_deltas"
 #: The feature of a manifest whose table has a view over it.
 MERGE_ON_READ = "merge_on_read"
-#: In a view's query: where the names of deltas go, which are values of the column ``txn`` in their table.
+#: In a view's query: where the names of deltas go.
 NAMED = "'{deltas}'"
+#: The partition column of the table of deltas: the folder's name. The views of earlier versions call it ``txn``.
+DELTA_NAME = "_lakemerge_txn"
+_NAME_IN_TEXT = re.compile(rf"`(\w+)` in \({NAMED}\)")
 # While a rename is under way, the base may be missing although its view is there.
 _LOOKS = 3
 
@@ -58,6 +62,12 @@ class Overlay:
     text: str
     keys: tuple[str, ...]
     made_by: str
+
+    @property
+    def delta_column(self) -> str:
+        """The column of the deltas' table by which the query chooses deltas."""
+        found = _NAME_IN_TEXT.search(self.text)
+        return found[1] if found else DELTA_NAME
 
     def naming(self, deltas: Iterable[str]) -> str:
         """The view's query, merging the deltas of these folders."""

@@ -21,8 +21,9 @@ from lakemerge.kernel.table.overlay import DELTAS, FOLDED, MADE_BY, find_row
 
 #: On a published table: the `lakemerge.id` of the table whose side data it shows.
 PUBLISHED_OF = "lakemerge.published_of"
-#: The one partition column of published tables: the transaction that wrote the folder.
-KEY = HiveColumn("txn", "string")
+# The one partition column of published tables: the transaction that wrote the folder. Where the table has the main
+# table's columns, it has another name.
+_KEY = "txn"
 
 
 @dataclass(frozen=True)
@@ -176,15 +177,20 @@ class SideTables:
         empty = layout.empty_of(manifest.txn)
         self._files.make_directory(empty)
         self._metastore.add_partitions(name, [new_partition(table, [txn], empty) for txn in fresh])
-        self._swap(name, {**wanted, **dict.fromkeys(gone, empty)}, still_newest)
+        self._swap(
+            name, table.partition_columns[0].name, {**wanted, **dict.fromkeys(gone, empty)}, still_newest
+        )
         for txn in gone:
             if still_newest():
                 self._metastore.drop_partition(name, [txn])
         return True
 
-    def _swap(self, name: TableName, locations: dict[str, str], still_newest: Callable[[], bool]) -> None:
+    def _swap(
+        self, name: TableName, key: str, locations: dict[str, str], still_newest: Callable[[], bool]
+    ) -> None:
         """Move all partitions by one call, so that no record is seen twice or not at all."""
-        rows = self._metastore.partitions(name, [partition_name([KEY.name], [txn]) for txn in locations])
+        names = [partition_name([key], [txn]) for txn in locations]
+        rows = self._metastore.partitions(name, names)
         if still_newest():
             self._metastore.alter_partitions(name, [moved(row, locations[row.values[0]]) for row in rows])
 
@@ -210,11 +216,12 @@ def new_side_table(published: SideTable, name: TableName, layout: Layout, manife
     kind = next(kind for kind, known in SIDE_TABLES.items() if known is published)
     location = layout.sidecars(kind)
     of_main = (*manifest.columns, *manifest.partition_columns) if published.like_main else ()
+    key = manifest.overlay.delta_column if published.like_main and manifest.overlay else _KEY
     definition = TableDefinition(
         name=name,
         columns=(*of_main, *published.columns),
         file_format=manifest.file_format if published.like_main else "orc",
-        partition_columns=(KEY,),
+        partition_columns=(HiveColumn(key, "string"),),
         external=True,
         parameters={
             PUBLISHED_OF: manifest.table_id,

@@ -58,6 +58,12 @@ class KeepsHistory(WriteConfig):
         if commit_column:
             return super().generated(feed, base, table, commit_column)
         layout = self.history.of_table(base)
+        if layout.split and layout.partition in (name.lower() for name in self.keeps(feed.columns)):
+            raise InvalidConfig(
+                expected=f"a model without the column {layout.partition}, which says where rows of the history lie",
+                found="that it selects one",
+                action="Leave it out, or set another history_partition.",
+            )
         if base is None:
             layout.log_made(table)
         else:

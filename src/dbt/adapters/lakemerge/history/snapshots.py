@@ -134,6 +134,13 @@ class SnapshotPlan:
         keys = (
             [f"dbt_unique_key_{n}" for n in range(1, len(unique_key) + 1)] if several else ["dbt_unique_key"]
         )
+        taken = [column.name for column in transaction.plan.columns if column.name in keys]
+        if taken:
+            raise IncompatibleColumn(
+                expected="a source without the columns in which a snapshot keeps its key while it runs",
+                found=", ".join(taken),
+                action="Give them other names in the snapshot's query.",
+            )
         quoted = {name: quote(str(own).lower()) for name, own in names.items()}
         types = {column.quoted: column.type for column in transaction.plan.columns}
         hard_deletes = _hard_deletes(strategy)

@@ -154,7 +154,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
             self.queries.observe_view(
                 f"lakemerge_matched_{number}",
                 self.macros.lakemerge_matched_stored_sql(plan, part.filter, join),
-                {"updated": "count_if(not __deletes)", "deleted": "count_if(__deletes)"},
+                {"updated": "count_if(not _lakemerge_deletes)", "deleted": "count_if(_lakemerge_deletes)"},
             )
             for number, part in enumerate(gathering.parts, 1)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from dbt.adapters.lakemerge.sql_text import quote
 
-from lakemerge.kernel import DELETED, NAMED, ORDER
+from lakemerge.kernel import DELETED, DELTA_NAME, NAMED, ORDER
 
 
 def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[str]) -> str:
@@ -20,7 +20,7 @@ def overlay_text(schema: str, name: str, columns: Sequence[str], keys: Sequence[
         keys: the columns by which rows are the same; never null in a delta.
     """
     base, deltas = (f"{quote(schema)}.{quote(f'{name}__{part}')}" for part in ("base", "deltas"))
-    is_named = f"`txn` in ({NAMED})"
+    is_named = f"{quote(DELTA_NAME)} in ({NAMED})"
     matches = " and ".join(f"b.{quote(key)} = k.{quote(key)}" for key in keys)
     return (
         f"select b.* from {base} b "

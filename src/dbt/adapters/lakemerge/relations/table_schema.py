@@ -27,6 +27,8 @@ _INTEGERS: tuple[type[DataType], ...] = (
     spark_types.IntegerType,
     spark_types.LongType,
 )
+# Names that our SQL gives to columns beside those of a table.
+_OURS = re.compile(r"__?lakemerge_", re.IGNORECASE)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
@@ -263,6 +265,21 @@ class SchemaPlan:
         return tuple(HiveColumn(c.name, c.type) for c in self.columns if c.is_partition)
 
 
+def check_names(names: Iterable[str]) -> None:
+    """Refuse columns that have names of ours: all that our SQL puts beside a table's columns begins like this.
+
+    Raises:
+        IncompatibleColumn: there are such columns.
+    """
+    ours = [name for name in names if _OURS.match(name)]
+    if ours:
+        raise IncompatibleColumn(
+            expected="columns whose names do not begin with _lakemerge_",
+            found=", ".join(ours),
+            action="Give them other names in the model.",
+        )
+
+
 def plan_new(
     feed: StructType,
     partition_by: Sequence[str],
@@ -284,6 +301,7 @@ def plan_new(
     types = {column.name: column.type for column in hive_columns(wanted)}
     filled = {column.name: column.type for column in generated}
     types = {name: kind for name, kind in types.items() if name not in filled} | filled
+    check_names(types)
     keys = [name.lower() for name in partition_by]
     missing = [name for name in keys if name not in types]
     if missing or len(types) == len(keys):
@@ -363,6 +381,7 @@ def plan_change(
     names = [column.name for column in data if not (syncs and column.name in gone)]
     names += new if on_schema_change not in ("ignore", "fail") else []
     types.update({name: offered[name] for name in names if name not in types})
+    check_names([*names, *keys])
     retyped = any(
         types[name] != stored[name] and not (widening and is_text(types[name]))
         for name in names

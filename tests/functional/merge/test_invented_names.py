@@ -1,0 +1,133 @@
+"""A column may have any name that our SQL gives to columns of its own, except those that begin with `_lakemerge_`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.include import lakemerge as package
+from dbt_common.exceptions import DbtRuntimeError
+
+from .joining import joined
+
+MACROS = Path(package.PACKAGE_PATH) / "macros"
+ADAPTER = Path(package.PACKAGE_PATH).parents[1] / "adapters" / "lakemerge"
+_NAME = r"(?<![\w.])__[a-z]\w*[a-z0-9](?!__|\w|\()"
+#: Columns that a history adds to its table, and can give other names; a feed that has them is refused.
+OF_HISTORIES = {"__start_at", "__end_at", "__known_from", "__known_to"}
+
+
+def invented() -> list[str]:
+    """The names in our SQL, wherever it is written, and what readers' views and tables have besides."""
+    texts = [file.read_text() for file in MACROS.rglob("*.sql")]
+    texts += [file.read_text() for file in ADAPTER.rglob("*.py")]
+    found = {name for text in texts for name in re.findall(_NAME, text)}
+    found |= {
+        "txn",
+        "place",
+        "ends",
+        "partition_text",
+        "partitions",
+        "row_count",
+        "stored",
+        "latest",
+        "resolved",
+    }
+    found |= {
+        "b",
+        "k",
+        "s",
+        "d",
+        "base",
+        "newest",
+        "changes",
+        "held",
+        "step",
+        "item",
+        "entry",
+        "old",
+        "__key_3",
+    }
+    return sorted(name for name in found - OF_HISTORIES if not re.match("_+lakemerge_", name))
+
+
+NAMES = invented()
+DDL = "id int, region string, ts int, " + ", ".join(f"`{name}` int" for name in NAMES)
+
+MODES: dict[str, dict[str, Any]] = {
+    "merge": {"sequence_by": "ts", "partition_by": "region"},
+    "predicates": {"incremental_predicates": ["DBT_INTERNAL_DEST.id < 100", "DBT_INTERNAL_SOURCE.id < 100"]},
+    "no sequence": {},
+    "sync": {"sequence_by": "ts", "sync": "full"},
+    "partial updates": {"sequence_by": "ts", "ignore_null_updates": True},
+    "sequence in the ledger": {"sequence_by": "ts", "merge_exclude_columns": ["ts"]},
+    "truncates": {"sequence_by": "ts", "apply_as_truncates": "id is null", "merge_exclude_columns": []},
+    "merge on read": {"sequence_by": "ts", "write_mode": "merge_on_read", "partition_by": "region"},
+    "merge on read, keyed by such a name": {
+        "unique_key": ["id", "__key_2"],
+        "sequence_by": "ts",
+        "write_mode": "merge_on_read",
+    },
+    "keyed by such names": {
+        "unique_key": ["__key_2", "__row", "__sequence", "__is_delete"],
+        "sequence_by": "ts",
+    },
+    "history": {"sequence_by": "ts", "stored_as_scd_type": 2, "partition_by": "region"},
+    "bitemporal": {"sequence_by": "ts", "stored_as_scd_type": 2, "bitemporal": True},
+}
+
+
+def row(key: int, ts: int, region: str = "n") -> dict[str, Any]:
+    return {"id": key, "region": region, "ts": ts, **{name: number + ts for number, name in enumerate(NAMES)}}
+
+
+def current(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that are valid, in the feed's columns."""
+    kept = ["id", "region", "ts", *NAMES]
+    return [
+        {n: found[n] for n in kept}
+        for found in rows
+        if found.get("__end_at") is found.get("__known_to") is None
+    ]
+
+
+class TestColumnsOfAnyName:
+    @pytest.mark.parametrize("mode", MODES)
+    def test_values_of_all_names_go_round(self, merger: Any, mode: str) -> None:
+        table = merger({"unique_key": "id", **MODES[mode]}, DDL)
+        try:
+            table.merge([row(1, 1), row(2, 1), row(3, 1, "s")])
+            several = mode == "bitemporal" or "keyed" in mode
+            for ts, by_one_task in ((2, True), (4, False)):
+                with joined(by_one_task=by_one_task):
+                    # a late change too, so that nothing can be skipped
+                    table.merge(
+                        [row(1, ts), row(3, ts, "n")]
+                        + ([] if several else [row(2, 0)] * ("sync" not in mode))
+                    )
+            found = current(table.rows("id, ts"))
+            newest = {found_row["id"]: found_row for found_row in found}
+            assert newest[1] == row(1, 4)
+            assert newest[3] == row(3, 4)
+            assert "sync" in mode or mode == "no sequence" or newest[2] == row(2, 1)
+            if "merge on read" in mode:
+                self.compact(table)
+                assert current(table.rows("id, ts")) == found
+        finally:
+            table.drop()
+
+    @staticmethod
+    def compact(table: Any) -> None:
+        with table.adapter.connection_named("compaction"):
+            table.adapter.execute_macro(
+                "lakemerge_compact", kwargs={"select": f"{table.relation.schema}.{table.relation.identifier}"}
+            )
+
+    def test_a_name_of_ours_is_refused_before_anything_is_written(self, merger: Any) -> None:
+        for name in ("_lakemerge_order", "__lakemerge_x", "_LAKEMERGE_y"):
+            table = merger({"unique_key": "id"}, f"id int, `{name}` int")
+            with pytest.raises(DbtRuntimeError, match=f"IncompatibleColumn.*{name.lower()}"):
+                table.merge([{"id": 1, name: 1}])
+            assert table.left() == []
