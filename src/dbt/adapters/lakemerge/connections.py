@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.lakemerge.relations.sized_text import as_too_long
 from dbt.adapters.lakemerge.spark.configuration import session_settings
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
 from dbt.adapters.lakemerge.spark.error_texts import error_text
@@ -150,15 +151,15 @@ def translated_errors(sql: str) -> Iterator[None]:
         raise as_dbt_error(error) from error
     except PySparkException as error:
         logger.debug(redacted(f"Error while running:\n{sql}"))
-        _raise_if_too_deep(error)
+        _raise_if_known(error)
         raise SparkStatementError(explained(error_text(error)), error.getCondition()) from error
     except Py4JError as error:
         logger.debug(redacted(f"Error while running:\n{sql}\n{error}"))
-        _raise_if_too_deep(error)
+        _raise_if_known(error)
         raise SparkStatementError(explained(error_text(error)), None) from error
 
 
-def _raise_if_too_deep(error: Exception) -> None:
-    deep = too_deep(error)
-    if deep is not None:
-        raise DbtRuntimeError(f"{type(deep).__name__}: {deep}") from error
+def _raise_if_known(error: Exception) -> None:
+    known = too_deep(error) or as_too_long(error)
+    if known is not None:
+        raise as_dbt_error(known) from error

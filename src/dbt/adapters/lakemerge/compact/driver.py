@@ -16,7 +16,7 @@ from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.relations.table_schema import unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 from dbt.adapters.lakemerge.sql_text import quote

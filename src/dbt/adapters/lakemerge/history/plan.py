@@ -11,7 +11,8 @@ from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
 from dbt.adapters.lakemerge.merge.ledger import Part, sequence_types
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.errors import InvalidConfig
@@ -59,8 +60,17 @@ class Scd2Plan:
     @property
     def row_type(self) -> str:
         """The type of a change's row: a struct of the columns that come from the feed."""
-        members = ", ".join(f"{column.quoted}: {unsized(column.plan.type)}" for column in self.merge.columns)
+        return unsized(self._row_in_table)
+
+    @property
+    def _row_in_table(self) -> str:
+        members = ", ".join(f"{column.quoted}: {column.plan.type}" for column in self.merge.columns)
         return f"struct<{members}>"
+
+    @property
+    def types_in_ledger(self) -> dict[str, str]:
+        """The Hive types of what the ledger has of the table, by the names there."""
+        return {**self.merge.key_types, "__row": self._row_in_table}
 
     @property
     def ledger_type(self) -> str:

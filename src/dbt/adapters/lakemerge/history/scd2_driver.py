@@ -80,7 +80,9 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         late = self._meets_closed_versions(plan, feed, scan)
         if late or feed["truncates"]:
             txn.read(scan.closed_partitions)
-        has_ledger = bool(open_ledger(txn, plan.ledger_type, self.config.tombstone_retention))
+        has_ledger = bool(
+            open_ledger(txn, plan.ledger_type, self.config.tombstone_retention, plan.types_in_ledger)
+        )
         versions = self._compute_versions(plan, feed, scan, late, has_ledger)
         if versions["contradictions"] and self.config.on_sequence_tie == "error":
             raise self._contradiction(plan)

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.options.append import COMMIT_COLUMN
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
+from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
 from dbt.adapters.lakemerge.relations.table_schema import comparable, spark_type, stores_losslessly
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql import types as spark_types
@@ -32,8 +33,6 @@ _KINDS: Mapping[type[DataType], str] = {
     spark_types.BinaryType: "binary",
 }
 _CHARACTERS = re.compile(r"(?:var)?char\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
-# Spark's schemas show char and varchar as string, and keep the type here.
-_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 # Names in the queries that read records.
@@ -154,7 +153,7 @@ class RecordColumn:
         """The column in Spark's schemas."""
         if self.type.kind == "char":
             declared = re.sub(r"\s", "", self.declared.lower())
-            return StructField(self.name, spark_types.StringType(), True, {_CHAR_TYPE: declared})
+            return StructField(self.name, spark_types.StringType(), True, {CHAR_TYPE: declared})
         return StructField(self.name, spark_type(self.type.sql), True)
 
 

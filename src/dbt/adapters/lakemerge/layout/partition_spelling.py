@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.relations.table_schema import unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_name, partition_values

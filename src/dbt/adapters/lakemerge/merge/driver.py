@@ -299,7 +299,9 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 
     def _open_ledger(self, txn: NodeTransaction, plan: MergePlan) -> Amount | None:
         """Make the view ``lakemerge_ledger``, if the changes have sequences to compare with it; see `open_ledger`."""
-        return open_ledger(txn, plan.ledger_type, self.config.tombstone_retention) if plan.sequence else None
+        if not plan.sequence:
+            return None
+        return open_ledger(txn, plan.ledger_type, self.config.tombstone_retention, plan.key_types)
 
     def _remembers(
         self, plan: MergePlan, feed: Mapping[str, Any], counts: Mapping[str, int], has_ledger: bool

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.layout.joins import Amount
-from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type, unsized
+from dbt.adapters.lakemerge.relations.sized_text import padded, unsized
+from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type
 from pyspark.sql.types import StructType
 
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
@@ -284,12 +285,16 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     return agreed
 
 
-def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta) -> Amount | None:
+def open_ledger(
+    transaction: NodeTransaction, schema: str, retention: timedelta, types: Mapping[str, str]
+) -> Amount | None:
     """Make the view ``lakemerge_ledger`` of the sequences and tombstones kept.
 
     Args:
         schema: the ledger's columns as DDL.
         retention: how long a delete is remembered.
+        types: the Hive types of the table's columns in it, by their names there: an old ledger has no blanks in a
+            ``char(n)``.
 
     Returns:
         How much there is to read; ``None``, and no view, if nothing is kept.
@@ -301,7 +306,8 @@ def open_ledger(transaction: NodeTransaction, schema: str, retention: timedelta)
     past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
     expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
     files = transaction.spark.read.schema(schema).orc(folders)
-    kept = files.selectExpr("*", expired).where("__kind <> 'delete' or not __is_expired")
+    columns = [f"{padded(name, types.get(name, ''))} as {name}" for name in files.columns]
+    kept = files.selectExpr(*columns, expired).where("__kind <> 'delete' or not __is_expired")
     kept.createOrReplaceTempView("lakemerge_ledger")
     location = files._jdf.queryExecution().analyzed().relation().location()
     return Amount(len(location.inputFiles()), location.sizeInBytes())

@@ -128,6 +128,11 @@ class MergePlan:
         return f"{self.ledger.columns}, __kind string, __recorded_at timestamp"
 
     @property
+    def key_types(self) -> dict[str, str]:
+        """The Hive types of the internal key columns."""
+        return {f"__key_{number}": key.plan.type for number, key in enumerate(self.keys, 1)}
+
+    @property
     def values(self) -> tuple[MergeColumn, ...]:
         """The columns in which rows of one key can differ."""
         return tuple(column for column in self.columns if column not in self.keys)

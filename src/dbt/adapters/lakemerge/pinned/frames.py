@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of
+from dbt.adapters.lakemerge.relations.sized_text import padded
 from dbt.adapters.lakemerge.spark.session import application_of
+from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.errors import InvalidConfig, TableNotFound
 from lakemerge.kernel import (
@@ -76,11 +78,13 @@ def _merged(
     """The base's rows whose keys no delta has, and the newest row of each key in the deltas, unless it is deleted."""
     from pyspark.sql import Window, functions
 
-    schema = schema_of((*version.columns, *version.partition_columns, DELETED, ORDER))
+    columns = (*version.columns, *version.partition_columns, DELETED, ORDER)
+    schema = schema_of(columns)
     deltas = spark.read.schema(schema).format(version.file_format)
     newest_first = Window.partitionBy(*keys).orderBy(functions.col(ORDER.name).desc())
     newest = (
         deltas.load([layout.absolute(folder) for folder in folders])
+        .selectExpr(*(f"{padded(quote(c.name), c.type)} as {quote(c.name)}" for c in columns))
         .withColumn(_PLACE, functions.row_number().over(newest_first))
         .where(f"{_PLACE} = 1")
     )

@@ -13,6 +13,7 @@ from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.publish.node_transaction import Publish
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.relations.sized_text import declared_texts
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.invocation import get_invocation_id
 
@@ -108,6 +109,7 @@ class Capability:
             config,
             guard=self.host.connections.exception_handler,
             constraints=enforced_checks(model or {}),
+            declared=declared_texts(model or {}),
             records_rules=model is not None,
             commit=commit,
             retries=self.host.retries,

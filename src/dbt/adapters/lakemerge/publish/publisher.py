@@ -18,6 +18,7 @@ from dbt.adapters.lakemerge.publish.queries import Guard, Queries
 from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.publish.retried_runs import added_by
 from dbt.adapters.lakemerge.relations.casts import require_castable
+from dbt.adapters.lakemerge.relations.sized_text import with_lengths
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt.adapters.lakemerge.sql_text import qualified, quote
 from dbt_common.exceptions import CompilationError
@@ -69,6 +70,7 @@ class Publisher(Generic[C]):
         *,
         guard: Guard,
         constraints: Mapping[str, str],
+        declared: Mapping[str, str] | None = None,
         records_rules: bool = False,
         commit: Publish = Transaction.commit,
         retries: Sequence[str] = (),
@@ -77,6 +79,7 @@ class Publisher(Generic[C]):
         Args:
             guard: translates errors of Spark and of the kernel to dbt's.
             constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
+            declared: types of texts with a length that the feed's query cannot have; see :func:`declared_texts`.
             records_rules: whether its commits record, for programs, the rules by which the table may be changed.
             commit: takes the transaction that brings the feed into the table; see :class:`NodeTransaction`.
             retries: the invocations that the running one repeats; see :func:`retried_runs`.
@@ -88,6 +91,7 @@ class Publisher(Generic[C]):
         self._kernel = kernel
         self._guard = guard
         self._constraints = constraints
+        self._declared = declared or {}
         self._records_rules = records_rules
         self._commit = commit
         self._retries = retries
@@ -182,14 +186,14 @@ class Publisher(Generic[C]):
             before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
         )
         if view or not self._kernel.exists(self.name):
-            feed, keep = self._feed()
+            feed, keep = self._feed(None)
             plan = self._plan_new(feed, keep)
             definition = self._definition(plan, self._rules(feed, keep))
             transaction = self._kernel.create(definition, operation, in_place_of_view=view)
             self._handle.on_release(transaction.abort)
         else:
             transaction = self._begin_on_table(operation, rebuild)
-            feed, keep = self._feed()
+            feed, keep = self._feed(None if rebuild else transaction.base)
             plan = (
                 self._plan_new(feed, keep) if rebuild else self._plan_next(transaction, feed, keep, operation)
             )
@@ -332,11 +336,18 @@ class Publisher(Generic[C]):
         codec = codec or default_codec(self.spark, file_format)
         return DataFiles(file_format, codec, config.target_file_size, config.tblproperties)
 
-    def _feed(self) -> tuple[DataFrame, list[str]]:
-        """The feed, computed for the transaction that has begun, and the columns of it that the table gets."""
+    def _feed(self, base: Manifest | None) -> tuple[DataFrame, list[str]]:
+        """The feed, computed for the transaction that has begun, and the columns of it that the table gets.
+
+        Args:
+            base: the version that keeps its columns; ``None`` for a table that is made or replaced.
+        """
         if self._handle.compute_feed is not None:
             self._handle.compute_feed()
         feed = self.spark.table(FEED)
+        if self._declared:
+            columns = (*base.columns, *base.partition_columns) if base else ()
+            feed = with_lengths(feed, self._declared, {column.name: column.type for column in columns})
         return feed, self.config.keeps(feed.columns)
 
     def _begin_on_table(self, operation: str, rebuild: bool) -> Transaction:

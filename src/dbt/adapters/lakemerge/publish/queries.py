@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.relations.sized_text import padded_columns
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ class Queries:
     def define_files(self, view: str, paths: Sequence[str], file_format: str, like: str) -> None:
         """Make a temporary view of data files, with the columns of a table."""
         with self._guard(f"read files of {like}"):
-            files = self.spark.read.schema(self.spark.table(like).schema).format(file_format)
-            files.load(list(paths)).createOrReplaceTempView(view)
+            schema = self.spark.table(like).schema
+            files = self.spark.read.schema(schema).format(file_format).load(list(paths))
+            files.select(*padded_columns(schema)).createOrReplaceTempView(view)
 
     def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
         """Make a temporary view that computes metrics as its rows are first read; ``get`` of the result has them."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.relations.nested_types import loses_map_keys, lost_value, simple_casts
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, spark_type, unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
+from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan, spark_type
 from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge.errors import IncompatibleColumn
@@ -32,7 +33,7 @@ def _loses(value: str, kind: DataType | str) -> str:
     """SQL that is true where the value of some SQL is lost by a cast to a simple type."""
     text = kind if isinstance(kind, str) else kind.simpleString()
     if size := re.fullmatch(r"(?:var)?char\((\d+)\)", text):
-        return f"char_length(cast({value} as string)) > {size[1]}"
+        return f"char_length(rtrim(cast({value} as string))) > {size[1]}"
     return f"{value} is not null and try_cast({value} as {text}) is null"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.lakemerge.sql_text import qualified
 
@@ -24,8 +25,6 @@ Guard = Callable[[str], AbstractContextManager[Any]]
 
 _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 _PROVIDER = "spark.sql.sources.provider"
-# Spark's schemas show char and varchar as string, and keep the type here.
-_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
@@ -60,7 +59,7 @@ def columns_by_spark(name: str, spark: SparkSession, guard: Guard) -> list[HiveC
     return [
         HiveColumn(
             field.name.lower(),
-            field.metadata.get(_CHAR_TYPE, field.dataType.simpleString()),
+            field.metadata.get(CHAR_TYPE, field.dataType.simpleString()),
             field.metadata.get("comment", ""),
         )
         for field in fields

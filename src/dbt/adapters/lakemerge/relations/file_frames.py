@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.relations.table_schema import spark_type, unsized
+from dbt.adapters.lakemerge.relations.sized_text import padded, unsized
+from dbt.adapters.lakemerge.relations.table_schema import spark_type
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types
 
@@ -38,7 +39,7 @@ def frame_of_files(
     if not files:
         return spark.createDataFrame([], schema_of([*columns, *partition_columns]))
     frame = spark.read.schema(schema).format(file_format).load([path for path, _ in files])
-    names = [quote(column.name) for column in columns]
+    names = [f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in columns]
     if not partition_columns:
         return frame.selectExpr(*names)
     keys_schema = ", ".join(f"{quote(column.name)} string" for column in partition_columns)

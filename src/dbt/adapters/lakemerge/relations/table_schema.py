@@ -9,16 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, evolved, misfits, same_type
+from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE, fitted, padded, unsized
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
 from lakemerge.kernel import HiveColumn
-
-_SIZED_TEXT = re.compile(r"\b(?:var)?char\(\s*\d+\s*\)")
-# Spark's schemas show char and varchar as string, and keep the type here.
-_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 # Types by width: each can be stored without loss in those to its right.
 _INTEGERS: tuple[type[DataType], ...] = (
@@ -58,7 +55,7 @@ class _NoHiveType(Exception):
 
 
 def _hive_type_of(field: StructField) -> str:
-    declared = field.metadata.get(_CHAR_TYPE)
+    declared = field.metadata.get(CHAR_TYPE)
     return str(declared) if declared else hive_type(field.dataType)
 
 
@@ -231,13 +228,15 @@ class ColumnPlan:
 
     @property
     def from_feed(self) -> str:
-        """SQL over the feed."""
-        return self._cast(self.in_feed, self.feed_type)
+        """SQL over the feed. A text that is too long for the column fails the query; see :func:`as_too_long`."""
+        value = self._cast(self.in_feed, self.feed_type)
+        return fitted(value, self.type, self.name) if self.in_feed else value
 
     @property
     def from_table(self) -> str:
         """SQL over the stored rows."""
-        return self._cast(self.in_table, self.stored_type)
+        value = self._cast(self.in_table, self.stored_type)
+        return padded(value, self.type) if self.in_table else value
 
     def _cast(self, is_there: bool, found: DataType | None) -> str:
         if is_there and found is not None and is_nested(self.type):
@@ -452,11 +451,6 @@ def _require_generated(generated: Sequence[HiveColumn], stored: Sequence[HiveCol
 def is_text(kind: str) -> bool:
     """Whether a Hive type, by its name, holds text."""
     return kind == "string" or kind.startswith(("varchar(", "char("))
-
-
-def unsized(kind: str) -> str:
-    """A type with ``string`` for ``char`` and ``varchar``, which Spark refuses where it reads files by a schema."""
-    return _SIZED_TEXT.sub("string", kind)
 
 
 def is_nested(kind: str) -> bool:

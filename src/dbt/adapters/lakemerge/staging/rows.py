@@ -11,7 +11,8 @@ from dbt.adapters.lakemerge.layout.data_files import directory_name
 from dbt.adapters.lakemerge.layout.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
-from dbt.adapters.lakemerge.relations.table_schema import is_nested, spark_type, unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
+from dbt.adapters.lakemerge.relations.table_schema import is_nested, spark_type
 from dbt.adapters.lakemerge.sql_text import qualified, quote
 from dbt.adapters.lakemerge.staged_names import PREFIX, runnable_text
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.programs.packaged_macros import packaged_macros
-from dbt.adapters.lakemerge.relations.table_schema import spark_type, unsized
+from dbt.adapters.lakemerge.relations.sized_text import unsized
+from dbt.adapters.lakemerge.relations.table_schema import spark_type
 from dbt.adapters.lakemerge.ruled_table import DELETES, ORDER, HandOver, RuledTable, Staged
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.transactions.rows import ChangeColumns, arrow_of, frame_of

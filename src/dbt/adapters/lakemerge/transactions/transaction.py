@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.redo import redoing
+from dbt.adapters.lakemerge.relations.sized_text import as_too_long
 from dbt.adapters.lakemerge.ruled_table import Staged
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.session import application_of
@@ -242,6 +243,8 @@ class Transaction:
             raise _unfinished(complete, error) from error
         if isinstance(error, PySparkException):
             self._require_leases(pending)  # a lost lease is then the reason
+            if (too_long := as_too_long(error)) is not None:
+                raise too_long from error
 
     def _lose(self, table: TableName, reason: str) -> None:
         """Note that the lease is lost, and call the listener."""
