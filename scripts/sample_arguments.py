@@ -128,6 +128,15 @@ def _merge(mode: Any = "set", partitioned: bool = True, **changes: Any) -> Merge
     return replace(plan, **changes)
 
 
+def _with_placeholder(plan: MergePlan) -> MergePlan:
+    """The same, with a column that changes may not bring."""
+    columns = [
+        replace(column, unavailable="map_keys({}) = array('none')") if column.name == "tags" else column
+        for column in plan.columns
+    ]
+    return replace(plan, columns=tuple(columns))
+
+
 def _scd2(bitemporal: bool, split: bool, **changes: Any) -> Scd2Plan:
     merge = _merge(**changes)
     start_at, end_at, known_from, known_to, closed_in = (
@@ -283,7 +292,10 @@ _SAMPLES: dict[str, list[Any]] = {
     "record_column": [column for column in _RECORD_COLUMNS if column.type.kind in ("decimal", "map")],
     "type": _TYPES,
     "broadcast": [True, False],
-    "column": [_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")],
+    "column": [
+        *(_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")),
+        *(_with_placeholder(_merge(mode)).columns[1] for mode in ("set", "coalesce")),
+    ],
     "column_plan": list(_snapshot().columns),
     "condition": ["category = 'shoes'"],
     "config": [WriteConfig()],
@@ -299,6 +311,7 @@ _SAMPLES: dict[str, list[Any]] = {
         _merge(exists=False),
         _merge("coalesce"),
         _merge("keep"),
+        _with_placeholder(_merge()),
         _merge(partitioned=False),
         _merge(partition_known=True),
         _merge(truncates="operation = 'truncate'"),

@@ -23,6 +23,6 @@ from (
     on
         stored._lakemerge_may_go
         {%- for key in merge.keys %}
-        and {{ key.compared('stored') }} = {{ key.compared('DBT_INTERNAL_SOURCE') }}
+        and {{ key.stored('stored') }} = {{ key.compared('DBT_INTERNAL_SOURCE') }}
         {%- endfor %}
 {%- endmacro -%}

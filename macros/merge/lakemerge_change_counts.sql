@@ -14,6 +14,9 @@
     {%- if merge.partition_known -%}
         {%- do metrics.update({'unplaced': 'count_if(' ~ lakemerge_no_partition_sql(merge) ~ ')'}) -%}
     {%- endif -%}
+    {%- if merge.unavailable -%}
+        {%- do metrics.update({'unavailable': 'count_if(not (__is_truncate or __is_delete) and (' ~ merge.unavailable ~ '))'}) -%}
+    {%- endif -%}
     {%- do metrics.update(merge.sequence_metrics) -%}
     {{- return(metrics) -}}
 {%- endmacro -%}

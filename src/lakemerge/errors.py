@@ -236,6 +236,10 @@ class NullSequence(LakemergeError):
     """A change has no place in the order of changes."""
 
 
+class UnavailableValue(LakemergeError):
+    """A change does not bring a value that its table needs."""
+
+
 class AmbiguousChange(LakemergeError):
     """Several different changes of one key have the same place in the order, and each may be the one that counts."""
 

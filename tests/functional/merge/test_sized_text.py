@@ -42,7 +42,12 @@ class Existing(NodeTable):
         keeps_history = config.get("stored_as_scd_type") == 2
         columns = COLUMNS.replace(", ts int", HISTORY) if keeps_history else COLUMNS
         self.sql(f"create table {{table}} ({columns}) stored as {file_format}")
-        self.sql(f"insert into {{table}} {self._row(1 if keeps_history else None)}")
+        row = self._row(1 if keeps_history else None)
+        with self.adapter.connection_named("another program"):
+            spark = self.adapter.handle.spark.newSession()
+            # it writes the texts without blanks, as many do
+            spark.conf.set("spark.sql.legacy.charVarcharAsString", "true")
+            spark.sql(f"insert into {self.relation.render()} {row}")
 
     @staticmethod
     def _row(start: int | None) -> str:

@@ -123,6 +123,12 @@ class RuledTable:
         return not (self.config.ignore_null_updates or listed)
 
     @property
+    def shows_whole_rows(self) -> bool:
+        """Whether a change alone shows the row that it makes."""
+        brings_all = not (isinstance(self.config, MergeConfig) and self.config.unavailable_value)
+        return self.updates_whole_rows and brings_all
+
+    @property
     def new_row_columns(self) -> list[str]:
         """The columns that a change which inserts or updates must have."""
         coalesces = isinstance(self.config, MergeConfig) and self.config.ignore_null_updates

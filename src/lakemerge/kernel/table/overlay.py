@@ -37,8 +37,9 @@ FOLDED = "folded_deltas"
 MERGE_ON_READ = "merge_on_read"
 #: In a view's query: where the names of deltas go.
 NAMED = "'{deltas}'"
-#: The partition column of the table of deltas: the folder's name. The views of earlier versions call it ``txn``.
-DELTA_NAME = "_lakemerge_txn"
+#: The partition column of the table of deltas: the folder's name. The views of earlier versions call it ``txn``. It
+#: begins with a letter, because a metastore's filters take no other name.
+DELTA_NAME = "lakemerge_txn"
 _NAME_IN_TEXT = re.compile(rf"`(\w+)` in \({NAMED}\)")
 # While a rename is under way, the base may be missing although its view is there.
 _LOOKS = 3

@@ -257,7 +257,7 @@ def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: st
                 keeps, "null_sequence", "", f"expected a value of {part}, the order of {table.name}"
             )
     # after a partial update, the resulting row may keep a constraint that the change alone does not
-    for name, broken in table.constraints.items() if table.updates_whole_rows else ():
+    for name, broken in table.constraints.items() if table.shows_whole_rows else ():
         keeps = f"{deletes} or {truncates} or not coalesce({with_columns(spark, broken, names)}, false)"
         yield RouteRule(keeps, "constraint_violated", "", f"{name} of {table.name}")
 

@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.plan import MergePlan
 from dbt.adapters.lakemerge.publish.driver import Driver
 
-from lakemerge.errors import AmbiguousChange, EmptySync, NullKey, NullSequence
+from lakemerge.errors import AmbiguousChange, EmptySync, NullKey, NullSequence, UnavailableValue
 
 M = TypeVar("M", bound=MergeConfig)
 
@@ -22,7 +22,7 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
         view: the changes, for samples.
 
     Raises:
-        NullKey, NullSequence, AmbiguousChange: the feed has such rows; nothing was written.
+        NullKey, NullSequence, UnavailableValue, AmbiguousChange: the feed has such rows; nothing was written.
     """
     keys = ", ".join(key.name for key in plan.keys)
 
@@ -41,6 +41,13 @@ def check_changes(driver: Driver[M], plan: MergePlan, counts: Mapping[str, Any],
             expected=f"a value of sequence_by ({plan.sequence}) in every row",
             found=f"{counts['null_sequences']} rows of the feed without one",
             action=f"Give them one (coalesce), or filter them out. {such_as('__null_sequences > 0')}",
+        )
+    if plan.unavailable and driver.config.keeps_history and counts["unavailable"]:
+        raise UnavailableValue(
+            expected="changes of a history to bring all of its columns",
+            found=f"{counts['unavailable']} with the placeholder of a value that did not change",
+            action="Let the source log whole rows (in PostgreSQL: alter table … replica identity full). To store the "
+            "placeholder as it is, set no unavailable_value.",
         )
     if counts["ties"] and (not plan.sequence or driver.config.on_sequence_tie == "error"):
         each_counts = plan.sequence and (plan.partial or view != "lakemerge_latest")

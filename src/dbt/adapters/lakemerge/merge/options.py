@@ -20,6 +20,7 @@ class MergeConfig(WriteConfig):
         unique_key: the key's columns.
         sequence_by: expressions that order the changes of a key; empty for none.
         write_mode: ``copy_on_write``, ``merge_on_read``, or ``auto``: each commit chooses what costs less.
+        unavailable_value: what the feed has for a value that did not change, and that it does not bring.
         exact_counts: whether a merge on read distinguishes inserts from updates even where its result is right without
             matching.
         compact_deltas: this many deltas are compacted; 0 for never.
@@ -37,6 +38,7 @@ class MergeConfig(WriteConfig):
         "partition_moves",
         "sequence_by",
         "ignore_null_updates",
+        "unavailable_value",
         "merge_update_columns",
         "merge_exclude_columns",
         "on_sequence_tie",
@@ -55,6 +57,7 @@ class MergeConfig(WriteConfig):
     apply_as_deletes: str = ""
     apply_as_truncates: str = ""
     ignore_null_updates: bool = False
+    unavailable_value: str = ""
     merge_update_columns: tuple[str, ...] = ()
     merge_exclude_columns: tuple[str, ...] = ()
     on_sequence_tie: str = "error"
@@ -76,6 +79,7 @@ class MergeConfig(WriteConfig):
             "apply_as_deletes": reader.text("apply_as_deletes"),
             "apply_as_truncates": reader.text("apply_as_truncates"),
             "ignore_null_updates": reader.flag("ignore_null_updates", False),
+            "unavailable_value": reader.text("unavailable_value"),
             "merge_update_columns": reader.names("merge_update_columns"),
             "merge_exclude_columns": reader.names("merge_exclude_columns"),
             "on_sequence_tie": reader.choice("on_sequence_tie", "error", "any"),

@@ -15,12 +15,15 @@ from dbt.adapters.lakemerge.merge.sequences import (
     sequence_order,
     types_of_sequence,
 )
+from dbt.adapters.lakemerge.merge.unavailable import unavailable_sql
 from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
+from dbt.adapters.lakemerge.relations.conditions import any_of
+from dbt.adapters.lakemerge.relations.hash_inputs import hash_inputs
+from dbt.adapters.lakemerge.relations.sized_text import padded
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,
     SchemaPlan,
     comparable,
-    hash_inputs,
     spark_type,
 )
 
@@ -39,6 +42,7 @@ class MergeColumn:
         mode: what a matched row gets. ``set``: the change's value; ``coalesce``: that value unless it is null;
             ``keep``: the stored value.
         comparable: SQL template of a form that can be compared, with ``{}`` for the value.
+        unavailable: SQL template that is true for a value that the change does not bring; empty where there is none.
         hash_inputs: SQL template of a hash's arguments that tell values apart; see :func:`hash_inputs`.
     """
 
@@ -46,6 +50,7 @@ class MergeColumn:
     mode: Literal["set", "coalesce", "keep"]
     comparable: str
     hash_inputs: str = "{} is null, {}"
+    unavailable: str = ""
 
     @property
     def name(self) -> str:
@@ -75,9 +80,17 @@ class MergeColumn:
         """The comparable form of ``prefix.column``."""
         return self.comparable.replace("{}", f"{prefix}.{self.quoted}")
 
+    def stored(self, prefix: str) -> str:
+        """The comparable form of ``prefix.column`` where that is a stored row as it is."""
+        return padded(self.compared(prefix), self.plan.type)
+
     def hashed(self, prefix: str) -> str:
         """The arguments of a hash that tell values of ``prefix.column`` apart."""
         return self.hash_inputs.replace("{}", f"{prefix}.{self.quoted}")
+
+    def is_unavailable(self, prefix: str) -> str:
+        """SQL that is true where the change ``prefix`` does not bring this column."""
+        return self.unavailable.replace("{}", f"{prefix}.{self.quoted}")
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,13 @@ class MergePlan:
     @property
     def partial(self) -> bool:
         """Whether an update leaves something of the stored row, so that the latest change alone is not enough."""
-        return any(column.mode != "set" for column in self.columns)
+        return any(column.mode != "set" or column.unavailable for column in self.columns)
+
+    @property
+    def unavailable(self) -> str:
+        """SQL that is true for a change that does not bring all columns; empty where all changes do."""
+        terms = [column.is_unavailable("__row") for column in self.columns if column.unavailable]
+        return any_of(terms) if terms else ""
 
     @property
     def needs_stored_row(self) -> bool:
@@ -237,7 +256,10 @@ def _merge_column(config: MergeConfig, column: ColumnPlan) -> MergeColumn:
     elif config.ignore_null_updates and not is_key:
         mode = "coalesce"
     kind = spark_type(column.type)
-    return MergeColumn(column, mode, comparable("{}", kind), ", ".join(hash_inputs("{}", kind)))
+    placeholder = "" if is_key or column.is_partition or mode == "keep" else config.unavailable_value
+    unavailable = unavailable_sql("{}", kind, placeholder) if placeholder else ""
+    inputs = ", ".join(hash_inputs("{}", kind))
+    return MergeColumn(column, mode, comparable("{}", kind), inputs, unavailable)
 
 
 def _require(columns: dict[str, MergeColumn], config: MergeConfig) -> None:

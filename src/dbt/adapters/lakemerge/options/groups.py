@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Group] = {
             "apply_as_deletes",
             "apply_as_truncates",
             "ignore_null_updates",
+            "unavailable_value",
             "merge_update_columns",
             "merge_exclude_columns",
             "sync",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
 from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
-from lakemerge.kernel import HiveColumn
+from lakemerge.kernel import DELTA_NAME, HiveColumn
 
 # Types by width: each can be stored without loss in those to its right.
 _INTEGERS: tuple[type[DataType], ...] = (
@@ -25,7 +24,7 @@ _INTEGERS: tuple[type[DataType], ...] = (
     spark_types.LongType,
 )
 # Names that our SQL gives to columns beside those of a table.
-_OURS = re.compile(r"__?lakemerge_", re.IGNORECASE)
+_OURS = re.compile(rf"__?lakemerge_|{DELTA_NAME}$", re.IGNORECASE)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
@@ -104,44 +103,6 @@ def comparable(expression: str, kind: DataType) -> str:
         for field in kind.fields
     )
     return f"if({expression} is null, null, struct({members}))"
-
-
-def hash_inputs(expression: str, kind: DataType) -> list[str]:
-    """The arguments of a hash that tell values apart, whatever the hash makes of nulls.
-
-    Spark's hashes skip nulls and do not see where one value of an array or a struct ends: ``(1, null)`` and
-    ``(null, 1)``, or ``[[1], []]`` and ``[[], [1]]``, have one hash. So what says how to read a value goes before it:
-    whether it is null, how many items it has.
-    """
-    if isinstance(kind, StructType):
-        members = [hash_inputs(f"{expression}.{quote(field.name)}", field.dataType) for field in kind.fields]
-        return [f"{expression} is null", *itertools.chain(*members)]
-    if isinstance(kind, spark_types.ArrayType):
-        item = ", ".join(hash_inputs("item", kind.elementType))
-        return [f"coalesce(size({expression}), -1)", f"transform({expression}, item -> struct({item}))"]
-    if isinstance(kind, spark_types.MapType):
-        key, value = (
-            hash_inputs("entry.key", kind.keyType),
-            hash_inputs("entry.value", _comparable_type(kind.valueType)),
-        )
-        entry = ", ".join([*key, *value])
-        entries = f"transform({comparable(expression, kind)}, entry -> struct({entry}))"
-        return [f"coalesce(size({expression}), -1)", entries]
-    return [f"{expression} is null", expression]
-
-
-def _comparable_type(kind: DataType) -> DataType:
-    """The type of a value after :func:`comparable`."""
-    if isinstance(kind, spark_types.MapType):
-        fields = [StructField("key", kind.keyType), StructField("value", _comparable_type(kind.valueType))]
-        return spark_types.ArrayType(StructType(fields))
-    if isinstance(kind, spark_types.ArrayType):
-        return spark_types.ArrayType(_comparable_type(kind.elementType))
-    if isinstance(kind, StructType):
-        return StructType(
-            [StructField(field.name, _comparable_type(field.dataType)) for field in kind.fields]
-        )
-    return kind
 
 
 def _holds_map(kind: DataType) -> bool:
@@ -273,7 +234,7 @@ def check_names(names: Iterable[str]) -> None:
     ours = [name for name in names if _OURS.match(name)]
     if ours:
         raise IncompatibleColumn(
-            expected="columns whose names do not begin with _lakemerge_",
+            expected=f"columns whose names do not begin with _lakemerge_, and are not {DELTA_NAME}",
             found=", ".join(ours),
             action="Give them other names in the model.",
         )
