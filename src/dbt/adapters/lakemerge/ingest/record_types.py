@@ -264,9 +264,7 @@ class TypedField:
 def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
     """How the column is read from a file; ``None`` if its schema has no such column, or one of an unrelated type."""
     found = next((field for field in schema.fields if field.name.lower() == column.field.lower()), None)
-    return (
-        None if found is None else typed_value(column, f"_lakemerge_row.{quote(found.name)}", found.dataType)
-    )
+    return None if found is None else typed_value(column, f"__row.{quote(found.name)}", found.dataType)
 
 
 def typed_value(column: RecordColumn, name: str, source: DataType) -> TypedField | None:
