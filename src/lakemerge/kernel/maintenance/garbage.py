@@ -63,7 +63,7 @@ def find_garbage(
     below = _Below(places)
     for entry in (entry for folder in content_folders(layout) for entry in idle.entries[folder]):
         # not in the chain and young: a transaction that died recently, or one that is about to claim
-        if not entry.is_directory or (entry.name not in in_chain and idle.age_of(entry.name) > oldest):
+        if not entry.is_directory or (entry.name not in in_chain and idle.last_written(entry.name) > oldest):
             continue
         reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
         for item in _dead_parts(kernel, entry.path, live, live_above, reason):
@@ -143,7 +143,7 @@ def _small_files(
 ) -> Iterator[Garbage]:
     layout = state.layout
     for entry in idle.entries[layout.empty]:
-        if idle.age_of(entry.name) <= oldest:  # a query may have planned with it
+        if idle.last_written(entry.name) <= oldest:  # a query may have planned with it
             yield Garbage(entry.path, 0, "an empty directory of a settled commit")
     manifests = [entry for entry in idle.entries[layout.commits] if txn_of(entry) not in committed]
     lists = [one for one in idle.entries[layout.control] if f"{layout.control}/{one.name}" == layout.dropping]

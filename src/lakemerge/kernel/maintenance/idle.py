@@ -23,7 +23,7 @@ class Idle:
         for entry in (*entries[layout.commits], *entries[layout.staged]):
             txn = txn_of(entry)
             self._records[txn] = max(self._records[txn], entry.modified)
-        self._ages: dict[str, int] = {}
+        self._times: dict[str, int] = {}
         self._folders: dict[str, list[str]] = defaultdict(list)
         for folder in content_folders(layout):
             for entry in entries[folder]:
@@ -69,15 +69,17 @@ class Idle:
         """The transactions that have written data or side data."""
         return set(self._folders)
 
-    def age_of(self, txn: str) -> int:
+    def last_written(self, txn: str) -> int:
         """When a transaction has written last: its newest file, manifest or record, in the file system's milliseconds.
 
         Not the time of a directory: an object store has none.
         """
-        if txn not in self._ages:
-            below = (entry.modified for path in self._folders[txn] for entry in self._files.walk(path))
-            self._ages[txn] = max(below, default=0)
-        return max(self._ages[txn], self._records[txn])
+        if txn not in self._times:
+            below = (
+                entry.modified for path in self._folders.get(txn, ()) for entry in self._files.walk(path)
+            )
+            self._times[txn] = max(below, default=0)
+        return max(self._times[txn], self._records[txn])
 
 
 def content_folders(layout: Layout) -> list[str]:

@@ -166,7 +166,7 @@ def _dead(kernel: Kernel, versions: KnownVersions, idle: Idle, oldest: int) -> s
     """The transactions that never committed, and whose files are about to be deleted."""
     layout = versions.state.layout
     known = versions.transactions
-    dead = {txn for txn in idle.with_content() - known if idle.age_of(txn) <= oldest}
+    dead = {txn for txn in idle.with_content() - known if idle.last_written(txn) <= oldest}
     # a transaction that only removes partitions, or sets parameters, leaves no more than a manifest
     for entry in idle.entries[layout.commits]:
         txn = txn_of(entry)
