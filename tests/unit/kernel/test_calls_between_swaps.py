@@ -10,7 +10,7 @@ from lakemerge.kernel import Kernel, TableName
 from lakemerge.testing import World
 
 
-@pytest.mark.parametrize(("count", "calls_between"), [(2, 12), (5, 48)])
+@pytest.mark.parametrize(("count", "calls_between"), [(2, 11), (5, 44)])
 @pytest.mark.parametrize("partitions", [1, 20])
 def test_the_calls_between_the_first_and_the_last_swap(
     world: World, count: int, calls_between: int, partitions: int

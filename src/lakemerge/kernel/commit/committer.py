@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -123,10 +124,13 @@ class Committer:
 
     def _is_undone(self, table: TableCommit, manifest: Manifest) -> bool:
         """Whether an operator has had a version undone; see :meth:`Releases.undo`."""
-        for layout, newest in self._tables.roll_forward.rebuilds.newest_of(table.table, manifest.table_id):
-            for commit in lineage(self._files, layout, read_manifest(self._files, layout, newest)):
-                if commit.version <= manifest.version:
-                    return manifest.txn in commit.fenced and commit.version == manifest.version
+        with contextlib.suppress(CorruptTable):  # the table was dropped with its manifests
+            for layout, newest in self._tables.roll_forward.rebuilds.newest_of(
+                table.table, manifest.table_id
+            ):
+                for commit in lineage(self._files, layout, read_manifest(self._files, layout, newest)):
+                    if commit.version <= manifest.version:
+                        return manifest.txn in commit.fenced and commit.version == manifest.version
         return False
 
     def _attempt(self, commit: Commit) -> list[Manifest]:

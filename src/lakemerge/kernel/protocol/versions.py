@@ -15,6 +15,7 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused, ReplyLost, ValueChanged
 from lakemerge.kernel.ports.names import TableName, passing_name
 from lakemerge.kernel.table.definition import (
+    ASIDE,
     TABLE_ID,
     TRANSACTION,
     UNDECIDED,
