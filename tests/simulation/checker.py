@@ -7,9 +7,9 @@ reader finds after each; no process tells it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from lakemerge.kernel import HivePartition, HiveTable, Manifest, TableName
 from lakemerge.kernel.ports.filesystem import FileSystem, Fingerprint
@@ -33,11 +33,9 @@ from lakemerge.kernel.table.overlay import (
     is_overlay_view,
     model_name,
 )
-from simulation.intents import Violation, drop_as_meant
+from simulation.intents import Violation
 from simulation.places import Rows, merged_rows, rows_of
 from simulation.watched import WatchedMetastore
-
-T = TypeVar("T")
 
 
 class Beyond(Exception):
@@ -72,7 +70,6 @@ class Checker:
         staged: when the last file of a transaction was written.
         beyond: why the run says nothing; empty where it does.
         exact: whether processes see rows of the metastore as they are.
-        judges_calls: whether drops and deletions are held against what they were sent for.
         groups: the commits of several tables that were decided.
         fenced: the transactions that were taken for dead while they had a heartbeat.
     """
@@ -89,7 +86,6 @@ class Checker:
     staged: dict[str, float] = field(default_factory=dict)
     beyond: str = ""
     exact: bool = True
-    judges_calls: bool = False
     groups: set[str] = field(default_factory=set)
     fenced: set[str] = field(default_factory=set)
 
@@ -100,8 +96,11 @@ class Checker:
 
     # -- what is told --------------------------------------------------------------------------
 
-    def sent(self, call: str, *args: Any) -> None:
+    def sent(self, process: int, call: str, *args: Any) -> None:
         """See :class:`simulation.ports.Watch`."""
+        if call == "delete" and self.exact and "/_lakemerge/data/" in args[0]:
+            assert self.metastore is not None
+            self.metastore.pointers.check_deletion(process, args[0])
         looks = {
             "alter_partitions": self._swap_is_sent,
             "drop_partition": self._drop_is_sent,
@@ -109,19 +108,6 @@ class Checker:
         }
         if self.exact and call in looks and args[0] in self.rows:
             looks[call](*args)
-
-    def meant(
-        self, process: int, call: str, args: tuple[Any, ...], action: Callable[[], T]
-    ) -> Callable[[], T]:
-        """See :class:`simulation.ports.Watch`."""
-        if not self.judges_calls:
-            return action
-        assert self.metastore is not None
-        if call == "delete" and self.exact and "/_lakemerge/data/" in args[0]:
-            self.metastore.pointers.check_deletion(process, args[0])
-        # what is on its way from a table's name goes in any case, whoever drops it
-        judged = call == "drop_table" and args[0] in self.rows
-        return drop_as_meant(self.metastore, args[0], action) if judged else action
 
     def answered(self, process: int, call: str, *args: Any) -> None:
         """See :class:`simulation.ports.Watch`."""

@@ -223,7 +223,6 @@ class GroupRun(Run):
         self.lists = _ListChecker(self.world.files, frozenset(self.names))
         self.lists.start()
         self.lists.metastore, self.lists.exact = self.metastore, not self.plan.tears
-        self.lists.judges_calls = self.checker.judges_calls
         self.checker = self.metastore.checker = self.lists
 
     # -- who does what -------------------------------------------------------------------------

@@ -1,48 +1,18 @@
-"""What calls were sent for, and what their senders had looked at: a call may take effect when all that has changed."""
+"""What a process has looked at before it deletes something: by then others may have pointed partitions there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from lakemerge.kernel import HivePartition, HiveTable, TableName
 from lakemerge.kernel.ports.names import partition_name
-from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.kernel.table.layout import normal
-from lakemerge.kernel.table.overlay import MADE_BY
 from lakemerge.testing import MemoryMetastore, Timeline
-
-T = TypeVar("T")
 
 
 class Violation(AssertionError):
     """An invariant that does not hold."""
-
-
-def drop_as_meant(metastore: MemoryMetastore, name: TableName, drop: Callable[[], T]) -> Callable[[], T]:
-    """A drop that is sent now; when it takes effect, the same table must have the name, or none."""
-    meant = metastore.get_table(name)
-
-    def checked() -> T:
-        found = metastore.get_table(name)
-        if found is not None and (meant is None or not _is_same(meant, found)):
-            raise Violation(f"a drop of {name} was sent for {_shown(meant)}, and removes {_shown(found)}")
-        return drop()
-
-    return checked
-
-
-def _is_same(one: HiveTable, other: HiveTable) -> bool:
-    """Whether two rows of a name are of one table; of a plain one that was adopted since, too."""
-    ids = [row.parameters.get(TABLE_ID) for row in (one, other)]
-    if None in ids:
-        return one.created == other.created
-    return ids[0] == ids[1] and one.parameters.get(MADE_BY) == other.parameters.get(MADE_BY)
-
-
-def _shown(row: HiveTable | None) -> str:
-    return "no table" if row is None else row.parameters.get(TABLE_ID, f"a table of {row.created}")
 
 
 @dataclass

@@ -6,6 +6,7 @@ A fault is a piece of a module's text and what stands in its place; a text that 
 from __future__ import annotations
 
 from simulation.faults_of_answers import OF_ANSWERS
+from simulation.faults_of_calls import OF_CALLS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
 from simulation.seeds import GROUPS, NARROW, RARE, SLEPT, STAGED
@@ -361,6 +362,7 @@ MUTANTS = {
     ),
     **ON_READ,
     **OF_ANSWERS,
+    **OF_CALLS,
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",

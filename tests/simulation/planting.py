@@ -32,7 +32,7 @@ UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
 _LIMIT = 240
 #: Seeds that are remembered of a site, and unit tests that are run for it, the shortest first.
 _KEPT, _TESTS = 400, 60
-_QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+_QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors")
 
 
 def key(site: str, value: bool | None) -> str:

@@ -50,13 +50,8 @@ _FILE_READS = {"exists", "list", "glob", "read_text", "first_line", "last_bytes"
 class Watch(Protocol):
     """Who looks on."""
 
-    def sent(self, call: str, *args: Any) -> None:
+    def sent(self, process: int, call: str, *args: Any) -> None:
         """A process sends a call now; when it has its effect, others may have gone on."""
-
-    def meant(
-        self, process: int, call: str, args: tuple[Any, ...], action: Callable[[], T]
-    ) -> Callable[[], T]:
-        """A call that is sent now, with a look at whether its effect is still what it was sent for."""
 
     def answered(self, process: int, call: str, *args: Any) -> None:
         """A process goes on after a call."""
@@ -156,9 +151,8 @@ def _delegate(cls: type, port: str, names: set[str], *, writes: bool) -> None:
             shown = (str(arg).partition("\n")[0] for arg in args if isinstance(arg, (str, TableName)))
             about = " ".join(shown)[:200]
             run = functools.partial(getattr(self.inner, _name), *args, **kwargs)
-            self.caller.watch.sent(_name, *args)
             pid = self.caller.process.pid
-            run = self.caller.watch.meant(pid, _name, args, run)
+            self.caller.watch.sent(pid, _name, *args)
             result = self.caller.call(port, _name, about, run, writes=writes)
             self.caller.watch.answered(pid, _name, *args)
             return result

@@ -81,7 +81,6 @@ class Run:
         self.checker = self.metastore.checker = Checker(self.world.files, tables)
         self.checker.overwritten, self.checker.emptied = self.done.overwritten, self.done.emptied
         self.checker.metastore, self.checker.exact = self.metastore, not self.plan.tears
-        self.checker.judges_calls = seed >= SERVED
         self.scheduler = Scheduler(self.dice, self.world.timeline)
         self.faults = Faults.of(random.Random(f"{seed} faults"), LEASE, cut.faults, self.plan.rules)
         self.processes: list[Process] = []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SLEPT, STAGED
+from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SERVED, SERVED_GROUPS, SLEPT, STAGED
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -36,6 +36,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (RARE, 150),
         (GROUPS, 150),
         (STAGED, 100),
+        (SERVED, 300),
+        (SERVED_GROUPS, 100),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 150, 5_000, marks=pytest.mark.slow),
@@ -44,6 +46,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(RARE + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(GROUPS + 150, 10_000, marks=pytest.mark.slow),
         pytest.param(STAGED + 100, 5_000, marks=pytest.mark.slow),
+        pytest.param(SERVED + 300, 10_000, marks=pytest.mark.slow),
+        pytest.param(SERVED_GROUPS + 100, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:
