@@ -37,7 +37,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (GROUPS, 150),
         (STAGED, 100),
         (SERVED, 300),
-        (SERVED_GROUPS, 100),
+        (SERVED_GROUPS, 70),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 150, 5_000, marks=pytest.mark.slow),
@@ -47,7 +47,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(GROUPS + 150, 10_000, marks=pytest.mark.slow),
         pytest.param(STAGED + 100, 5_000, marks=pytest.mark.slow),
         pytest.param(SERVED + 300, 10_000, marks=pytest.mark.slow),
-        pytest.param(SERVED_GROUPS + 100, 5_000, marks=pytest.mark.slow),
+        pytest.param(SERVED_GROUPS + 70, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:
