@@ -13,25 +13,11 @@ OF_ANSWERS = {
         "            self._metastore.alter_table(row.name, out)\n            gone = True\n",
         first=SERVED,
     ),
-    "ghost-stays": Mutant(
-        "a row that comes when its files are deleted stays",
-        "kernel.tables",
-        "        if state.claim not in (None, txn) or any(\n",
-        "        if True or any(\n",
-        first=SERVED,
-    ),
     "refused-look": Mutant(
         "a look that is refused after a claim without an answer counts as a claim that was refused",
         "kernel.protocol.versions",
         "        if if_refused:\n",
         "        if False:\n",
         first=NARROW,
-    ),
-    "creation-held": Mutant(
-        "a table whose creation had no answer counts as made by another",
-        "kernel.commit.new_rows",
-        "        raise lost[-1] if lost else table.is_made_by_another()\n",
-        "        raise table.is_made_by_another()\n",
-        first=SERVED,
     ),
 }
