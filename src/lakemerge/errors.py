@@ -202,8 +202,16 @@ class UnsupportedColumnType(LakemergeError):
     """A column has a type that a Hive table cannot hold."""
 
 
+class UnsupportedColumnName(LakemergeError):
+    """A column, or a field of a struct, has a name by which a table's readers would not find its values."""
+
+
 class IncompatibleColumn(LakemergeError):
     """A column is missing or cannot be stored in the table's without loss."""
+
+
+class PartitionValueTooLong(IncompatibleColumn):
+    """A value of a partition column is too long for the name of a directory, or of a partition."""
 
 
 class SchemaChanged(IncompatibleColumn):

@@ -6,6 +6,7 @@ uses of it; what to implement for another world than Hive's is in :mod:`lakemerg
 
 from lakemerge.kernel.commit.on_read import add_overlay, mark_folded, only_moved_since, remove_overlay
 from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
+from lakemerge.kernel.commit.spelling import new_spelling, set_spelling
 from lakemerge.kernel.commit.suspension import leave, resume, suspend
 from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
@@ -54,7 +55,6 @@ from lakemerge.kernel.table.definition import (
     needs_new_row,
     same_keys,
     with_parameters,
-    without_spark_schema,
 )
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import (
@@ -79,6 +79,7 @@ from lakemerge.kernel.table.overlay import (
     view_over_base,
 )
 from lakemerge.kernel.table.side_tables import DELETED, ORDER, PUBLISHED_OF, SIDE_TABLES, check_side_table
+from lakemerge.kernel.table.spark_schema import respelled, spelled, spelling_of
 from lakemerge.kernel.table.state import TableState, state_of
 
 __all__ = [
@@ -152,6 +153,7 @@ __all__ = [
     "mark_settled",
     "model_name",
     "needs_new_row",
+    "new_spelling",
     "new_transaction_id",
     "newest_commit",
     "normal",
@@ -164,11 +166,15 @@ __all__ = [
     "read_manifest",
     "remove_overlay",
     "remove_pin",
+    "respelled",
     "resume",
     "retire_folded",
     "retire_unread",
     "same_keys",
     "set_pin",
+    "set_spelling",
+    "spelled",
+    "spelling_of",
     "staged_versions",
     "state_of",
     "still_there",
@@ -179,5 +185,4 @@ __all__ = [
     "view_over_base",
     "with_parameters",
     "within",
-    "without_spark_schema",
 ]

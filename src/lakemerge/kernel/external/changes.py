@@ -29,6 +29,7 @@ from lakemerge.kernel.table.definition import (
 from lakemerge.kernel.table.layout import Layout, normal
 from lakemerge.kernel.table.manifest import ADOPTION, FOREIGN, WHOLE_TABLE, Manifest, PartitionState
 from lakemerge.kernel.table.manifests import read_manifest, write_manifest
+from lakemerge.kernel.table.spark_schema import spelling_of, with_spelling
 from lakemerge.kernel.table.state import TableState
 
 _LOG = logging.getLogger("lakemerge")
@@ -103,14 +104,14 @@ class ExternalChanges:
             writer=self._writer,
         )
         write_manifest(self._files, layout, manifest, None)
-        # Spark's own description of the table would hide what the metastore says from now on
+        # Spark's own description of the table would hide what the metastore says from now on, except for names' case
         parameters = {
             key: value
             for key, value in table.parameters.items()
             if not key.startswith(("spark.sql.sources.", "spark.sql.partitionProvider"))
         }
         done = self._versions.adopt(
-            replace(table, parameters=parameters),
+            with_spelling(replace(table, parameters=parameters), spelling_of(table)),
             {
                 VERSION: settled_value(0, manifest.table_id),
                 TRANSACTION: manifest.txn,

@@ -10,9 +10,9 @@ from lakemerge.kernel.table.definition import (
     stored_as,
     with_parameters,
     with_statistics,
-    without_spark_schema,
 )
 from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.spark_schema import has_spark_schema, respelled, without_spark_schema
 
 
 def claimed_row(
@@ -24,13 +24,16 @@ def claimed_row(
         parent: the version that the commit follows; ``None`` where it makes the table.
         parameters: further table parameters that the commit sets.
     """
-    row = with_parameters(row, parameters)
+    respells = has_spark_schema(parameters)
+    row = with_parameters(without_spark_schema(row) if respells else row, parameters)
     if parent is not None and makes_row_anew(parent, manifest):
-        return row
+        return row  # with the new schema for Spark, which ignores it until the columns are the new ones too
     if parent is not None and (
         manifest.columns != parent.columns or manifest.file_format != parent.file_format
     ):
-        row = without_spark_schema(stored_as(row, manifest.columns, manifest.file_format))
+        row = respelled(stored_as(row, manifest.columns, manifest.file_format))
+    elif respells:
+        row = respelled(row)
     return with_statistics(
         row,
         files=manifest.total_files,

@@ -47,6 +47,7 @@ from lakemerge.kernel.table.overlay import (
     view_row,
 )
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
+from lakemerge.kernel.table.spark_schema import spelling_of, with_spelling
 
 _LOG = logging.getLogger("lakemerge")
 _TRIES = 8
@@ -267,6 +268,7 @@ class Overlays:
         of_version = {TABLE_ID: manifest.table_id, SHOWS: _claim_of(manifest)}
         # not the present second, which may be the plain table's too: a process about to adopt that compares the time
         row = with_parameters(row, {**of_version, DDL_TIME: base.parameters[DDL_TIME]})
+        row = with_spelling(row, spelling_of(base))
         try:
             self._metastore.create_table(row)
         except ReplyLost:

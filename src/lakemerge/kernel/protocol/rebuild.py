@@ -48,6 +48,7 @@ from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import find_row
+from lakemerge.kernel.table.spark_schema import has_spark_schema, respelled
 from lakemerge.kernel.table.state import current_table
 
 _TRIES = 8
@@ -287,8 +288,12 @@ class Rebuilds:
         )
         # at another location than later: a row that keeps its location when it is renamed would take the files along
         row = new_table(definition, layout.root, layout.empty_of(manifest.txn))
-        kept = {key: value for key, value in table.parameters.items() if not key.startswith("spark.sql.")}
-        row = with_parameters(row, {**kept, TABLE_ID: manifest.table_id})
+        kept = {
+            key: value
+            for key, value in table.parameters.items()
+            if not key.startswith("spark.sql.") or has_spark_schema([key])
+        }
+        row = respelled(with_parameters(row, {**kept, TABLE_ID: manifest.table_id}))
         return with_statistics(row, files=manifest.total_files, size=manifest.total_bytes, with_spark=True)
 
     def _move_aside(self, name: TableName, aside: TableName, manifest: Manifest, empty: str) -> None:

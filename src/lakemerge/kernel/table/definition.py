@@ -9,6 +9,7 @@ from typing import TypeVar
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Storage
 from lakemerge.kernel.ports.names import TableName
+from lakemerge.kernel.table.spark_schema import with_spelling
 
 Row = TypeVar("Row", HiveTable, HivePartition)
 
@@ -88,7 +89,6 @@ _TEXT_FORMAT = FileFormat(
 # Statistics that describe the files of the version before, by Hive's and Spark's names.
 _STATISTICS = ("numRows", "rawDataSize", "numFiles", "totalSize", "COLUMN_STATS_ACCURATE")
 _SPARK_STATISTICS = "spark.sql.statistics."
-_SPARK_SCHEMA = "spark.sql.sources.schema"
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class TableDefinition:
         external: whether dropping the table elsewhere (``DROP TABLE`` in Hive) keeps the files.
         commit_column: makes a table of the append kind: the name of the last partition column, a bigint.
         parameters: further table parameters, such as ``comment``.
+        spelling: names of columns as Spark is to show them, by their names in lower case.
     """
 
     name: TableName
@@ -112,6 +113,7 @@ class TableDefinition:
     owner: str = ""
     commit_column: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    spelling: Mapping[str, str] = field(default_factory=dict)
 
 
 def storage_of(file_format: str) -> FileFormat:
@@ -202,7 +204,7 @@ def new_table(definition: TableDefinition, root: str, location: str) -> HiveTabl
         parameters=parameters,
         owner=definition.owner,
     )
-    return stored_as(table, definition.columns, definition.file_format)
+    return with_spelling(stored_as(table, definition.columns, definition.file_format), definition.spelling)
 
 
 def new_partition(table: HiveTable, values: Sequence[str], location: str) -> HivePartition:
@@ -269,9 +271,3 @@ def needs_new_row(before: Sequence[HiveColumn], after: Sequence[HiveColumn]) -> 
     makes those after it look changed. ORC and Parquet files are read by column name.
     """
     return any(one.type != other.type for one, other in zip(before, after, strict=False))
-
-
-def without_spark_schema(table: HiveTable) -> HiveTable:
-    """A row without Spark's own copy of the schema, which Spark would otherwise prefer to the metastore's columns."""
-    kept = {key: value for key, value in table.parameters.items() if not key.startswith(_SPARK_SCHEMA)}
-    return replace(table, parameters=kept)

@@ -11,6 +11,7 @@ from dbt.adapters.lakemerge.relations.file_frames import (
     frame_of_files,
     normal,
     normal_text,
+    shown_as,
     values_of,
 )
 from dbt.adapters.lakemerge.sql_text import literal, qualified, quote
@@ -47,7 +48,9 @@ def frame_of(spark: SparkSession, source: TableName, batch: Batch) -> DataFrame:
     if not batch.snapshot.file_format:
         return _by_table(spark, source, batch, [path for path, _ in files])
     snapshot = batch.snapshot
-    return frame_of_files(spark, files, snapshot.file_format, snapshot.columns, snapshot.partition_columns)
+    frame = frame_of_files(spark, files, snapshot.file_format, snapshot.columns, snapshot.partition_columns)
+    names = spark.table(qualified(source)).columns
+    return shown_as(frame, {name.lower(): name for name in names})
 
 
 def _by_table(spark: SparkSession, source: TableName, batch: Batch, paths: list[str]) -> DataFrame:

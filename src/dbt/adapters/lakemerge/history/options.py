@@ -11,7 +11,7 @@ from dbt.adapters.lakemerge.merge.expressions import check_expressions
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
-from dbt.adapters.lakemerge.relations.table_schema import hive_columns
+from dbt.adapters.lakemerge.relations.hive_types import hive_columns
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import HiveColumn, Manifest

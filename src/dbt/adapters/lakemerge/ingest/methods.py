@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbt.adapters.base import available
@@ -14,11 +14,12 @@ from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.intake import Intake
 from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
-from dbt.adapters.lakemerge.ingest.record_types import record_columns
+from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, record_columns
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.route_names import require_order, route_tables
 from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_repeatable
 from dbt.adapters.lakemerge.ingest.routing import Routing
+from dbt.adapters.lakemerge.layout.partition_values import LONGEST, is_short_sql
 from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
@@ -36,7 +37,7 @@ from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import continuous
-from lakemerge.kernel import SIDE_TABLES, check_side_table
+from lakemerge.kernel import SIDE_TABLES, HiveColumn, check_side_table
 
 
 class IngestMethods(Capability):
@@ -94,7 +95,7 @@ class IngestMethods(Capability):
 
         schema = StructType([column.spark_field for column in columns])
         self.handle.spark.createDataFrame([], schema).createOrReplaceTempView(FEED)
-        return IngestPlan(options, columns, enforced_checks(model))
+        return IngestPlan(options, columns, {**enforced_checks(model), **_lengths(columns, write)})
 
     def _check_pattern(self, options: IngestOptions, columns: Any) -> None:
         """Whether a pattern is one of Java's and has a group for each column."""
@@ -245,3 +246,15 @@ class IngestMethods(Capability):
         except SparkStatementError as error:
             if error.condition != "TABLE_OR_VIEW_ALREADY_EXISTS":
                 raise
+
+
+def _lengths(columns: Iterable[RecordColumn], write: AppendConfig) -> dict[str, str]:
+    """Rules like constraints: one too long value of a partition column would keep the other records out for ever."""
+    keys = {name.lower() for name in write.partition_by}
+    texts = [column for column in columns if column.name in keys and column.type.kind in ("string", "char")]
+    return {
+        f"{column.name} short enough for the name of a directory, {LONGEST} bytes": "not coalesce("
+        + is_short_sql(HiveColumn(column.name, "string"), column.quoted)
+        + ", true)"
+        for column in texts
+    }

@@ -136,6 +136,7 @@ class RecordColumn:
     Attributes:
         field: what it is called in the records.
         constant: SQL of the value of all rows; empty for a column that records have.
+        shown: the name as the yml spells it, where that is not in lower case.
     """
 
     name: str
@@ -143,6 +144,7 @@ class RecordColumn:
     type: ValueType
     field: str
     constant: str = ""
+    shown: str = ""
 
     @property
     def quoted(self) -> str:
@@ -153,8 +155,8 @@ class RecordColumn:
         """The column in Spark's schemas."""
         if self.type.kind == "char":
             declared = re.sub(r"\s", "", self.declared.lower())
-            return StructField(self.name, spark_types.StringType(), True, {CHAR_TYPE: declared})
-        return StructField(self.name, spark_type(self.type.sql), True)
+            return StructField(self.shown or self.name, spark_types.StringType(), True, {CHAR_TYPE: declared})
+        return StructField(self.shown or self.name, spark_type(self.type.sql), True)
 
 
 def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[RecordColumn, ...]:
@@ -210,9 +212,8 @@ def _column(column: Mapping[str, Any], options: IngestOptions) -> RecordColumn:
     if name in options.partition_values:
         constant = _constant_sql(options.partition_values[name], kind)
     meta = {**(column.get("meta") or {}), **((column.get("config") or {}).get("meta") or {})}
-    return RecordColumn(
-        name, str(column["data_type"]), kind, str(meta.get("field", column["name"])), constant
-    )
+    field = str(meta.get("field", column["name"]))
+    return RecordColumn(name, str(column["data_type"]), kind, field, constant, str(column["name"]))
 
 
 def _constant_sql(value: Any, kind: ValueType) -> str:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType, typed_value
 from dbt.adapters.lakemerge.ingest.route_options import RouteOptions, RoutingOptions
+from dbt.adapters.lakemerge.layout.partition_values import LONGEST, is_short_sql
 from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.relations.table_schema import is_text
 from dbt.adapters.lakemerge.ruled_table import DELETES, TRUNCATES, RuledTable
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, NullType, StringType
 
 from lakemerge.errors import InvalidConfig
+from lakemerge.kernel import HiveColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -250,6 +253,11 @@ def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: st
         empty = f" and cast({names[key]} as string) <> ''" if key in table.partitions else ""
         keeps = f"{truncates} or coalesce({names[key]} is not null{empty}, false)"
         yield RouteRule(keeps, "null_key", key, f"expected a value in the key of {table.name}")
+    for name in table.partitions:
+        if is_text(table.stored[name]):
+            short = is_short_sql(HiveColumn(name, table.stored[name]), names[name])
+            text = f"a value of {name} short enough for the name of a directory, {LONGEST} bytes"
+            yield RouteRule(f"coalesce({short}, true)", "too_long", name, text)
     if isinstance(table.config, MergeConfig):
         for part in table.config.sequence_by:
             keeps = f"({with_columns(spark, part, names)}) is not null"

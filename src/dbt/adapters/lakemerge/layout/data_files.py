@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge.layout.partition_values import checked, directory_name, typed_partition_errors
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 
 from lakemerge.kernel import HiveColumn
@@ -50,6 +51,9 @@ class DataFiles:
 
         Args:
             partitions: the partition columns; the last ones of the frame.
+
+        Raises:
+            PartitionValueTooLong: a value of a partition column is too long for a directory's name.
         """
         settings = {
             # AQE measures shuffled rows, which take about twice the room of the files made of them
@@ -57,6 +61,10 @@ class DataFiles:
             # without it Hive's own reader cannot read decimals in Parquet
             "spark.sql.parquet.writeLegacyFormat": "true",
         }
+        # files have all names in lower case: Hive looks for its own columns in them
+        lower = [name.lower() for name in frame.columns]
+        frame = frame if lower == frame.columns else frame.toDF(*lower)
+        frame = checked(frame, partitions)
         for column in partitions:
             frame = frame.withColumnRenamed(column.name, directory_name(column))
         writer = frame.write.format(self.file_format).mode("append")
@@ -65,10 +73,5 @@ class DataFiles:
             writer = writer.option(name, value)
         if partitions:
             writer = writer.partitionBy(*(directory_name(column) for column in partitions))
-        with overriding(frame.sparkSession, settings):
+        with overriding(frame.sparkSession, settings), typed_partition_errors():
             writer.save(directory)
-
-
-def directory_name(column: HiveColumn) -> str:
-    """What a partition column is called in paths: Hive does not read directories that begin with ``_`` or ``.``."""
-    return f"lakemerge{column.name}" if column.name[:1] in "_." else column.name

@@ -18,10 +18,10 @@ from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.relations.hive_types import hive_columns
 from dbt.adapters.lakemerge.relations.table_schema import (
     ColumnPlan,
     SchemaPlan,
-    hive_columns,
     is_nested,
     is_text,
     is_wider_text,
@@ -186,7 +186,8 @@ def plan_altered(
         kind != stored[name] and not (is_text(kind) and is_wider_text(kind, stored[name]))
         for name, kind in other.items()
     )
-    return SchemaPlan(tuple(plans), rewrites_all=bool(gone) or retyped)
+    spelling = {name.lower(): name for name in add}
+    return SchemaPlan(tuple(plans), rewrites_all=bool(gone) or retyped, spelling=spelling)
 
 
 def _declared(types: Mapping[str, str]) -> dict[str, str]:

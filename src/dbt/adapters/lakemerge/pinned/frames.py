@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of
+from dbt.adapters.lakemerge.relations.file_frames import frame_of_files, schema_of, shown_as
 from dbt.adapters.lakemerge.relations.sized_text import padded
 from dbt.adapters.lakemerge.spark.session import application_of
 from dbt.adapters.lakemerge.sql_text import quote
@@ -21,6 +21,8 @@ from lakemerge.kernel import (
     Settings,
     TableName,
     as_of_group,
+    find_row,
+    spelling_of,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +42,13 @@ def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFr
         )
     kernel = Kernel(application_of(spark).ports, Settings(writer={"agent": "lakemerge.read_together"}))
     versions = as_of_group(kernel, tables.values())
-    return {name: _frame_of(spark, kernel, table, versions[table]) for name, table in tables.items()}
+    frames = {name: _frame_of(spark, kernel, table, versions[table]) for name, table in tables.items()}
+    return {name: _shown(kernel, tables[name], frame) for name, frame in frames.items()}
+
+
+def _shown(kernel: Kernel, name: TableName, frame: DataFrame) -> DataFrame:
+    row = find_row(kernel.metastore, name)
+    return shown_as(frame, spelling_of(row) if row else {})
 
 
 def _frame_of(spark: SparkSession, kernel: Kernel, name: TableName, version: Manifest) -> DataFrame:

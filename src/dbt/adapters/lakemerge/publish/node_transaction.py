@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.layout.data_files import DataFiles, directory_name
+from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.layout.partition_spelling import Spelling
+from dbt.adapters.lakemerge.layout.partition_values import checked, directory_name, require_short
 from dbt.adapters.lakemerge.layout.partitions import Partitions
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.redo import Restarted
@@ -262,9 +263,10 @@ class NodeTransaction:
 
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
+            PartitionValueTooLong: a value of a partition column is too long for the base that the row is to move into.
         """
         frame, observed = self._observe(self.spark.sql(sql), {}, unless=quote(DELETED.name))
-        self.side_data.add(DELTAS, frame.coalesce(1))
+        self.side_data.add(DELTAS, checked(frame, self.plan.partitions).coalesce(1))
         self._check(observed)
 
     def stage_records(
@@ -298,7 +300,10 @@ class NodeTransaction:
         """Write rows that all belong to one partition, so that Spark need not sort them by partition."""
         keys = self.plan.partitions
         parts = zip(keys, name.split("/"), strict=True)
-        path = "/".join(f"{directory_name(key)}={part.partition('=')[2]}" for key, part in parts)
+        folders = [(key, f"{directory_name(key)}={part.partition('=')[2]}") for key, part in parts]
+        for key, folder in folders:
+            require_short(key, folder)
+        path = "/".join(folder for _, folder in folders)
         rows = frame.drop(*(key.name for key in keys))
         self._files.write(rows, f"{self._transaction.stage_directory}/{path}")
 

@@ -36,6 +36,8 @@ from lakemerge.kernel import (
     find_row,
     is_overlay_view,
     same_keys,
+    set_spelling,
+    spelling_of,
     view_over_base,
 )
 
@@ -419,6 +421,7 @@ class Publisher(Generic[C]):
                 **config.tblproperties,
                 **{key: text for key, text in rules.items() if text},
             },
+            spelling=plan.spelling,
         )
 
     def _describe(
@@ -447,8 +450,11 @@ class Publisher(Generic[C]):
         if rebuild:
             keys = described(plan.partitions)
             transaction.set_schema(described(plan.data), keys, config.file_format, config.new_commit_column)
+            set_spelling(transaction, plan.spelling)
         elif not same_keys(plan.data, base.columns):
+            shown = {**spelling_of(table), **plan.spelling} if table else plan.spelling
             transaction.set_schema(described(plan.data))
+            set_spelling(transaction, shown)
         known = table.parameters if table else {}
         wanted = dict(config.tblproperties)
         if not known.get(CODEC[files.file_format]):

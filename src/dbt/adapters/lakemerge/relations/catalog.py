@@ -9,7 +9,7 @@ from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.comments import COMMENT_PROPERTY
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
-from lakemerge.kernel import VERSION, HiveColumn, HiveTable
+from lakemerge.kernel import VERSION, HiveColumn, HiveTable, spelled
 
 if TYPE_CHECKING:
     import agate
@@ -48,7 +48,7 @@ def catalog_rows(
     Args:
         columns_of_view: gives the columns of a view for which the metastore has none.
     """
-    columns: Sequence[HiveColumn] = (*table.columns, *table.partition_columns)
+    columns: Sequence[HiveColumn] = spelled(table)
     if table.kind == "VIRTUAL_VIEW" and tuple(table.columns) in _NO_COLUMNS:
         columns = tuple(columns_of_view(table))
     shared = {
@@ -66,7 +66,9 @@ def catalog_rows(
             "column_name": column.name,
             "column_index": index,
             "column_type": column.type,
-            "column_comment": table.parameters.get(COMMENT_PROPERTY + column.name) or column.comment or None,
+            "column_comment": table.parameters.get(COMMENT_PROPERTY + column.name.lower())
+            or column.comment
+            or None,
         }
 
 

@@ -13,7 +13,7 @@ from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
 from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.lakemerge.sql_text import qualified
 
-from lakemerge.kernel import HiveColumn, HiveTable
+from lakemerge.kernel import HiveColumn, HiveTable, spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,14 +28,14 @@ _PROVIDER = "spark.sql.sources.provider"
 
 
 def columns_of(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
-    """A table's or view's columns, partition columns last.
+    """A table's or view's columns with the names that Spark shows, partition columns last.
 
     Raises:
         SparkStatementError: it is a view, and what the view reads is gone.
     """
     if table.kind in _VIEWS or table.parameters.get(_PROVIDER, "hive").lower() != "hive":
         return columns_by_spark(qualified(table.name), spark, guard)
-    return (*table.columns, *table.partition_columns)
+    return spelled(table)
 
 
 def columns_for_catalog(table: HiveTable, spark: SparkSession, guard: Guard) -> Iterable[HiveColumn]:
@@ -58,7 +58,7 @@ def columns_by_spark(name: str, spark: SparkSession, guard: Guard) -> list[HiveC
         raise
     return [
         HiveColumn(
-            field.name.lower(),
+            field.name,
             field.metadata.get(CHAR_TYPE, field.dataType.simpleString()),
             field.metadata.get("comment", ""),
         )

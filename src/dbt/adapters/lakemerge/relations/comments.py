@@ -10,8 +10,8 @@ from lakemerge.kernel import (
     HiveTable,
     Kernel,
     TableName,
+    respelled,
     with_parameters,
-    without_spark_schema,
 )
 
 #: Full text of a column comment that is too long for the metastore's column; ``<prefix><column>``.
@@ -76,7 +76,7 @@ def _with_comments(table: HiveTable, table_comment: str | None, wanted: Mapping[
     changed = replace(changed, parameters=kept)
     if changed != table and table.parameters.get(_PROVIDER, "hive").lower() == "hive":
         # otherwise Spark keeps showing the comments of the schema that it stores among the parameters
-        changed = without_spark_schema(changed)
+        changed = respelled(changed)
     return changed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.relations.sized_text import padded, unsized
@@ -58,6 +58,12 @@ def frame_of_files(
 def schema_of(columns: Sequence[HiveColumn]) -> types.StructType:
     """The schema by which files are read: texts without a length."""
     return types.StructType([types.StructField(c.name, spark_type(unsized(c.type))) for c in columns])
+
+
+def shown_as(frame: DataFrame, spelling: Mapping[str, str]) -> DataFrame:
+    """A frame with its columns' names as they are to be shown, by their names in lower case; others stay."""
+    names = [spelling.get(name.lower(), name) for name in frame.columns]
+    return frame if names == frame.columns else frame.toDF(*names)
 
 
 def values_of(partition: str) -> list[str | None]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbt.adapters.lakemerge.relations.hive_types import hive_columns, hive_type
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, evolved, misfits, same_type
-from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE, fitted, padded, unsized
+from dbt.adapters.lakemerge.relations.sized_text import fitted, padded, unsized
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
-from lakemerge.errors import IncompatibleColumn, UnsupportedColumnType
+from lakemerge.errors import IncompatibleColumn
 from lakemerge.kernel import DELTA_NAME, HiveColumn
 
 # Types by width: each can be stored without loss in those to its right.
@@ -26,65 +28,6 @@ _INTEGERS: tuple[type[DataType], ...] = (
 # Names that our SQL gives to columns beside those of a table.
 _OURS = re.compile(rf"__?lakemerge_|{DELTA_NAME}$", re.IGNORECASE)
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-
-
-def hive_columns(schema: StructType) -> tuple[HiveColumn, ...]:
-    """The columns of a query as the metastore keeps them.
-
-    Raises:
-        UnsupportedColumnType: some have a type that a Hive table cannot hold; all of them are named.
-    """
-    columns, refused = [], []
-    for field in schema.fields:
-        try:
-            columns.append(HiveColumn(field.name.lower(), _hive_type_of(field)))
-        except _NoHiveType as error:
-            refused.append(f"{field.name} ({error})")
-    if refused:
-        raise UnsupportedColumnType(
-            expected="columns of types that Hive tables can hold",
-            found=", ".join(refused),
-            action="Cast them in the model, such as `cast(null as string)` for a bare null.",
-        )
-    return tuple(columns)
-
-
-class _NoHiveType(Exception):
-    """The name of a type that Hive does not have."""
-
-
-def _hive_type_of(field: StructField) -> str:
-    declared = field.metadata.get(CHAR_TYPE)
-    return str(declared) if declared else hive_type(field.dataType)
-
-
-def hive_type(kind: DataType) -> str:
-    """Hive's name of a Spark type; a time stamp without zone becomes Hive's ``timestamp``, which has none."""
-    if isinstance(kind, spark_types.ArrayType):
-        return f"array<{hive_type(kind.elementType)}>"
-    if isinstance(kind, spark_types.MapType):
-        return f"map<{hive_type(kind.keyType)},{hive_type(kind.valueType)}>"
-    if isinstance(kind, StructType):
-        fields = ",".join(f"{field.name}:{hive_type(field.dataType)}" for field in kind.fields)
-        return f"struct<{fields}>"
-    if isinstance(kind, spark_types.TimestampNTZType):
-        return "timestamp"
-    known = (
-        *_INTEGERS,
-        spark_types.StringType,
-        spark_types.BooleanType,
-        spark_types.FloatType,
-        spark_types.DoubleType,
-        spark_types.DecimalType,
-        spark_types.BinaryType,
-        spark_types.DateType,
-        spark_types.TimestampType,
-        spark_types.CharType,
-        spark_types.VarcharType,
-    )
-    if not isinstance(kind, known) or type(kind).__name__.endswith("IntervalType"):
-        raise _NoHiveType(kind.simpleString())
-    return str(kind.simpleString())
 
 
 def comparable(expression: str, kind: DataType) -> str:
@@ -211,10 +154,12 @@ class SchemaPlan:
 
     Attributes:
         rewrites_all: whether stored files no longer fit, so that every partition has to be rewritten.
+        spelling: the names of new columns as the feed spells them, by their names in lower case.
     """
 
     columns: tuple[ColumnPlan, ...]
     rewrites_all: bool = False
+    spelling: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def data(self) -> tuple[HiveColumn, ...]:
@@ -258,7 +203,7 @@ def plan_new(
         IncompatibleColumn: a partition column is missing, or there is no other column.
     """
     wanted = StructType(_wanted(feed, keep))
-    types = {column.name: column.type for column in hive_columns(wanted)}
+    types = {column.name: column.type for column in hive_columns(wanted, partition_by)}
     filled = {column.name: column.type for column in generated}
     types = {name: kind for name, kind in types.items() if name not in filled} | filled
     check_names(types)
@@ -279,8 +224,14 @@ def plan_new(
         )
     ordered = [name for name in types if name not in keys] + keys
     return SchemaPlan(
-        tuple(ColumnPlan(name, types[name], name not in filled, False, name in keys) for name in ordered)
+        tuple(ColumnPlan(name, types[name], name not in filled, False, name in keys) for name in ordered),
+        spelling=_spelling(wanted, set(filled)),
     )
+
+
+def _spelling(feed: StructType, others: Collection[str]) -> dict[str, str]:
+    """The names of a feed's columns by their names in lower case, without some others."""
+    return {field.name.lower(): field.name for field in feed.fields if field.name.lower() not in others}
 
 
 def plan_change(
@@ -359,7 +310,8 @@ def plan_change(
         )
         for name in (*names, *(column.name for column in partitions))
     ]
-    return SchemaPlan(tuple(plans), rewrites_all=retyped or (syncs and bool(gone)))
+    rewrites = retyped or (syncs and bool(gone))
+    return SchemaPlan(tuple(plans), rewrites_all=rewrites, spelling=_spelling(wanted, stored))
 
 
 def stored_type(stored: str | None, wanted: str) -> DataType | None:

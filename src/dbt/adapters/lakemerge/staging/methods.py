@@ -49,7 +49,9 @@ from lakemerge.kernel import (
     discard_left,
     find_row,
     is_overlay_view,
+    new_spelling,
     resume,
+    spelling_of,
     staged_versions,
     state_of,
     suspend,
@@ -181,7 +183,9 @@ class StagingMethods(Capability):
         try:
             with self.guarded(f"read what is staged of {name}"):
                 discard_left(kernel, layout)
-                rows = define_rows(self.handle.spark, name, layout, manifest, like=name)
+                row = find_row(kernel.metastore, name)
+                spelling = {**(spelling_of(row) if row else {}), **new_spelling(transaction)}
+                rows = define_rows(self.handle.spark, name, layout, manifest, spelling, like=name)
                 staged_run().add(StagedTable(name, unique_id, rows, transaction, refresh, [finish]))
         except BaseException:
             resume(transaction)
@@ -429,7 +433,9 @@ class StagingMethods(Capability):
                     action="It was published, built again or vacuumed; lakemerge_staged lists what there is.",
                 )
             spark = self.handle.spark
-            rows = define_rows(spark, relation.table_name, layout, found[0].manifest)
+            row = find_row(self.kernel().metastore, relation.table_name)
+            spelling = spelling_of(row) if row else {}
+            rows = define_rows(spark, relation.table_name, layout, found[0].manifest, spelling)
             self.handle.on_release(lambda: rows.drop(spark))
             staged_names.show(rows.name)
             return rows.name

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.layout.data_files import directory_name
+from dbt.adapters.lakemerge.layout.partition_values import directory_name
 from dbt.adapters.lakemerge.layout.partitions import partition_filter
 from dbt.adapters.lakemerge.relations.file_frames import schema_of
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
@@ -66,7 +66,13 @@ def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -
 
 
 def define_rows(
-    spark: SparkSession, name: TableName, layout: Layout, manifest: Manifest, *, like: TableName | None = None
+    spark: SparkSession,
+    name: TableName,
+    layout: Layout,
+    manifest: Manifest,
+    spelling: Mapping[str, str],
+    *,
+    like: TableName | None = None,
 ) -> GlobalView:
     """Make a global view of the rows that a table would have.
 
@@ -74,6 +80,7 @@ def define_rows(
 
     Args:
         manifest: of the version, which is not published.
+        spelling: names of columns as they are to be shown, by their names in lower case.
         like: as of :func:`define_query`.
     """
     staged = f"{PREFIX}files_{uuid.uuid4().hex}"
@@ -83,7 +90,8 @@ def define_rows(
     columns = [*manifest.columns, *manifest.partition_columns]
     source = f"{_database(spark)}.{staged}" if files is not None else None
     sql = staged_sql(columns, source, *_kept(spark, name, manifest), _delta_keys(manifest))
-    view = define_query(spark, sql, like)
+    names = ", ".join(quote(spelling.get(column.name, column.name)) for column in columns)
+    view = define_query(spark, f"select {names} from ({sql})" if spelling else sql, like)
     return GlobalView(view.name, (*view.parts, *([staged] if source else [])))
 
 
