@@ -66,17 +66,24 @@ def test_a_write_that_comes_while_the_lock_is_kept_changes_nothing(world: World)
     assert_whole(other, NAME)
 
 
-def test_a_process_whose_write_got_no_answer_goes_on_by_itself(world: World) -> None:
+@pytest.mark.parametrize("arrives", [False, True])
+def test_a_process_whose_write_got_no_answer_ends_its_commit_and_waits_before_the_next(
+    world: World, arrives: bool
+) -> None:
+    """Its own late write would take the place of its next version, as it would of anybody's."""
     create(Kernel(world.process()), NAME, {"p=1": ["old"]})
     late, kernel = process(world)
     kernel.versions.compares(NAME)
     late.lose("alter_table")
     began = world.timeline.seconds
-    for number in range(3):
-        merge(kernel, NAME, {"p=1": [str(number)]})
+    assert merge(kernel, NAME, {"p=1": ["first"]}) == 2
     assert world.timeline.seconds - began < 60
-    world.timeline.pass_by(400)
-    merge(kernel, NAME, {"p=1": ["later"]})
+    if arrives:
+        late.arrive()
+    assert merge(kernel, NAME, {"p=1": ["second"]}) == 3
+    assert world.timeline.seconds - began >= 250
+    assert rows_of(kernel, NAME) == {"p=1": ["second"]}
+    assert_whole(kernel, NAME)
     assert world.metastore._locks == {}
 
 

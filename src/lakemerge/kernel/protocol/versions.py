@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from lakemerge.errors import ClaimHeld
 from lakemerge.kernel.ports import Ports
@@ -46,7 +47,7 @@ class Versions:
         self._host = ports.host
         self._lock = threading.Lock()
         #: Locks below which a write got no answer, by table, and until when they are kept.
-        self._kept: dict[TableName, tuple[int, float]] = {}
+        self._kept: dict[TableName, _KeptLock] = {}
 
     def compare_and_swap(
         self,
@@ -207,7 +208,7 @@ class Versions:
         if self.compares(name):
             self._metastore.alter_table(name, row, expected=expected)
             return
-        with self._table_lock(name):
+        with self._table_lock(name, _numbered(row)):
             table = self._metastore.get_table(name)
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
@@ -234,13 +235,16 @@ class Versions:
             )
 
     @contextmanager
-    def _table_lock(self, name: TableName) -> Iterator[None]:
+    def _table_lock(self, name: TableName, version: str) -> Iterator[None]:
         """Hive's exclusive lock on the table, for metastores that do not compare.
 
         If a write under it gets no answer, it is kept until that write can no longer be carried out. Only this process
-        can write meanwhile, and what it writes is what it has sent before.
+        can write meanwhile, and only the same version: what it has sent before, or what settles it.
+
+        Args:
+            version: that is to be written.
         """
-        lock_id, until = self._take_lock(name)
+        lock_id, until = self._take_lock(name, version)
         try:
             yield
         except Refused:
@@ -256,19 +260,18 @@ class Versions:
         finally:
             if self._clock.monotonic() < until:
                 with self._lock:
-                    self._kept[name] = (lock_id, until)
+                    self._kept[name] = _KeptLock(lock_id, until, version)
             else:
                 self._give_back(name, lock_id)
 
-    def _take_lock(self, name: TableName) -> tuple[int, float]:
+    def _take_lock(self, name: TableName, version: str) -> tuple[int, float]:
         """A lock that is held, and until when it is to be kept: one that was kept, or a new one."""
-        with self._lock:
-            kept = self._kept.pop(name, None)
+        kept = self._kept_for(name, version)
         if kept is not None:
-            if self._clock.monotonic() >= kept[1]:
-                self._give_back(name, kept[0])
-            elif self._holds(kept[0]):
-                return kept
+            if self._clock.monotonic() >= kept.until:
+                self._give_back(name, kept.lock_id)
+            elif self._holds(kept.lock_id):
+                return kept.lock_id, kept.until
         user = f"{_user()}-{self._host.token()[:12]}"
         lock_id = self._metastore.lock(name, user=user, host=self._host.owner().host)
         try:
@@ -286,6 +289,27 @@ class Versions:
             raise
         return lock_id, -math.inf
 
+    def _kept_for(self, name: TableName, version: str) -> _KeptLock | None:
+        """The lock that was kept; before another version is written, the write without an answer is waited for.
+
+        Raises:
+            ClaimHeld: it may still be carried out, and would then take the place of what is to be written.
+        """
+        deadline = self._clock.monotonic() + _LOCK_SECONDS
+        while (kept := self._kept.get(name)) is not None and version != kept.version:
+            now = self._clock.monotonic()
+            if now >= kept.until:
+                break
+            if now > deadline:
+                raise ClaimHeld(
+                    expected=f"a write to {name} of this process to be answered within {_LOCK_SECONDS:.0f} seconds",
+                    found="no answer: the metastore may still carry it out",
+                    action=f"Run again in {_UNANSWERED_SECONDS:.0f} seconds.",
+                )
+            self._clock.sleep(0.5)
+        with self._lock:
+            return self._kept.pop(name, None)
+
     def _holds(self, lock_id: int) -> bool:
         try:
             return self._metastore.lock_acquired(lock_id)
@@ -297,6 +321,25 @@ class Versions:
             self._metastore.unlock(lock_id)
         except Refused as error:
             _LOG.warning("The lock on %s had timed out before it was given back: %s", name, error)
+
+
+@dataclass(frozen=True)
+class _KeptLock:
+    """A lock that is kept because a write under it got no answer.
+
+    Attributes:
+        until: by the process's own clock.
+        version: which version was written.
+    """
+
+    lock_id: int
+    until: float
+    version: str
+
+
+def _numbered(row: HiveTable) -> str:
+    """The number of the version that a row has, whether it is claimed or settled; empty for none."""
+    return row.parameters.get(VERSION, "").partition(":")[0].partition("@")[0]
 
 
 @contextmanager
