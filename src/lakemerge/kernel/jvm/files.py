@@ -289,14 +289,34 @@ class HadoopFileSystem(FileSystem):
             raise _no_rename(source, target)
 
     def make_directory(self, path: str) -> None:
-        self._invoke("make", path, lambda system, where: system.mkdirs(where))
+        def make(system: Any, where: Any) -> bool:
+            if system.mkdirs(where):
+                return True
+            if self._replacing(system) is not _Replacing.LOCAL:
+                return False
+            # Hadoop's local file system does not say why it refuses; Java does
+            attributes = self.jvm.gateway.new_array(self.jvm.java.java.nio.file.attribute.FileAttribute, 0)
+            folder = system.getRawFileSystem().pathToFile(where).toPath()
+            self.jvm.java.java.nio.file.Files.createDirectories(folder, attributes)
+            return True
+
+        if not self._invoke("make", path, make):
+            raise _refused("make", path)
 
     def delete(self, path: str) -> None:
-        self._invoke("delete", path, lambda system, where: system.delete(where, True))
+        self._remove("delete", path, True)
+
+    def _remove(self, call: str, path: str, recursive: bool) -> None:
+        # the local file system says no without an error
+        def is_gone(system: Any, where: Any) -> bool:
+            return bool(system.delete(where, recursive)) or not system.exists(where)
+
+        if not self._invoke(call, path, is_gone):
+            raise _refused(call, path)
 
     def delete_if_empty(self, path: str) -> bool:
         try:
-            self._invoke("remove", path, lambda system, where: system.delete(where, False))
+            self._remove("remove", path, False)
         except StorageError:
             if self.list(path):
                 return False
@@ -352,8 +372,12 @@ def _entry(status: Any) -> FileEntry:
 
 
 def _no_rename(source: Any, target: Any) -> StorageError:
+    return _refused("rename", f"{source} to {target}")
+
+
+def _refused(call: str, path: str) -> StorageError:
     return StorageError(
-        expected=f"to rename {source} to {target}",
+        expected=f"to {call} {path}",
         found="that the file system refused",
         action="Check the path, its permissions and the space left, and run again.",
     )

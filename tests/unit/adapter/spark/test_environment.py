@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +125,14 @@ def test_a_folder_of_others_is_no_warehouse(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(WarehouseUnwritable, match="no permission"):
         environment.check_writable(tmp_path / "warehouse")
+
+
+def test_a_full_disk_keeps_nobody_from_freeing_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    environment.check_writable(tmp_path)
 
 
 def test_permission_is_asked_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,18 @@ def test_an_error_of_a_full_disk_names_the_folders_on_it(
     assert found.startswith(text)
     assert f"no space left for {full}/not/there, {full}." in found
     assert with_full_disks("something else", [full]) == "something else"
-    assert with_full_disks(text, [tmp_path]) == text
+    assert with_full_disks(text, []) == text
+
+
+def test_a_disk_without_inodes_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=10, f_favail=0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))
+    assert f"no space left for {tmp_path}." in with_full_disks("No space left on device", [tmp_path])
+
+
+def test_a_quota_may_be_of_each_folder(tmp_path: Path) -> None:
+    found = with_full_disks("Disk quota exceeded", [tmp_path / "a", tmp_path / "b"])
+    assert f"one of {tmp_path}/a, {tmp_path}/b." in found
 
 
 def test_the_folders_that_spark_writes_to(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ half-made folders behind. These checks create nothing unless all of them pass.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -27,6 +28,7 @@ from lakemerge.errors import (
 from lakemerge.java import ensure_java
 
 _CONNECT_SECONDS = 3.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # What a folder is for, and the setting of the profile that names another one.
 _FOR_METASTORE = ("the embedded metastore", "`metastore`")
@@ -158,7 +160,9 @@ def check_writable(folder: Path, purpose: tuple[str, str] = _FOR_TABLES) -> None
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise _unwritable(folder, error.strerror or str(error), purpose) from error
+        # a full disk may still be read, and vacuum may free some of it
+        if error.errno not in _FULL:
+            raise _unwritable(folder, error.strerror or str(error), purpose) from error
 
 
 def _unwritable(folder: Path, found: str, purpose: tuple[str, str]) -> WarehouseUnwritable:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -27,20 +29,32 @@ def local_folders(configuration: Configuration, environment: Mapping[str, str]) 
 
 
 def with_full_disks(text: str, folders: Iterable[Path]) -> str:
-    """The text of an error; if it says that a disk is full, with those of the folders that lie on a full one."""
-    if not _FULL.search(text):
+    """The text of an error; if it says that a disk is full, with those of the folders that lie on a full one.
+
+    A quota cannot be seen from outside: where no disk looks full, all folders are named.
+    """
+    known = list(folders)
+    if not known or not _FULL.search(text):
         return text
-    full = [str(folder) for folder in folders if _is_full(folder)]
-    return (
-        f"{text}\nThere is no space left for {', '.join(full)}. Free some, and run again." if full else text
-    )
+    full = [folder for folder in known if _is_full(folder)]
+    which = ", ".join(map(str, full or known))
+    return f"{text}\nThere is no space left for {'' if full else 'one of '}{which}. Free some, and run again."
 
 
 def _is_full(folder: Path) -> bool:
+    existing = _existing(folder)
     try:
-        return shutil.disk_usage(_existing(folder)).free < _LEAST_FREE
+        return shutil.disk_usage(existing).free < _LEAST_FREE or _has_no_inode(existing)
     except OSError:
         return False
+
+
+def _has_no_inode(folder: Path) -> bool:
+    if sys.platform == "win32":
+        return False
+    status = os.statvfs(folder)
+    # file systems that make inodes as they need them have a number of 0
+    return status.f_files > 0 and status.f_favail == 0
 
 
 def _existing(folder: Path) -> Path:
