@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,10 +81,12 @@ class DbtProject:
         command = [str(_DIE_AT_STEP), dies_at, "lakemerge", "stream", *arguments]
         return self._start(command, number, stderr=subprocess.PIPE)
 
-    def _start(self, command: list[str], number: int, *, stderr: int) -> subprocess.Popen[str]:
+    def _start(
+        self, command: list[str], number: int, *, stderr: int, under: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
         folders = ["--target-path", f"target{number}", "--log-path", f"logs{number}"]
         return subprocess.Popen(
-            [sys.executable, *command, "--profiles-dir", ".", *folders],
+            [*under, sys.executable, *command, "--profiles-dir", ".", *folders],
             cwd=self.root,
             env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
             stdin=subprocess.PIPE,
@@ -94,11 +96,15 @@ class DbtProject:
         )
 
     @contextmanager
-    def commands(self, number: int = 1) -> Iterator[DbtCommands]:
-        """Runs of dbt in one process that stays."""
+    def commands(self, number: int = 1, under: Sequence[str] = ()) -> Iterator[DbtCommands]:
+        """Runs of dbt in one process that stays.
+
+        Args:
+            under: the command that starts this process, such as ``setpriv`` with its options.
+        """
         log = self.root / f"commands{number}.log"
         with log.open("w") as stderr:
-            process = self._start([str(_DBT_COMMANDS)], number, stderr=stderr.fileno())
+            process = self._start([str(_DBT_COMMANDS)], number, stderr=stderr.fileno(), under=under)
             try:
                 yield DbtCommands(process, log)
             finally:

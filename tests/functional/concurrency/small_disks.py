@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# Starts a program for which the modes of files count, though it is root's.
+WITHOUT_OVERRIDE = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,42 @@ class Disk:
             yield
         finally:
             filler.unlink()
+
+    @contextmanager
+    def without_inodes(self) -> Iterator[None]:
+        """Allow no further file and folder inside the block, as a quota does."""
+        status = os.statvfs(self.folder)
+        self._remount(f"nr_inodes={status.f_files - status.f_ffree}")
+        try:
+            yield
+        finally:
+            self._remount(f"nr_inodes={status.f_files}")
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Mounted for reading only inside the block."""
+        self._remount("ro")
+        try:
+            yield
+        finally:
+            self._remount("rw")
+
+    @contextmanager
+    def without_rights(self) -> Iterator[None]:
+        """Nobody may write into a folder inside the block, other than root; see WITHOUT_OVERRIDE."""
+        folders = [self.folder, *(path for path in self.folder.rglob("*") if path.is_dir())]
+        modes = {folder: folder.stat().st_mode for folder in folders}
+        for folder in folders:
+            folder.chmod(0o555)
+        try:
+            yield
+        finally:
+            for folder, mode in modes.items():
+                if folder.exists():
+                    folder.chmod(mode)
+
+    def _remount(self, option: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{option}", str(self.folder)], check=True)
 
 
 class SmallDisks:

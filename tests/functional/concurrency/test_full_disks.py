@@ -1,0 +1,106 @@
+"""A warehouse that cannot be written: a full disk, a quota, a disk for reading only, missing rights."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from functional.concurrency.small_disks import WITHOUT_OVERRIDE, Disk, SmallDisks
+
+# Each run that succeeds stores the next day.
+MODEL = """
+{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='ts',
+          partition_by='part', write_mode='%s') }}
+{%% set day = '(select max(ts) + 1 from ' ~ this ~ ')' if is_incremental() else '1' %%}
+select id, {{ day }} as ts, id %% 3 as part, repeat(uuid(), 20) as filler from range(300)
+"""
+MODES = {"rewritten": "copy_on_write", "beside": "merge_on_read"}
+FULL = "No space left on device"
+COMPACT = "lakemerge_compact", "{select: 'SCHEMA.*'}"
+VACUUM = (
+    "lakemerge_vacuum",
+    "{select: 'SCHEMA.*', dry_run: false, retention_hours: 0.0001, allow_short_retention: true}",
+)
+# By name: what keeps the warehouse from being written, and what a message says of it.
+Hindrance = tuple[Callable[[Disk], AbstractContextManager[None]], str]
+HINDRANCES: dict[str, Hindrance] = {
+    "full": (lambda disk: disk.filled(), FULL),
+    "a file is left": (lambda disk: disk.filled(65536), FULL),
+    "no inodes": (lambda disk: disk.without_inodes(), FULL),
+    "read only": (lambda disk: disk.read_only(), "Read-only file system|refused"),
+    "no rights": (lambda disk: disk.without_rights(), "Permission denied|AccessDenied|refused"),
+}
+
+
+class Tables:
+    """The two tables of a project, and the day that each has.
+
+    Args:
+        project: gets their models.
+    """
+
+    def __init__(self, project: Any) -> None:
+        self._project = project
+        self.days = dict.fromkeys(MODES, 0)
+        for table, mode in MODES.items():
+            project.write(f"models/{table}.sql", MODEL % mode)
+
+    def run(self, dbt: Any) -> dict[str, str]:
+        """Merge the next day; returns the messages of the tables that were not written."""
+        failed: dict[str, str] = dbt("run")["failed"]
+        self.days = {table: day + (table not in failed) for table, day in self.days.items()}
+        return failed
+
+    def operate(self, dbt: Any, operation: tuple[str, str]) -> str:
+        """Run an operation; returns its message, which is empty if it succeeded."""
+        name, arguments = operation
+        arguments = arguments.replace("SCHEMA", self._project.name)
+        return str(dbt("run-operation", name, "--args", arguments)["message"])
+
+    def check(self, dbt: Any) -> None:
+        """Each table has all rows of the last run that has written it, and no others."""
+        figures = "count(*) as n, count(distinct id) as k, min(ts) as low, max(ts) as high"
+        query = " union all ".join(
+            f"select '{table}' as name, {figures} from {{{{ ref('{table}') }}}}" for table in MODES
+        )
+        found = {row[0]: tuple(map(int, row[1:])) for row in dbt.rows(query)}
+        assert found == {table: (300, 300, day, day) for table, day in self.days.items()}
+
+
+@pytest.mark.parametrize(
+    "names", [["full"], pytest.param([*HINDRANCES], marks=pytest.mark.slow)], ids=["one", "all"]
+)
+def test_a_warehouse_that_cannot_be_written(
+    dbt_project: Callable[..., Any], small_disks: SmallDisks, names: list[str]
+) -> None:
+    if not shutil.which(WITHOUT_OVERRIDE[0]):
+        pytest.skip(f"{WITHOUT_OVERRIDE[0]} is not installed, without which root has all rights")
+    disk = small_disks.make("disk", "24m")
+    project = dbt_project(f"hindered{len(names)}", None, disk.folder)
+    tables = Tables(project)
+    hindered = dict.fromkeys(names, 0)
+    with project.commands(under=WITHOUT_OVERRIDE) as dbt:
+        assert not tables.run(dbt)
+        for name in names:
+            # also leaves a delta to compact
+            assert not tables.run(dbt)
+            hinder, said = HINDRANCES[name]
+            with hinder(disk):
+                messages = [
+                    *tables.run(dbt).values(),
+                    tables.operate(dbt, COMPACT),
+                    tables.operate(dbt, VACUUM),
+                ]
+                tables.check(dbt)
+            for message in filter(None, messages):
+                hindered[name] += 1
+                assert re.search(said, message), message
+                assert str(disk.folder) in message
+        assert not tables.run(dbt)
+        tables.check(dbt)
+    assert all(hindered.values()), hindered
