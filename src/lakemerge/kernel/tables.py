@@ -439,8 +439,8 @@ def _refused(name: TableName, manifest: Manifest, error: LakemergeError) -> Clai
     return ClaimRefused(
         expected=f"the metastore to take version {manifest.version} of {name}, which a writer that died has claimed",
         found=error.found,
-        action="Correct what the message names, and run again. If that cannot be corrected, have the version undone: "
-        f"dbt run-operation lakemerge_recover --args '{{table: {name}, undo_refused: true}}'",
+        action="Correct what the message names, and run again. If that cannot be corrected, have the version undone by "
+        f"`dbt run-operation lakemerge_recover --args '{{table: {name}, undo_refused: true}}'`.",
     )
 
 

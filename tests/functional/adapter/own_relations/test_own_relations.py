@@ -44,8 +44,8 @@ class TestRelations:
                 "parts",
                 [("id", "bigint"), ("v", "varchar(7)"), ("s", "struct<a:int>"), ("day", "date")],
             ),
-            ("shown", [("id", "bigint"), ("theday", "date")]),
-            ("source_table", [("id", "int"), ("d", "decimal(10,2)")]),
+            ("shown", [("id", "bigint"), ("TheDay", "date")]),
+            ("source_table", [("Id", "int"), ("d", "decimal(10,2)")]),
             ("absent", []),
         ],
     )
