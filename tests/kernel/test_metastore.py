@@ -121,7 +121,8 @@ def test_lost_replies_under_locks(call: str, jvm: Jvm, kernel: Kernel, name: Tab
     assert losses == 0
     assert rows_of(kernel, name) == {"": ["b"]}
     assert settled(kernel, name).version == 2
-    assert locks_of(jvm, name) == 0
+    # a write without an answer may still be carried out: until it cannot, its lock keeps others away
+    assert locks_of(jvm, name) == (1 if call == "alter_table" else 0)
 
 
 def test_a_lock_held_by_another_is_waited_for_and_named(

@@ -63,7 +63,7 @@ class TestAfterCommit:
         assert t.state == "committed"
         assert list(versions) == [table]
         assert len(log.sql(f"select * from {{table}} where what = '{place}'")) == 1
-        assert "do not make" in caplog.text
+        assert "do not repeat it" in caplog.text
 
     @pytest.mark.parametrize("error", [Py4JError("Java went away"), unreachable()], ids=["Java's", "typed"])
     def test_an_error_of_a_commit_that_stands_says_so(

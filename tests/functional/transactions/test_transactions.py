@@ -134,7 +134,7 @@ class TestTransactions:
         refused(UnsupportedTable, "without a unique_key, for append", "append", names[0], order(1, 1))
         refused(InvalidConfig, "began with", "append", "shop.nothing", {"id": 1})
         text = pa.table({"product": ["a"], "quantity": ["1"], "place": ["B"]})
-        refused(IncompatibleColumn, r"quantity \(string for int\)", "upsert", names[1], text)
+        refused(IncompatibleColumn, "quantity: string into int", "upsert", names[1], text)
         large = pa.table({"product": ["a"], "quantity": [2**40], "place": ["B"]})
         refused(InvalidRecord, "quantity", "upsert", names[1], large)
         t.abort()
