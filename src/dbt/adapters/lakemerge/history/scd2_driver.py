@@ -180,5 +180,6 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
             return False
         rewrite = has_ledger and txn.side_data.has_many_folders(LEDGER)
         sql = self.macros.lakemerge_scd2_ledger_sql(plan, has_ledger, rewrite)
-        write_ledger(txn, sql, anew=rewrite)
+        assert plan.merge.ledger is not None
+        write_ledger(txn, sql, plan.merge.ledger, anew=rewrite)
         return True

@@ -320,7 +320,8 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         """Write what the ledger has to remember, and rewrite the ledger once it has many folders."""
         anew = txn.side_data.has_many_folders(LEDGER) and self._open_ledger(txn, plan) is not None
         macro = self.macros.lakemerge_compacted_ledger_sql if anew else self.macros.lakemerge_ledger_rows_sql
-        write_ledger(txn, macro(plan), anew=anew)
+        assert plan.ledger is not None
+        write_ledger(txn, macro(plan), plan.ledger, anew=anew)
 
 
 def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:

@@ -18,6 +18,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.layout.joins import Amount
 from dbt.adapters.lakemerge.relations.sized_text import padded, unsized
 from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type
+from dbt.adapters.lakemerge.spark.zones import java_zone
+from pyspark.sql import functions
 from pyspark.sql.types import StructType
 
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
@@ -33,6 +35,9 @@ logger = AdapterLogger("Lakemerge")
 LEDGER = "ledger"
 # The column that only ledgers of histories have.
 _ROW = "__row"
+_RECORDED_AT = "__recorded_at"
+# The format of ledgers whose purpose names none: those of earlier versions.
+_FORMAT_OF_OLD = "orc"
 # The pieces of a SQL text: what stands in quotes, and what does not.
 _PIECES = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\"]+", re.DOTALL)
 
@@ -204,7 +209,7 @@ def agreed_purpose(
     if not paths:
         return wanted
     if known is None:
-        schema = spark.read.orc(list(paths)).schema
+        schema = spark.read.format(_FORMAT_OF_OLD).load(list(paths)).schema
         if (_ROW in schema.names) != bool(wanted.history):
             raise _other_history(("columns of its own",) if _ROW in schema.names else (), wanted, table)
         known = LedgerPurpose.of_files(schema)
@@ -277,12 +282,26 @@ def commit_purpose(transaction: NodeTransaction, wanted: LedgerPurpose | None) -
     if wanted is None:
         return None
     record = transaction.base.side_data_for.get(LEDGER) if transaction.base else None
-    commit = transaction.kernel_transaction
-    agreed = agreed_purpose(
-        wanted, record, transaction.side_data.folders(LEDGER), transaction.spark, str(commit.name)
-    )
-    commit.describe_side_data(LEDGER, agreed.record)
+    table = str(transaction.kernel_transaction.name)
+    agreed = agreed_purpose(wanted, record, transaction.side_data.folders(LEDGER), transaction.spark, table)
+    _describe(transaction, agreed, _stored_format(transaction) or transaction.file_format)
     return agreed
+
+
+def _describe(transaction: NodeTransaction, purpose: LedgerPurpose, file_format: str) -> None:
+    """Record what the ledger is for, and the format of its files.
+
+    Files keep times as the table does: in Parquet as instants, in ORC as what the clocks of Java's time zone showed. In
+    the other format, a move to another zone would change the order of the ledger's changes and the table's rows.
+    """
+    transaction.kernel_transaction.describe_side_data(LEDGER, {**purpose.record, "format": file_format})
+
+
+def _stored_format(transaction: NodeTransaction) -> str:
+    """The format of the ledger that the transaction adds to; empty where there is none."""
+    if not transaction.base or not transaction.side_data.folders(LEDGER):
+        return ""
+    return str(transaction.base.side_data_for.get(LEDGER, {}).get("format", _FORMAT_OF_OLD))
 
 
 def open_ledger(
@@ -305,21 +324,32 @@ def open_ledger(
     seconds = int(retention.total_seconds())
     past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
     expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
-    files = transaction.spark.read.schema(schema).orc(folders)
+    spark, file_format = transaction.spark, _stored_format(transaction)
+    files = spark.read.schema(schema).format(file_format).load(folders)
     columns = [f"{padded(name, types.get(name, ''))} as {name}" for name in files.columns]
-    kept = files.selectExpr(*columns, expired).where("__kind <> 'delete' or not __is_expired")
+    rows = files.selectExpr(*columns)
+    if file_format == "orc":
+        rows = rows.withColumn(_RECORDED_AT, functions.from_utc_timestamp(_RECORDED_AT, java_zone(spark)))
+    kept = rows.selectExpr("*", expired).where("__kind <> 'delete' or not __is_expired")
     kept.createOrReplaceTempView("lakemerge_ledger")
     location = files._jdf.queryExecution().analyzed().relation().location()
     return Amount(len(location.inputFiles()), location.sizeInBytes())
 
 
-def write_ledger(transaction: NodeTransaction, sql: str, *, anew: bool) -> None:
+def write_ledger(transaction: NodeTransaction, sql: str, purpose: LedgerPurpose, *, anew: bool) -> None:
     """Write a query's rows to the ledger: beside what it holds, or in the place of all of it."""
-    rows = transaction.spark.sql(sql)
+    rows, stored = transaction.spark.sql(sql), _stored_format(transaction)
+    file_format = transaction.file_format if anew or not stored else stored
+    if file_format == "orc":
+        # what UTC's clocks showed, so that retention is counted in the same way in every zone
+        rows = rows.withColumn(
+            _RECORDED_AT, functions.to_utc_timestamp(_RECORDED_AT, java_zone(transaction.spark))
+        )
     if anew:
-        transaction.side_data.replace(LEDGER, rows.hint("rebalance"))
+        _describe(transaction, purpose, file_format)
+        transaction.side_data.replace(LEDGER, rows.hint("rebalance"), file_format=file_format)
     else:
-        transaction.side_data.add(LEDGER, rows.coalesce(1))
+        transaction.side_data.add(LEDGER, rows.coalesce(1), file_format=file_format)
 
 
 def reset_ledger(kernel: Kernel, name: TableName, *, keep: bool) -> int:

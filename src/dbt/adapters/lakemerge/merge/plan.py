@@ -10,6 +10,7 @@ from dbt.adapters.lakemerge.merge.expressions import check_expressions
 from dbt.adapters.lakemerge.merge.ledger import LEDGER, LedgerPurpose, Part, key_order
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge.sequences import (
+    SequenceZones,
     order_of,
     sequence_metrics,
     sequence_order,
@@ -110,6 +111,7 @@ class MergePlan:
         sequence_metrics: aggregates over the latest changes, ``min_sequence`` and ``max_sequence`` as texts; empty
             for sequences that have no exact text.
         sequence_order: how texts of sequences are ordered; empty for sequences that have none.
+        sequence_zones: the time zones by which the table shows its rows' sequences.
         known_sequences: texts of sequences of which one is the highest that the table has met; empty for a table
             that has met none, ``None`` where it is not known.
     """
@@ -129,6 +131,7 @@ class MergePlan:
     partition_known: bool
     sequence_metrics: Mapping[str, str] = field(default_factory=dict)
     sequence_order: str = ""
+    sequence_zones: SequenceZones = field(default_factory=SequenceZones)
     known_sequences: tuple[str, ...] | None = None
     mixes_sequences: bool = False
     ledger: LedgerPurpose | None = None
@@ -192,6 +195,8 @@ class MergePlan:
         key_names = {key.name for key in keys}
         stored_sequence = _stored_sequence(config, feed, columns)
         types = types_of_sequence(config, feed)
+        file_format = base.file_format if base else config.file_format
+        zones = SequenceZones.of(config.sequence_by, types, plan.columns, file_format, feed.sparkSession)
         return cls(
             table=table,
             exists=base is not None,
@@ -209,7 +214,8 @@ class MergePlan:
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
             sequence_metrics=sequence_metrics(types),
             sequence_order=sequence_order(types),
-            known_sequences=_known_sequences(config, base, sequence_order(types)),
+            sequence_zones=zones,
+            known_sequences=_known_sequences(config, base, sequence_order(types), zones),
             mixes_sequences=bool(stored_sequence)
             and config.ignore_null_updates
             and any(_hides_nulls(feed, part) for part in config.sequence_by),
@@ -224,11 +230,11 @@ class MergePlan:
         return all(order_of(lowest) > order_of(known) for known in self.known_sequences)
 
     def highest_sequence(self, highest: str | None) -> str | None:
-        """The highest sequence that the table has met with this one (as text); ``None`` where it is not known."""
+        """The highest sequence that the table has met with this one, for its manifest; ``None`` if it is not known."""
         if self.known_sequences is None or not self.sequence_metrics:
             return None
         met = [*self.known_sequences, *([highest] if highest else [])]
-        return max(met, key=order_of, default=None)
+        return self.sequence_zones.text(max(met, key=order_of)) if met else None
 
 
 def _keys(config: MergeConfig, base: Manifest | None) -> tuple[str, ...]:
@@ -310,11 +316,18 @@ def _hides_nulls(feed: DataFrame, expression: str) -> bool:
     return False
 
 
-def _known_sequences(config: MergeConfig, base: Manifest | None, order: str) -> tuple[str, ...] | None:
+def _known_sequences(
+    config: MergeConfig, base: Manifest | None, order: str, zones: SequenceZones
+) -> tuple[str, ...] | None:
     if base is None:
         return ()
     known = base.properties
     # earlier versions did not record the order
-    if known.get("sequence_by") != config.sequence or known.get("sequence_order", order) != order:
+    if (
+        not order
+        or known.get("sequence_by") != config.sequence
+        or known.get("sequence_order", order) != order
+    ):
         return None
-    return tuple(known.get("max_sequence") or ()) or None
+    texts = [zones.read(text, order) for text in known.get("max_sequence") or ()]
+    return None if None in texts or not texts else tuple(text for text in texts if text is not None)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.spark.zones import java_zone, session_zone
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan
+    from pyspark.sql import DataFrame, SparkSession
 
 # Types whose values have an exact text, and how these texts are ordered.
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 _TIMES = ("timestamp",)
 _TEXTS = ("string", "date")
+# In a text, the kind of the pair that names time zones.
+_ZONES = "z"
+# Two time zones are at most 26 hours apart: UTC-12 and UTC+14.
+_WIDEST = timedelta(hours=26) // timedelta(microseconds=1)
 
 
 def types_of_sequence(config: MergeConfig, feed: DataFrame) -> list[str]:
@@ -60,6 +68,63 @@ def _text_of(value: str, types: Sequence[str]) -> str:
         order = "t" if kind in _TEXTS else "n"
         pairs.append(f"array('{order}', cast({number} as string))")
     return f"if({value} is null, null, to_json(array({', '.join(pairs)})))"
+
+
+@dataclass(frozen=True)
+class SequenceZones:
+    """The time zones by which a table's rows show their sequences.
+
+    The same files show other sequences in another zone: times in ORC, times as partitions, and what SQL makes of times.
+
+    Attributes:
+        names: the zones; empty where none has a part in the sequences.
+        shifts: whether another zone moves the times in them and does nothing else.
+    """
+
+    names: str = ""
+    shifts: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        sequence_by: Sequence[str],
+        types: Sequence[str],
+        columns: Iterable[ColumnPlan],
+        file_format: str,
+        spark: SparkSession,
+    ) -> SequenceZones:
+        """The zones of a table's sequences.
+
+        Args:
+            types: of the sequence's parts; empty without a sequence.
+            columns: those of the table.
+        """
+        stored = {name: column for column in columns for name in (column.name.lower(), column.quoted.lower())}
+        parts = [
+            (stored.get(text.strip().lower()), kind) for text, kind in zip(sequence_by, types, strict=True)
+        ]
+        computed = any(column is None for column, _ in parts)
+        times = [column for column, kind in parts if column and kind in _TIMES]
+        by_java = computed or (file_format == "orc" and any(not column.is_partition for column in times))
+        by_session = computed or any(column.is_partition for column in times)
+        names = [f"Java {java_zone(spark)}"] if by_java else []
+        names += [f"session {session_zone(spark)}"] if by_session else []
+        return cls(", ".join(names), not computed)
+
+    def text(self, sequence: str) -> str:
+        """A sequence as a manifest has it: with the zones in which the table shows it."""
+        return json.dumps([*json.loads(sequence), [_ZONES, self.names]]) if self.names else sequence
+
+    def read(self, text: str, order: str) -> str | None:
+        """A sequence from a manifest: as the table shows it in these zones, or a higher one; ``None`` if not known."""
+        parts = json.loads(text)
+        names = parts.pop()[1] if parts[-1][0] == _ZONES else ""
+        if names != self.names:
+            if not self.shifts:
+                return None
+            for part, kind in zip(parts, order.split(", "), strict=True):
+                part[1] = str(int(part[1]) + _WIDEST) if kind in _TIMES else part[1]
+        return json.dumps(parts)
 
 
 def order_of(text: str) -> tuple[Decimal | bytes, ...]:

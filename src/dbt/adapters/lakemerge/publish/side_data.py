@@ -49,24 +49,30 @@ class SideData:
         self._concerned[kind] = None if names is None else list(names)
         self._transaction.read_side_data(kind, names)
 
-    def add(self, kind: str, rows: DataFrame) -> None:
-        """Write rows beside the existing side data of a kind."""
-        directory = self.write(kind, rows)
+    def add(self, kind: str, rows: DataFrame, *, file_format: str | None = None) -> None:
+        """Write rows beside the existing side data of a kind; see :meth:`write`."""
+        directory = self.write(kind, rows, file_format=file_format)
         self._transaction.add_sidecar(kind, directory, concerns=self._concerned.get(kind))
 
-    def replace(self, kind: str, rows: DataFrame) -> None:
-        """Write rows in the place of all existing side data of a kind."""
-        directory = self.write(kind, rows)
+    def replace(self, kind: str, rows: DataFrame, *, file_format: str | None = None) -> None:
+        """Write rows in the place of all existing side data of a kind; see :meth:`write`."""
+        directory = self.write(kind, rows, file_format=file_format)
         self._transaction.set_sidecars(kind, [directory], concerns=self._concerned.get(kind))
 
     def clear(self, kind: str) -> None:
         """Leave no side data of a kind."""
         self._transaction.set_sidecars(kind, [])
 
-    def write(self, kind: str, rows: DataFrame) -> str:
-        """Write rows of a kind, for the commit to record; returns their folder's URI."""
+    def write(self, kind: str, rows: DataFrame, *, file_format: str | None = None) -> str:
+        """Write rows of a kind, for the commit to record; returns their folder's URI.
+
+        Args:
+            file_format: of the files; ``None`` for that of the kind.
+        """
         directory = self._transaction.sidecar_directory(kind)
         published = SIDE_TABLES.get(kind)
         files = self._files if published and published.like_main else self._own_files
+        if file_format is not None:
+            files = self._files if file_format == self._files.file_format else self._own_files
         files.write(rows, directory)
         return directory
