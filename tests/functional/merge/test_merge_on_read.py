@@ -276,7 +276,7 @@ class TestRetiring:
         table = merger({**CONFIG, "write_mode": "merge_on_read", **compacted}, FEED)
         for number in range(1, 12):
             table.merge([change(number % 3, number)])
-            shown = table.sql("select distinct txn from {table}__deltas")
+            shown = table.sql("select distinct lakemerge_txn from {table}__deltas")
             # at most the two of a move that is no ten minutes old, those of one before it, and those since
             assert len(shown) <= 6, number
             table.let_minutes_pass(4)

@@ -76,11 +76,13 @@ class TestPlans:
             assert (keys.columns, rows.columns) == ({"id"}, {*needed, "name"})
             for scan in (keys, rows):
                 assert scan.paths == deltas, "only those that the view names"
-                assert re.match(r"(isnotnull\(txn#\d+\), )?\(?txn#\d+ (IN|=) ", scan.filters)
+                assert re.match(
+                    r"(isnotnull\(lakemerge_txn#\d+\), )?\(?lakemerge_txn#\d+ (IN|=) ", scan.filters
+                )
             assert sorted(row.name for row in table.sql(query)) == ["n1", "n1", "n6"]
             # the deltas that were folded stay in their table for queries that are being planned
             compact(table, deltas="minor")
-            assert len(table.sql("select distinct txn from {table}__deltas")) == 3
+            assert len(table.sql("select distinct lakemerge_txn from {table}__deltas")) == 3
         base, keys, rows = scans(table, "select id from {table} where region <> 'east'")
         assert (base.paths, base.columns, rows.columns) == (2, {"id"}, needed)
         compact(table)

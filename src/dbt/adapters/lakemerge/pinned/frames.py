@@ -87,14 +87,16 @@ def _merged(
     from pyspark.sql import Window, functions
 
     columns = (*version.columns, *version.partition_columns, DELETED, ORDER)
+    # a frame takes a name for an expression: a dot leads into a struct, a star stands for all columns
+    names, by = list(map(quote, base.columns)), list(map(quote, keys))
     schema = schema_of(columns)
     deltas = spark.read.schema(schema).format(version.file_format)
-    newest_first = Window.partitionBy(*keys).orderBy(functions.col(ORDER.name).desc())
+    newest_first = Window.partitionBy(*by).orderBy(functions.col(ORDER.name).desc())
     newest = (
         deltas.load([layout.absolute(folder) for folder in folders])
         .selectExpr(*(f"{padded(quote(c.name), c.type)} as {quote(c.name)}" for c in columns))
         .withColumn(_PLACE, functions.row_number().over(newest_first))
         .where(f"{_PLACE} = 1")
     )
-    kept = base.join(newest.select(*keys), list(keys), "left_anti").select(*base.columns)
-    return kept.unionByName(newest.where(f"not {DELETED.name}").select(*base.columns))
+    kept = base.join(newest.select(*by), list(keys), "left_anti").select(*names)
+    return kept.unionByName(newest.where(f"not {DELETED.name}").select(*names))

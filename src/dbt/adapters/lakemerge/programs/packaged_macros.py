@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,19 @@ if TYPE_CHECKING:
     import jinja2
 
 
-class _PackagedMacro(BaseMacroGenerator):
-    """A macro in a file that is named after it, read when it is first called."""
+_MACRO = re.compile(r"{%-?\s*macro\s+(\w+)")
 
-    def __init__(self, path: Path, context: dict[str, Any]) -> None:
+
+class _PackagedMacro(BaseMacroGenerator):
+    """A macro of a file, compiled when it is first called."""
+
+    def __init__(self, path: Path, name: str, context: dict[str, Any]) -> None:
         super().__init__(context)
         self._path = path
+        self._name = name
 
     def get_name(self) -> str:
-        return self._path.stem
+        return self._name
 
     def get_template(self) -> jinja2.Template:
         return self._template
@@ -43,5 +48,7 @@ def packaged_macros() -> Macros:
 
     context: dict[str, Any] = {**generate_base_context({}), "adapter": LakemergeAdapter}
     for path in (Path(PACKAGE_PATH) / "macros").rglob("*.sql"):
-        context[path.stem] = _PackagedMacro(path, context).call_macro
+        # the helpers of a file's macro too: dbt looks every macro up by its name, in one namespace
+        for name in _MACRO.findall(path.read_text()):
+            context[name] = _PackagedMacro(path, name, context).call_macro
     return Macros(context)

@@ -309,7 +309,7 @@ def _say_redo(conflict: CommitConflict) -> None:
 
 def _say_unfinished(error: Exception) -> None:
     _LOG.warning(
-        "A transaction is committed; do not make its changes again. The next commit does what is left to do after "
+        "A transaction is committed, so do not repeat it. The next commit does what is left to do after "
         "this one, and vacuum removes its files. If this session does not see the changes, refresh the tables: %s",
         error,
     )
