@@ -404,7 +404,7 @@ MUTANTS = {
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",
         "kernel.protocol.versions",
-        "        with self._table_lock(name):\n",
+        "        with self._table_lock(name, _numbered(row)):\n",
         "        if True:\n",
     ),
 }
