@@ -34,20 +34,26 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
 
 
 @pytest.fixture(scope="session")
-def postgres_jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jvm]:
-    """A bare JVM whose clients reach a metastore on PostgreSQL."""
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
+    """A metastore process on PostgreSQL."""
     require("postgres", missing())
-    ensure_java()
     directory = tmp_path_factory.mktemp("on_postgres")
     database = Postgres().start()
     server = MetastoreServer(
         directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
     ).start()
-    jvm = Jvm.launch(server.client_conf)
-    yield jvm
-    jvm.gateway.shutdown()
+    yield server
     server.stop()
     database.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_jvm(postgres_server: MetastoreServer) -> Iterator[Jvm]:
+    """A bare JVM whose clients reach that metastore."""
+    ensure_java()
+    jvm = Jvm.launch(postgres_server.client_conf)
+    yield jvm
+    jvm.gateway.shutdown()
 
 
 @pytest.fixture

@@ -77,11 +77,11 @@ class MetastoreServer:
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
         self._transaction_tables = transaction_tables
         self._process: subprocess.Popen[bytes] | None = None
-        self._port = free_port()
+        self.port = free_port()
 
     @property
     def uri(self) -> str:
-        return f"thrift://localhost:{self._port}"
+        return f"thrift://localhost:{self.port}"
 
     @property
     def client_conf(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ class MetastoreServer:
                 )
             server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
             self._process = subprocess.Popen(
-                [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self._port)],
+                [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self.port)],
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -128,11 +128,16 @@ class MetastoreServer:
             if self._process.poll() is not None:
                 break
             with socket.socket() as probe:
-                if probe.connect_ex(("localhost", self._port)) == 0:
+                if probe.connect_ex(("localhost", self.port)) == 0:
                     return
             time.sleep(0.1)
         self.stop()
         raise RuntimeError(f"the metastore did not start:\n{self.log.read_text()[-4000:]}")
+
+    def send_signal(self, number: int) -> None:
+        """Stop the process for a while, or let it continue."""
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def stop(self) -> None:
         """Kill the process; its files are the caller's."""

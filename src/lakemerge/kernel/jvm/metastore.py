@@ -79,14 +79,7 @@ class HiveMetastore(Metastore):
             raise self._translate(call, error) from error
 
     def _read(self, call: str, action: Callable[[Any], T]) -> T:
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(ReplyLost),
-            stop=tenacity.stop_after_attempt(4),
-            wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
-            reraise=True,
-        )
-        result: T = retrying(self._invoke, call, action)
-        return result
+        return _until_answered(lambda: self._invoke(call, action))
 
     def _translate(self, call: str, error: Exception) -> MetastoreError:
         kind, text = java_exception(error)
@@ -361,18 +354,26 @@ class HiveMetastore(Metastore):
         if table is None:
             raise Refused("getTable", "NoSuchObjectException", f"there is no table {name}")
         keys = (*table.partition_columns, HiveColumn("lakemerge_probe", "string"))
+        probe = replace(table, partition_columns=keys)
         try:
-            self.alter_table(
-                name,
-                replace(table, partition_columns=keys),
-                expected=(DDL_TIME, "lakemerge-probe"),
-            )
+            _until_answered(lambda: self.alter_table(name, probe, expected=(DDL_TIME, "lakemerge-probe")))
         except ValueChanged:
             return True
         except Refused as error:
             if error.kind != "InvalidOperationException":
                 raise
         return False
+
+
+def _until_answered(action: Callable[[], T]) -> T:
+    """Make a call that changes nothing, again while it gets no answer. Raises ReplyLost after some tries."""
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(ReplyLost),
+        stop=tenacity.stop_after_attempt(4),
+        wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
+        reraise=True,
+    )
+    return retrying(action)
 
 
 def _items(java_list: Any) -> list[Any]:
