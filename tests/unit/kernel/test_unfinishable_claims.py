@@ -247,3 +247,28 @@ def test_the_name_of_a_side_table_that_is_refused_is_not_claimed(
         change(kernel, name)
     append(kernel, name, {"p=1": ["new"]})
     assert [one.name for one in kernel.metastore.table_summaries("s")] == [name.name]
+
+
+class Strict(MemoryMetastore):
+    """A metastore whose settings allow only some values of partition columns."""
+
+    def require_values(self, values: Sequence[str]) -> None:
+        if odd := [value for value in values if not value.islower()]:
+            raise Refused("add_partitions", "MetaException", f"{odd[0]!r} is not allowed")
+
+    def add_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> int:
+        self.require_values([value for row in partitions for value in row.values])
+        return super().add_partitions(name, partitions)
+
+
+def test_a_value_that_the_settings_of_the_metastore_forbid_is_not_claimed() -> None:
+    world = World()
+    world.metastore = Strict(world.timeline)
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=one": ["old"]})
+    with pytest.raises(UnsupportedTable, match="'TWO' is not allowed"):
+        merge(kernel, NAME, {"p=one": ["new"], "p=TWO": ["new"]})
+    with pytest.raises(UnsupportedTable, match="'TWO' is not allowed"):
+        create(kernel, TableName("s", "z"), {"p=TWO": ["new"]})
+    assert merge(kernel, NAME, {"p=three": ["new"]}) == 2
+    assert rows_of(kernel, NAME) == {"p=one": ["old"], "p=three": ["new"]}

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel.commit.table_commit import TableCommit
-from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable
+from lakemerge.kernel.ports.metastore import DDL_TIME, HiveColumn, HiveTable, Refused
 from lakemerge.kernel.ports.names import partition_values
 from lakemerge.kernel.protocol.claims import claimed_row
 from lakemerge.kernel.protocol.rebuild import Rebuilds, makes_row_anew
 from lakemerge.kernel.table.definition import TableDefinition, new_partition, new_table, with_statistics
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import WHOLE_TABLE, Manifest
 from lakemerge.kernel.table.overlay import DELTAS
 from lakemerge.kernel.table.side_tables import SIDE_TABLES, new_side_table
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
 
 _ACTION = (
-    "Nothing was published. Change what the message names: the metastore's database cannot hold it, or you may not "
-    "create it."
+    "Nothing was published. Change what is named: the metastore's database cannot hold it, its settings forbid "
+    "it, or you may not create it."
 )
 
 
@@ -44,19 +45,34 @@ def require_accepted(
 
 
 def _require_names(tables: Tables, commit: TableCommit, parent: Manifest | None, manifest: Manifest) -> None:
-    """Try out new partitions whose names some databases cannot hold: those that are not of plain characters."""
+    """Make sure that the metastore takes new partitions: its settings allow their values, its database their names."""
     known = parent.partitions if parent is not None else {}
-    odd = [name for name in manifest.written if name not in known and not name.isascii()]
-    fresh = [name for name in odd if name not in commit.accepted_names]
+    written = set(manifest.written) - commit.accepted_names - {WHOLE_TABLE}
+    fresh = [name for name in sorted(written) if name not in known]
     if not fresh:
+        return
+    try:
+        tables.metastore.require_values(sorted({value for name in fresh for value in partition_values(name)}))
+    except Refused as error:
+        raise UnsupportedTable(
+            expected=f"the metastore to take new partitions of {commit.table}",
+            found=error.found,
+            action=_ACTION,
+        ) from error
+    _try_out(tables, commit, manifest, [name for name in fresh if not name.isascii()])
+    commit.accepted_names.update(fresh)
+
+
+def _try_out(tables: Tables, commit: TableCommit, manifest: Manifest, odd: list[str]) -> None:
+    """Try out new partitions whose names some databases cannot hold: those that are not of plain characters."""
+    if not odd:
         return
     place = commit.layout.empty_of(commit.txn)
     definition = TableDefinition(commit.table, (HiveColumn("tried", "string"),), manifest.partition_columns)
     row = new_table(definition, commit.layout.root, place)
-    partitions = {name: new_partition(row, partition_values(name), place) for name in fresh}
-    what = f"partitions of {commit.table} such as {fresh[0]}"
+    partitions = {name: new_partition(row, partition_values(name), place) for name in odd}
+    what = f"partitions of {commit.table} such as {odd[0]}"
     tables.roll_forward.trials.require(commit.table, row, what, _ACTION, partitions)
-    commit.accepted_names.update(fresh)
 
 
 def _rows_to_send(

@@ -38,6 +38,8 @@ _ROWS_OF_TEXT = 500
 # Thrift's client refuses an answer of more than 100 MiB, and a server a request. Rows are read in parts of about this
 # many bytes as JSON, which is longer than what travels.
 _BYTES_OF_ANSWER = 48 * 1024 * 1024
+# A pattern that values of partition columns must match; nearly always empty.
+_ALLOWED_VALUES = "hive.metastore.partition.name.whitelist.pattern"
 # So many partitions are read first, to see how long they are; and so many statistics at once.
 _FIRST_PARTITIONS = 100
 _STATISTICS = 20_000
@@ -53,6 +55,7 @@ class HiveMetastore(Metastore):
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self.compares: bool | None = None
+        self._restricts_values: bool | None = None
         self._local = threading.local()
 
     # -- plumbing ------------------------------------------------------------------------------
@@ -285,6 +288,23 @@ class HiveMetastore(Metastore):
         except Refused as error:
             if error.kind != "NoSuchObjectException":
                 raise
+
+    def require_values(self, values: Sequence[str]) -> None:
+        if self._restricts_values is None:
+            self._restricts_values = bool(self._setting(_ALLOWED_VALUES))
+        if self._restricts_values:
+            wanted = self._java_list(values)
+            self._read(
+                "partition_name_has_valid_characters",
+                lambda client: client.validatePartitionNameCharacters(wanted),
+            )
+
+    def _setting(self, name: str) -> str:
+        """A setting of the metastore; empty if it does not tell."""
+        try:
+            return str(self._read("get_config_value", lambda client: client.getConfigValue(name, "")) or "")
+        except Refused:
+            return ""
 
     # -- column statistics ---------------------------------------------------------------------
 

@@ -202,6 +202,10 @@ class Metastore(Protocol):
     def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
         """Remove a partition's row and nothing of its files; no error where there is none."""
 
+    def require_values(self, values: Sequence[str]) -> None:
+        """Make sure that the metastore's settings allow values of partition columns. Raises Refused if they do not."""
+        return  # most have no such settings
+
     # -- column statistics ---------------------------------------------------------------------
 
     def delete_table_column_statistics(self, name: TableName) -> None:
