@@ -65,6 +65,9 @@ class TestTables:
         assert table.parameters["text"] == "line\nline\ttab \x01 é 😀"
         assert ports.metastore.tables("default", [table.name.name, "none_such"]) == [table]
         assert table.name.name in [one.name for one in ports.metastore.table_summaries("default")]
+        by_pattern = ports.metastore.table_summaries("default", f"{table.name.name[:-1]}*")
+        assert table.name.name in [one.name for one in by_pattern]
+        assert ports.metastore.table_summaries("default", f"{table.name.name}_*") == []
 
     def test_what_is_not_there(self, ports: Ports) -> None:
         name = TableName("default", "none_such")

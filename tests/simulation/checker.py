@@ -88,6 +88,7 @@ class Checker:
     exact: bool = True
     groups: set[str] = field(default_factory=set)
     fenced: set[str] = field(default_factory=set)
+    _groups_of: dict[str, Group] = field(default_factory=dict)
 
     @property
     def rows(self) -> frozenset[TableName]:
@@ -173,6 +174,8 @@ class Checker:
         name = model_name(after)
         old = before.parameters.get(VERSION) if before else None
         new = after.parameters.get(VERSION) if after else None
+        if new is not None and new.endswith(UNDECIDED):
+            self._keep_group(after, new)
         if new is None or new == old or new.endswith(UNDECIDED):
             return
         if old is not None and old.endswith(UNDECIDED):
@@ -190,6 +193,13 @@ class Checker:
             return  # its row was made anew
         self._decided(name, after, version_number(new), txn)
 
+    def _keep_group(self, table: HiveTable, claim: str) -> None:
+        """Keep the record of a group: who ends a dead writer's work may delete it while its claim is on its way."""
+        txn = claim.partition(":")[2].removesuffix(UNDECIDED)
+        path = Layout(table.parameters[ROOT]).group_of(txn)
+        if self.files.exists(path):
+            self._groups_of[txn] = Group.from_json(self.files.read_text(path), path)
+
     def _is_cleared(self, layout: Layout, txn: str) -> bool:
         """Whether a transaction that makes a table was taken for dead, and what it has made was deleted."""
         paths = (layout.manifest_of(txn), layout.creation_of(txn))
@@ -202,8 +212,7 @@ class Checker:
         confirmed.
         """
         txn = old.partition(":")[2].removesuffix(UNDECIDED)
-        path = Layout(table.parameters[ROOT]).group_of(txn)
-        group = Group.from_json(self.files.read_text(path), path)
+        group = self._groups_of[txn]
         stands = new.endswith(f":{txn}")
         if group.first.txn == txn and stands:
             missing = [str(one.table) for one in group.members[1:] if not self._has_mark(one)]
@@ -217,10 +226,9 @@ class Checker:
         """Take in that a table goes; a claim of a group that is not confirmed yet stood if the group does."""
         value = table.parameters.get(VERSION, "")
         txn = value.removesuffix(UNDECIDED).partition(":")[2]
-        if value.endswith(UNDECIDED):
-            path = Layout(table.parameters[ROOT]).group_of(txn)
-            if Group.from_json(self.files.read_text(path), path).first.txn in self.groups:
-                self._decided(model_name(table), table, version_number(value), txn)
+        group = self._groups_of.get(txn) if value.endswith(UNDECIDED) else None
+        if group is not None and group.first.txn in self.groups:
+            self._decided(model_name(table), table, version_number(value), txn)
         self.dropped.add(table.parameters.get(TABLE_ID, ""))
 
     def withdrawn(self, table: HiveTable) -> None:

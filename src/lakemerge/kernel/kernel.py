@@ -148,21 +148,19 @@ class Kernel(Tables):
         return f"released the claim of version {before.version + 1} (transaction {claim}), whose group was not decided"
 
     def _forget_dead(self, state: TableState) -> list[str]:
-        """Remove heartbeats of transactions that died before their claim."""
+        """Remove heartbeats of transactions that died before their claim, and what is left of rebuilds."""
         done = []
         lease = self.settings.lease_seconds
         rebuilds = self.roll_forward.rebuilds
         for rebuild in rebuilds.find(state.name):
             if not self.heartbeats.alive(Layout(rebuild.root), rebuild.txn, lease):
                 rebuilds.clear_if_over(state.name, rebuild.txn)
+        rebuilds.clear_late_rows(state.name)
         for entry in self.files.list(state.layout.open):
             if self.heartbeats.alive(state.layout, entry.name, lease):
                 continue
-            if not entry.name.startswith("."):  # hidden: a probe of the clock whose process died
-                # a row that it made anew just after another process had finished its commit
-                rebuilds.clear_rows_if_over(state.name, entry.name)
             self.files.delete(entry.path)
-            if not entry.name.startswith("."):
+            if not entry.name.startswith("."):  # hidden: a probe of the clock whose process died
                 done.append(f"forgot the transaction {entry.name}, which died before its claim")
         return done
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
 from lakemerge.kernel import DEFAULT_PARTITION, TableName, needs_new_row, partition_name, same_keys
 from lakemerge.kernel.ports import (
@@ -58,11 +59,11 @@ class MemoryMetastore(Metastore):
         wanted = [TableName(schema, name) for name in names]
         return [self._entries[name].table for name in wanted if name in self._entries]
 
-    def table_summaries(self, schema: str) -> list[TableSummary]:
+    def table_summaries(self, schema: str, pattern: str = "*") -> list[TableSummary]:
         return [
             TableSummary(name.name, entry.table.kind, entry.table.parameters.get("comment", ""))
             for name, entry in sorted(self._entries.items())
-            if name.schema == schema.lower()
+            if name.schema == schema.lower() and fnmatchcase(name.name, pattern)
         ]
 
     def function_names(self, schema: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -24,7 +25,7 @@ from lakemerge.errors import CommitUnfinished, TableNotFound
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.metastore import HiveColumn
-from lakemerge.testing import World
+from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
 THIRD_KEYS = (HiveColumn("z", "string"),)
@@ -41,6 +42,10 @@ def rebuild(kernel: Kernel, keys: tuple[HiveColumn, ...], partition: str, text: 
 
 def rebuild_late(kernel: Kernel) -> None:
     rebuild(kernel, OTHER_KEYS, "q=1/r=x", "late")
+
+
+def nothing(world: World) -> None:
+    return
 
 
 def dropped(world: World) -> None:
@@ -131,3 +136,27 @@ def test_who_finishes_for_another_and_sleeps_takes_no_later_ones_place(
             break
         check(world, others, f"before call {number}")
     assert number > 1
+
+
+@pytest.mark.parametrize("then", [nothing, dropped_and_made, committed])
+def test_a_new_row_whose_call_was_given_up_does_not_stay(then: Callable[[World], None], world: World) -> None:
+    """Its writer has ended long before, and has left nothing that tells of it."""
+    create(Kernel(world.process()), NAME, {"p=1": ["old"]})
+    ports = world.process()
+    late = LateCalls(ports.metastore)
+    # not its trial before the claim
+    steps = {"claimed": lambda: late.lose("create_table")}
+    writer = Kernel(
+        dataclasses.replace(ports, metastore=late.metastore),
+        step=lambda step: steps.get(step, lambda: None)(),
+    )
+    rebuild_late(writer)
+    then(world)
+    kernel = Kernel(world.process())
+    rows = rows_of(kernel, NAME)
+    late.arrive()
+    assert any("__new_" in row.name for row in kernel.metastore.table_summaries("s"))
+    kernel.recover(NAME)
+    assert [row.name for row in kernel.metastore.table_summaries("s")] == ["t"]
+    assert rows_of(kernel, NAME) == rows
+    assert_whole(kernel, NAME)

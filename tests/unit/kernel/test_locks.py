@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernel.support import assert_whole, create, merge, rows_of
+from kernel.support import assert_whole, create, merge, rows_of, stage
 from lakemerge.errors import ClaimHeld, CommitInDoubt
 from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.ports import HiveTable, Metastore
@@ -142,3 +142,37 @@ def test_a_write_that_is_answered_gives_its_lock_back_at_once(world: World) -> N
     with pytest.raises(CommitInDoubt):
         merge(kernel, NAME, {"p=1": ["never"]})
     assert len(world.metastore._locks) == 1
+
+
+@pytest.mark.parametrize("lost", ["mark", "confirmation"])
+def test_a_call_of_a_group_that_comes_late_takes_nothing_back(world: World, lost: str) -> None:
+    """A mark says that nothing is decided: after the decision, whoever finds it would end the group."""
+    first, second = TableName("s", "a"), TableName("s", "b")
+    late, kernel = process(world)
+    for name in (first, second):
+        create(kernel, name, {"p=1": ["old"]})
+        kernel.versions.compares(name)
+    transactions = [kernel.begin(name, "merge") for name in (first, second)]
+    for one in transactions:
+        stage(kernel, one, {"p=1": ["new"]})
+    steps: list[str] = []
+
+    def reached(step: str) -> None:
+        steps.append(step)
+        if steps.count("table claimed") == 2 and step == "table claimed":
+            late.lose("alter_table")
+
+    if lost == "mark":
+        late.lose("alter_table")
+    else:
+        kernel.step = reached  # type: ignore[method-assign]
+    began = world.timeline.seconds
+    assert kernel.commit_together(transactions) == {first: 2, second: 2}
+    if world.timeline.seconds - began >= 250:
+        late.on_their_way.clear()  # it would not be carried out any more
+    late.arrive()
+    other = Kernel(world.process())
+    for name in (first, second):
+        other.recover(name)
+        assert rows_of(other, name) == {"p=1": ["new"]}
+        assert_whole(other, name)

@@ -181,9 +181,9 @@ class HiveMetastore(Metastore):
             raise
         return [thrift.table_of(self._body(raw)) for raw in _items(rows)]
 
-    def table_summaries(self, schema: str) -> list[TableSummary]:
+    def table_summaries(self, schema: str, pattern: str = "*") -> list[TableSummary]:
         rows = self._read(
-            "getTableMeta", lambda client: client.getTableMeta(schema, "*", self._java_list(()))
+            "getTableMeta", lambda client: client.getTableMeta(schema, pattern, self._java_list(()))
         )
         return [
             TableSummary(str(row.getTableName()), str(row.getTableType()), str(row.getComments() or ""))

@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 
 from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.definition import ASIDE, UNDECIDED, VERSION
+from lakemerge.kernel.protocol.rebuild import passing_txn
+from lakemerge.kernel.table.definition import ASIDE, VERSION
 from lakemerge.kernel.table.overlay import model_name
 
 # So many tables are asked for by one call: a table of hundreds of columns takes tens of kilobytes.
@@ -34,5 +35,4 @@ def _is_passing(row: HiveTable) -> bool:
     """Whether a row is on its way to a table's name, or from it: it belongs to the table of another row, or to none."""
     if ASIDE in row.parameters:
         return True
-    txn = row.parameters[VERSION].partition(":")[2].partition(":")[0].removesuffix(UNDECIDED)
-    return bool(txn) and row.name.name.endswith((f"__new_{txn[-12:]}", f"__old_{txn[-12:]}"))
+    return passing_txn(row) is not None

@@ -159,8 +159,12 @@ class Metastore(Protocol):
     def tables(self, schema: str, names: Sequence[str]) -> list[HiveTable]:
         """The tables of these names that exist, in one call."""
 
-    def table_summaries(self, schema: str) -> list[TableSummary]:
-        """All tables and views of a schema, in one call; empty where there is no such schema."""
+    def table_summaries(self, schema: str, pattern: str = "*") -> list[TableSummary]:
+        """The tables and views of a schema, in one call; empty where there is no such schema.
+
+        Args:
+            pattern: of their names, in which ``*`` stands for any text.
+        """
 
     def function_names(self, schema: str) -> list[str]:
         """The functions of a schema; none where there is no such schema."""

@@ -34,6 +34,7 @@ from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import (
     TABLE_ID,
     TRANSACTION,
+    UNDECIDED,
     VERSION,
     TableDefinition,
     moved,
@@ -52,6 +53,8 @@ from lakemerge.kernel.table.spark_schema import has_spark_schema, respelled
 from lakemerge.kernel.table.state import current_table
 
 _TRIES = 8
+#: Of a transaction's id, in the names of its rows.
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -231,10 +234,14 @@ class Rebuilds:
         if row is not None and txn not in row.parameters.get(VERSION, ""):
             self.clear(name, txn)
 
-    def clear_rows_if_over(self, name: TableName, txn: str) -> None:
-        """The same for a transaction that may have left only a row, by a call that came after the exchange."""
-        if any(self._metastore.get_table(row) is not None for row in _rows_of(name, txn)):
-            self.clear_if_over(name, txn)
+    def clear_late_rows(self, name: TableName) -> None:
+        """The same for rows that calls have made after the exchange: only their names tell of them."""
+        pattern = passing_name(name, f"__new_{'*' * _DIGITS}").name.rstrip("*") + "*"
+        for found in self._metastore.table_summaries(name.schema, pattern):
+            row = self._metastore.get_table(TableName(name.schema, found.name))
+            txn = passing_txn(row) if row is not None else None
+            if txn is not None and TableName(name.schema, found.name) in _rows_of(name, txn):
+                self.clear_if_over(name, txn)
 
     def _prepare(
         self, name: TableName, fresh: TableName, table: HiveTable, layout: Layout, manifest: Manifest
@@ -350,9 +357,16 @@ def _no_answer(name: TableName) -> ReplyLost:
 
 def _rows_of(name: TableName, txn: str) -> tuple[TableName, TableName]:
     """The names of the new row before it has its place, and of the old one after it has left it."""
-    return passing_name(name, f"__new_{txn[-12:]}"), old_name(name, txn)
+    return passing_name(name, f"__new_{txn[-_DIGITS:]}"), old_name(name, txn)
 
 
 def old_name(name: TableName, txn: str) -> TableName:
     """The name of a row that a transaction has taken out of the table's name."""
-    return passing_name(name, f"__old_{txn[-12:]}")
+    return passing_name(name, f"__old_{txn[-_DIGITS:]}")
+
+
+def passing_txn(row: HiveTable) -> str | None:
+    """The transaction whose row is on its way to a table's name, or from it, by the row's own name."""
+    txn = row.parameters.get(VERSION, "").partition(":")[2].partition(":")[0].removesuffix(UNDECIDED)
+    passing = txn and row.name.name.endswith((f"__new_{txn[-_DIGITS:]}", f"__old_{txn[-_DIGITS:]}"))
+    return txn if passing else None

@@ -338,8 +338,14 @@ class _KeptLock:
 
 
 def _numbered(row: HiveTable) -> str:
-    """The number of the version that a row has, whether it is claimed or settled; empty for none."""
-    return row.parameters.get(VERSION, "").partition(":")[0].partition("@")[0]
+    """The number of the version that a row has, whether it is claimed or settled; empty for none.
+
+    A claim that says that nothing is decided counts as another version: if it came after the decision, whoever finds it
+    would take the commit back.
+    """
+    value = row.parameters.get(VERSION, "")
+    number = value.partition(":")[0].partition("@")[0]
+    return f"{number}{UNDECIDED}" if value.endswith(UNDECIDED) else number
 
 
 @contextmanager
