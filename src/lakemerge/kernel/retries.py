@@ -10,6 +10,7 @@ import tenacity
 from lakemerge.kernel.ports.system import Clock, Host
 
 T = TypeVar("T")
+_DOUBLINGS = 60
 
 
 def retried(
@@ -38,7 +39,8 @@ def retried(
         return seconds is not None and clock.monotonic() - started >= seconds
 
     def wait(state: tenacity.RetryCallState) -> float:
-        ceiling: float = min(longest, first * 2.0 ** (state.attempt_number - 1))
+        # no float is 2 to the power of the attempts of a wait of some minutes
+        ceiling: float = min(longest, first * 2.0 ** min(state.attempt_number - 1, _DOUBLINGS))
         return host.chance() * ceiling
 
     retrying = tenacity.Retrying(

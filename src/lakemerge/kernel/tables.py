@@ -34,6 +34,7 @@ from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.table.definition import (
     TABLE_ID,
     VERSION,
+    TableDefinition,
     check_supported,
     same_keys,
     version_number,
@@ -300,6 +301,12 @@ class Tables:
     def default_root(self, name: TableName) -> str:
         """The directory of a table that names none: one in the database's directory."""
         return self.roll_forward.rebuilds.default_root(name)
+
+    def layout_of(self, table: TableState | TableDefinition) -> Layout:
+        """Where a table is, or is to be made."""
+        if isinstance(table, TableState):
+            return table.layout
+        return Layout(self.files.qualify(table.root) if table.root else self.default_root(table.name))
 
     def _rescue(self, state: TableState) -> None:
         """Finish the commit of the claim's holder, if it is dead."""

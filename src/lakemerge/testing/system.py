@@ -63,7 +63,7 @@ class SimulatedHost(Host):
     """
 
     def __init__(self, pid: int, running: set[int], dice: random.Random, machine: str = "one") -> None:
-        self._open_here: set[str] = set()
+        self._open: dict[int, set[str]] = {}
         self.running = running
         self._pid = pid
         self._dice = dice
@@ -72,14 +72,18 @@ class SimulatedHost(Host):
 
     @property
     def open_here(self) -> set[str]:
-        return self._open_here
+        return self._open.setdefault(self.pid, set())
+
+    @property
+    def pid(self) -> int:
+        return self._pid
 
     def owner(self) -> Owner:
-        return Owner("simulated", self._pid, str(self._pid), self._machine)
+        return Owner("simulated", self.pid, str(self.pid), self._machine)
 
     def is_gone(self, owner: Owner) -> bool:
         same = bool(owner.machine) and owner.machine == self._machine
-        return same and (owner.pid == self._pid or owner.pid not in self.running)
+        return same and (owner.pid == self.pid or owner.pid not in self.running)
 
     def token(self) -> str:
         return f"{self._dice.getrandbits(128):032x}"

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+from collections.abc import Iterator
 
 import pytest
 
+from kernel.support import (
+    Died,
+    assert_nothing_orphaned,
+    assert_whole,
+    create,
+    merge,
+    rows_of,
+    stage,
+)
+from lakemerge.errors import CommitConflict, InvalidTransactionState
+from lakemerge.kernel import Kernel, TableName, leave, resume, suspend
 from lakemerge.kernel.ports import SystemHost
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.testing import SimulatedClock, World
+from lakemerge.testing import SimulatedClock, SimulatedHost, World
 
 LAYOUT = Layout("memory:/t")
+NAME = TableName("s", "t")
 
 
 def test_a_child_has_no_open_transactions_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +70,85 @@ def test_a_child_keeps_its_own_transactions_alive_and_not_its_parents(
     finally:
         monkeypatch.undo()
         SystemHost().open_here.discard("parents")
+
+
+class Forking(SimulatedHost):
+    """A process that is its own child for a while: what a fork copies is what there is."""
+
+    child = 0
+
+    @property
+    def pid(self) -> int:
+        return self.child or super().pid
+
+
+@contextlib.contextmanager
+def child_of(kernel: Kernel) -> Iterator[None]:
+    host = kernel.host
+    assert isinstance(host, Forking)
+    host.child = 9999
+    host.running.add(9999)
+    yield
+    host.child = 0
+
+
+@pytest.fixture
+def forking(world: World) -> Kernel:
+    ports = world.process()
+    host = Forking(world.new_pid(), world.running, world.dice)
+    kernel = Kernel(dataclasses.replace(ports, host=host))
+    create(kernel, NAME, {"p=1": ["old"]})
+    return kernel
+
+
+@pytest.mark.parametrize("ends", ["abort", "exit", "leave"])
+def test_a_child_takes_away_nothing_of_its_parents_transaction(forking: Kernel, ends: str) -> None:
+    """An error in a child goes up through the blocks that its parent is in."""
+    transaction = forking.begin(NAME, "merge")
+    stage(forking, transaction, {"p=1": ["new"]})
+    with child_of(forking):
+        if ends == "leave":
+            leave(transaction, "the child has failed")
+        else:
+            transaction.__exit__() if ends == "exit" else transaction.abort()
+    assert transaction.commit() == 2
+    assert rows_of(forking, NAME) == {"p=1": ["new"]}
+    assert_whole(forking, NAME)
+    assert_nothing_orphaned(forking, NAME)
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+def test_a_child_does_not_commit_its_parents_transaction(forking: Kernel, suspended: bool) -> None:
+    """Both would write one manifest, and claim by one name."""
+    transaction = forking.begin(NAME, "merge")
+    stage(forking, transaction, {"p=1": ["new"]})
+    if suspended:
+        suspend(transaction)
+    with child_of(forking):
+        for step in (transaction.read, lambda: resume(transaction), transaction.commit):
+            with pytest.raises(InvalidTransactionState, match="another process"):
+                step()
+        assert merge(forking, NAME, {"p=2": ["of the child"]}) == 2
+    if suspended:
+        resume(transaction)
+    with contextlib.suppress(CommitConflict), transaction:
+        transaction.commit()
+    assert rows_of(forking, NAME)["p=2"] == ["of the child"]
+    assert_whole(forking, NAME)
+
+
+def test_a_child_goes_on_when_its_parent_has_died_within_a_commit(world: World, forking: Kernel) -> None:
+    """What it has copied does not make it take the transaction for alive."""
+
+    def die(step: str) -> None:
+        if step == "claimed":
+            raise Died
+
+    forking.step = die  # type: ignore[method-assign]
+    with pytest.raises(Died):
+        merge(forking, NAME, {"p=1": ["new"]})
+    forking.step = lambda step: None  # type: ignore[method-assign]
+    world.running.discard(forking.host.pid)
+    with child_of(forking):
+        assert merge(forking, NAME, {"p=1": ["newest"]}) == 3
+        assert rows_of(forking, NAME) == {"p=1": ["newest"]}

@@ -28,7 +28,6 @@ from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id
 from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
-from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.overlay import Overlay
 from lakemerge.kernel.table.state import TableState
@@ -58,13 +57,15 @@ class Transaction:
         self.txn = new_transaction_id(tables.clock, tables.host)
         self.name = name
         self.operation = operation
-        self.state = "open"
+        self._state, self._pid = "open", tables.host.pid
         #: The manifest of the version that the commit made; ``None`` until it stands.
         self.made: Manifest | None = None
         self._tables = tables
         self._table = state
         self._data_change = data_change
-        self.layout = state.layout if state else Layout(_root(tables, definition))
+        found = state or definition
+        assert found is not None, "it is there, or is made"
+        self.layout = tables.layout_of(found)
         self._commit = TableCommit(
             table=name,
             txn=self.txn,
@@ -73,12 +74,21 @@ class Transaction:
             layout=self.layout,
             base=base,
             definition=definition,
-            had_commit_column=_commit_column(state, definition),
+            had_commit_column=found.commit_column,
             properties=dict(base.properties) if base else {},
             writer=tables.writer,
         )
         table_id = base.table_id if base else self._commit.table_id
         self._staging = StagingArea(tables, self.layout, self.txn, table_id=table_id, creates=base is None)
+
+    @property
+    def state(self) -> str:
+        """How far it has come. A forked child may do nothing with its parent's transactions, not even abort them."""
+        return self._state if self._tables.host.pid == self._pid else "another process's"
+
+    @state.setter
+    def state(self, state: str) -> None:
+        self._state = state
 
     @property
     def base(self) -> Manifest | None:
@@ -486,14 +496,3 @@ def _end(transactions: Iterable[Transaction], state: str) -> None:
     for transaction in transactions:
         transaction.state = state
         transaction._staging.close()
-
-
-def _commit_column(state: TableState | None, definition: TableDefinition | None) -> str:
-    if state is not None:
-        return state.commit_column
-    return definition.commit_column if definition is not None else ""
-
-
-def _root(tables: Tables, definition: TableDefinition | None) -> str:
-    assert definition is not None
-    return tables.files.qualify(definition.root) if definition.root else tables.default_root(definition.name)

@@ -59,6 +59,10 @@ class Host(Protocol):
     def open_here(self) -> set[str]:
         """The transactions that are open in this process, whichever kernel they belong to; to be changed in place."""
 
+    @property
+    def pid(self) -> int:
+        """The id of this process, which differs in a forked child."""
+
     def owner(self) -> Owner:
         """This process."""
 
@@ -101,17 +105,20 @@ class SystemHost(Host):
 
     @property
     def open_here(self) -> set[str]:
-        return self._open.setdefault(os.getpid(), set())
+        return self._open.setdefault(self.pid, set())
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
 
     def owner(self) -> Owner:
-        pid = os.getpid()
-        return Owner(platform.node(), pid, _start_of(pid), _machine())
+        return Owner(platform.node(), self.pid, _start_of(self.pid), _machine())
 
     def is_gone(self, owner: Owner) -> bool:
         if not owner.machine or owner.machine != _machine() or not owner.started:
             return False
         # a transaction of this process would be in open_here
-        return owner.pid == os.getpid() or _start_of(owner.pid) != owner.started
+        return owner.pid == self.pid or _start_of(owner.pid) != owner.started
 
     def token(self) -> str:
         return uuid.uuid4().hex

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +51,7 @@ class Heartbeats:
 
     def _begin(self) -> None:
         """Begin with no open transaction: also in a forked child, which has neither its parent's nor its threads."""
-        self._pid = os.getpid()
+        self._pid = self._host.pid
         #: Of each open transaction: its heartbeat's path, and the id of its table.
         self._open: dict[str, str] = {}
         self._watched: dict[str, _Watch] = {}
@@ -69,7 +68,7 @@ class Heartbeats:
             on_lost: called if that fails for as long as the lease, or if another process has removed the file; the
                 heartbeat ends then.
         """
-        if os.getpid() != self._pid:
+        if self._host.pid != self._pid:
             self._begin()
         path = layout.heartbeat_of(txn)
         self._host.open_here.add(txn)
