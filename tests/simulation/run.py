@@ -336,10 +336,13 @@ class Run:
             model.facts.append(fact)
 
     def _take_foreign(self, model: Model, commit: Commit) -> None:
-        """What strangers have inserted, each once; and in the partitions that they dropped or moved, anything."""
+        """What strangers have inserted, each once, without what they have overwritten.
+
+        In partitions that they have dropped or moved there may be anything.
+        """
         before, after = Counter(model.rows()), Counter(commit.rows)
         for row in (after - before).elements():
-            if not self.done.concerns(row) and (row not in self.done.rows or before[row]):
+            if not self.done.may_come(row) or (before[row] and row in self.done.rows):
                 raise Violation(f"version {commit.version} takes in {row}")
             fact = json.loads(row)
             if isinstance(fact, list):
@@ -347,7 +350,7 @@ class Run:
             else:
                 model.facts.append(fact)
         for row in (before - after).elements():
-            if not self.done.concerns(row):
+            if not self.done.may_go(row):
                 raise Violation(f"version {commit.version} has lost {row}, which no other program removed")
             fact = json.loads(row)
             if isinstance(fact, list) and model.keyed.get(fact[0]) == (fact[1], fact[2]):

@@ -29,23 +29,32 @@ class Meddling:
         rows: what they have inserted, as JSON, each with its partition and the number of commits when it was planned.
         partitions: the values of partitions that they have dropped, moved or overwritten, with all that was in them;
             an empty one stands for the whole table.
+        displaced: those of them that were dropped or moved: what was in them may have gone, or come back.
         overwritten: the rows that they have put in the place of all others of a directory, with that and the time.
         emptied: those directories, from the first file on that they delete.
+        erased: the rows that were in these files.
     """
 
     rows: dict[str, tuple[str, int]] = field(default_factory=dict)
     partitions: set[str] = field(default_factory=set)
     overwritten: list[tuple[str, str, float]] = field(default_factory=list)
+    displaced: set[str] = field(default_factory=set)
     emptied: set[str] = field(default_factory=set)
+    erased: set[str] = field(default_factory=set)
 
-    def concerns(self, row: str) -> bool:
-        """Whether a row is in a partition that a stranger dropped or moved."""
-        if "" in self.partitions:
-            return True
+    def may_come(self, row: str) -> bool:
+        """Whether a row may be in a version that takes in what strangers did: what they have overwritten stays away."""
+        return row in self.rows or self._is_in(row, self.displaced)
+
+    def may_go(self, row: str) -> bool:
+        """Whether a row may be missing in such a version."""
+        return row in self.erased or self._is_in(row, self.displaced)
+
+    def _is_in(self, row: str, partitions: set[str]) -> bool:
         fact = json.loads(row)
         key = fact[0] if isinstance(fact, list) else ""
         value = str(partition_number(key)) if key else ""
-        return value in self.partitions or (row in self.rows and self.rows[row][0] in self.partitions)
+        return value in partitions or (row in self.rows and self.rows[row][0] in partitions)
 
 
 @dataclass
@@ -139,6 +148,7 @@ class Stranger:
         self.done.emptied.add(location)
         for entry in files.list(location):
             if not entry.is_directory and entry.name[:1] not in "_.":
+                self.done.erased.update(map(json.dumps, json.loads(files.read_text(entry.path))))
                 files.delete(entry.path)
         self._wait()
         files.move(hidden, f"{location}/foreign-{label}.orc")
@@ -153,6 +163,7 @@ class Stranger:
         self._wait()
         values = found[1].values
         self.done.partitions.add(values[0])
+        self.done.displaced.add(values[0])
         MemoryMetastore.drop_partition(self.world.metastore, self.table, values)
         self._note(f"drops {values}")
 
@@ -182,6 +193,7 @@ class Stranger:
         partition = found[1]
         location = f"memory:/moved/{label}"
         self.done.partitions.add(partition.values[0])
+        self.done.displaced.add(partition.values[0])
         self.world.files.make_directory(location)
         for entry in self.world.files.list(partition.location):
             if not entry.is_directory and entry.name[:1] not in "_.":
