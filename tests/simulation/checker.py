@@ -25,7 +25,7 @@ from lakemerge.kernel.table.definition import (
     version_number,
 )
 from lakemerge.kernel.table.layout import Layout, normal
-from lakemerge.kernel.table.manifest import FENCE
+from lakemerge.kernel.table.manifest import FENCE, RELEASE
 from lakemerge.kernel.table.overlay import (
     DELTAS,
     base_name,
@@ -72,6 +72,7 @@ class Checker:
         exact: whether processes see rows of the metastore as they are.
         groups: the commits of several tables that were decided.
         fenced: the transactions that were taken for dead while they had a heartbeat.
+        undone: the commits that the metastore refused and an operator has ended, by transaction.
     """
 
     files: FileSystem
@@ -88,6 +89,8 @@ class Checker:
     exact: bool = True
     groups: set[str] = field(default_factory=set)
     fenced: set[str] = field(default_factory=set)
+    undone: dict[str, Commit] = field(default_factory=dict)
+    _layouts: dict[str, Layout] = field(default_factory=dict)
     _groups_of: dict[str, Group] = field(default_factory=dict)
 
     @property
@@ -258,6 +261,8 @@ class Checker:
             raise Violation(f"{name}: version {version} is decided when the table was dropped")
         if before is None and version != (0 if manifest.operation == "adopt" else 1):
             raise Violation(f"{name}: the first version is {version}")
+        if before is not None and manifest.operation == RELEASE and manifest.version == before.version:
+            before = self._undone(before, manifest)
         if manifest.version != version or manifest.table_id != table_id:
             raise Violation(f"{name}: version {version} is decided with a manifest of {manifest.version}")
         if before is not None and (version, manifest.parent) != (before.version + 1, before.manifest.txn):
@@ -271,23 +276,24 @@ class Checker:
             manifest = replace(manifest, partitions={**states, **manifest.partitions})
         if before is not None:
             self._check_looks(layout, manifest, before)
+        self._layouts[table_id] = layout
         rows = self._rows_of_version(layout, manifest)
-        counted = manifest.properties.get("rows")
-        if counted is not None and counted != len(rows):
-            raise Violation(f"{name}: version {version} says that it has {counted} rows, and has {len(rows)}")
-        highest = manifest.properties.get("highest")
-        if highest is not None and any(
-            json.loads(row)[1] > max(highest) for row in rows if row.startswith("[")
-        ):
-            raise Violation(
-                f"{name}: version {version} has met sequences up to {highest}, and its rows are newer"
-            )
+        _check_counts(f"{name}: version {version}", manifest, rows)
         if manifest.operation == FENCE:
             beating = (txn for txn in manifest.fenced if self.files.exists(layout.heartbeat_of(txn)))
             self.fenced.update(beating)
         commit = Commit(name, table_id, version, manifest, rows)
         self.commits.append(commit)
         self.newest[table_id] = commit
+
+    def _undone(self, commit: Commit, manifest: Manifest) -> Commit:
+        """Take a commit back whose claim an operator has ended; the one before it."""
+        assert self.metastore is not None
+        if not self.metastore.refusal.call or manifest.fenced != (commit.manifest.txn,):
+            raise Violation(f"version {commit.version} of {commit.table} is undone, and nothing was refused")
+        self.commits.remove(commit)
+        self.undone[commit.manifest.txn] = commit
+        return next(one for one in reversed(self.commits) if one.table_id == commit.table_id)
 
     def _check_looks(self, layout: Layout, manifest: Manifest, before: Commit) -> None:
         """Who has read a partition looks at it once more when all is staged, and finds what is there by then."""
@@ -319,6 +325,28 @@ class Checker:
         folders = manifest.sidecars.get(DELTAS, ())
         return merged_rows(facts, rows_of(self.files, [layout.absolute(folder) for folder in folders]))
 
+    def parts_of(self, commit: Commit) -> dict[str, Rows]:
+        """The rows of a commit's partitions, by their names."""
+        layout = self._layouts[commit.table_id]
+        return {
+            name: self._rows[normal(layout.absolute(state.location)), state.digest]
+            for name, state in commit.manifest.partitions.items()
+        }
+
+    def rows_at(self, location: str) -> list[Rows]:
+        """What versions have had in a directory."""
+        return [rows for (place, _), rows in self._rows.items() if place == location]
+
     def of(self, name: TableName) -> list[Commit]:
         """The commits of a table."""
         return [commit for commit in self.commits if commit.table == name]
+
+
+def _check_counts(version: str, manifest: Manifest, rows: Rows) -> None:
+    """What a version says about its rows is so."""
+    counted = manifest.properties.get("rows")
+    if counted is not None and counted != len(rows):
+        raise Violation(f"{version} says that it has {counted} rows, and has {len(rows)}")
+    highest = manifest.properties.get("highest")
+    if highest is not None and any(json.loads(row)[1] > max(highest) for row in rows if row.startswith("[")):
+        raise Violation(f"{version} has met sequences up to {highest}, and its rows are newer")

@@ -19,6 +19,7 @@ from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.manifest import FENCE, FOREIGN, RELEASE
 from simulation import histories
+from simulation.beside import BESIDE_THEMES
 from simulation.checker import Checker, Violation
 from simulation.histories import Elements, Key, Observed
 from simulation.operations import COLUMNS, COMMIT_COLUMN, COMMIT_KEYS, KEYS, Operation, Upkeep
@@ -27,7 +28,7 @@ from simulation.plan import Actor, Cut, Plan
 from simulation.readers import look
 from simulation.run import LEASE, Run
 from simulation.scheduler import Process
-from simulation.seeds import SERVED_GROUPS, STAGED
+from simulation.seeds import BESIDE, SERVED_GROUPS, STAGED
 from simulation.served_groups import SERVED_GROUP_THEMES
 from simulation.staged import PAUSES, STAGED_THEMES, Build
 from simulation.strangers import Stranger
@@ -87,7 +88,7 @@ class GroupPlan(Plan):
 
     @property
     def rules(self) -> Theme:
-        return {**GROUP_THEMES, **STAGED_THEMES, **SERVED_GROUP_THEMES}[self.theme]
+        return {**GROUP_THEMES, **STAGED_THEMES, **SERVED_GROUP_THEMES, **BESIDE_THEMES}[self.theme]
 
 
 class GroupPlanner:
@@ -97,7 +98,7 @@ class GroupPlanner:
         self._dice = random.Random(f"{seed} plan")
         themes = STAGED_THEMES if seed >= STAGED else GROUP_THEMES
         if seed >= SERVED_GROUPS:
-            themes = SERVED_GROUP_THEMES
+            themes = BESIDE_THEMES if seed >= BESIDE else SERVED_GROUP_THEMES
         names = list(themes)
         self._name = self._dice.choices(names, [themes[name].weight for name in names])[0]
         self._theme = themes[self._name]
@@ -207,7 +208,8 @@ class _ListChecker(Checker):
     def _decided(self, name: TableName, table: HiveTable, version: int, txn: str) -> None:
         super()._decided(name, table, version, txn)
         commit = self.commits[-1]
-        self.lists[txn] = lists_in(self.files, Layout(table.parameters["lakemerge.root"]), commit.manifest)
+        layout = Layout(table.parameters["lakemerge.root"])
+        self.lists[txn] = lists_in(self.files, layout, commit.manifest, any_files=bool(self.emptied))
 
 
 class GroupRun(Run):
@@ -222,6 +224,7 @@ class GroupRun(Run):
         self._begin_world(seed, cut, plan, frozenset(self.names))
         self.lists = _ListChecker(self.world.files, frozenset(self.names))
         self.lists.start()
+        self.lists.overwritten, self.lists.emptied = self.done.overwritten, self.done.emptied
         self.lists.metastore, self.lists.exact = self.metastore, not self.plan.tears
         self.checker = self.metastore.checker = self.lists
 
@@ -269,9 +272,10 @@ class GroupRun(Run):
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
         rows = self._without_strangers(places.rows(self.world.files))
         too_long = self.world.timeline.seconds - began >= self.plan.retention.total_seconds()
-        if self.checker.dropped or not since or too_long:
+        theirs = self.done.partitions and name == self._met_by_strangers
+        if self.checker.dropped or not since or too_long or theirs:
             self.result.unread += 1
-            return
+            return  # what others dropped, moved or overwrote is theirs
         self.result.reads += 1
         known = [self._without_strangers(one.rows) for one in self.checker.of(name)[max(0, since - 2) :]]
         if rows not in known and not (not rows and since <= 1):
@@ -286,6 +290,7 @@ class GroupRun(Run):
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
         self.faults.calm = True
+        self._end_refusal()
         if self.result.seed >= SERVED_GROUPS and not self.plan.strange:
             self._check_rest()
         self.world.timeline.pass_by(1000 * LEASE)
@@ -332,7 +337,9 @@ class GroupRun(Run):
                 kernel.drops.finish(name)
                 continue
             assert_whole(kernel, name)
-            if self.done.rows or self.plan.theme in STAGED_THEMES:  # what was left is there to be looked at
+            if (
+                self.done.rows or self.done.partitions or self.plan.theme in STAGED_THEMES
+            ):  # what was left is there to be looked at
                 for _ in range(2):
                     vacuum(
                         kernel, name, retention=self.plan.retention, dry_run=False, allow_short_retention=True
@@ -355,7 +362,9 @@ class GroupRun(Run):
             raise Violation(f"{name} shows {shown}; expected {newest.rows}")
         if name != self._met_by_strangers or any(name in one.whole for one in self._transfers()):
             return  # what came late into partitions of other columns is reported, and stays where it is
-        for row in self.done.rows:
+        for row, (value, _) in self.done.rows.items():
+            if value in self.done.partitions:
+                continue
             inserted = any(f"inserts {row} at" in line for line in self.result.log)
             if inserted and shown.count(row) != 1:
                 raise Violation(f"{row} of another program is in {name} {shown.count(row)} times")
@@ -386,9 +395,19 @@ class GroupRun(Run):
             ):
                 raise Violation(f"version {commit.version} of {commit.table} is nobody's")
             found = {key: one for key, one in self.lists.lists[commit.manifest.txn].items() if one}
+            for key in [one for one in {*found, *lists} if self._is_theirs(commit.table_id, one)]:
+                lists.pop(key, None)
+                if key in found:
+                    lists[key] = found[key]
             if found != lists:
                 raise Violation(f"version {commit.version} of {commit.table} has {found}; expected {lists}")
             before[commit.table_id] = lists
+
+    def _is_theirs(self, table_id: str, key: str) -> bool:
+        """Whether a list is in a partition that other programs have dropped, moved or overwritten."""
+        if not self.done.concerns(key):
+            return False
+        return any(one.table_id == table_id for one in self.checker.of(self._met_by_strangers))
 
     def _check_ends(self) -> None:
         """What processes were told is so."""
@@ -412,6 +431,7 @@ class GroupRun(Run):
             (table_id, key): elements
             for table_id, commit in self.checker.newest.items()
             for key, elements in self.lists.lists[commit.manifest.txn].items()
+            if not self._is_theirs(table_id, key)
         }
 
     def _lasting(self) -> Iterator[Observed]:
@@ -424,4 +444,12 @@ class GroupRun(Run):
                 stood[parts[txn].label].add(table_id)
         for seen in self.history:
             gone = self.checker.dropped - stood[seen.label]
-            yield replace(seen, appends={key: one for key, one in seen.appends.items() if key[0] not in gone})
+            yield replace(
+                seen,
+                appends={
+                    key: one
+                    for key, one in seen.appends.items()
+                    if key[0] not in gone and not self._is_theirs(*key)
+                },
+                reads={key: one for key, one in seen.reads.items() if not self._is_theirs(*key)},
+            )

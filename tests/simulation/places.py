@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 from lakemerge.kernel.ports.filesystem import FileSystem
@@ -15,10 +15,15 @@ Rows = list[str]
 
 @dataclass(frozen=True)
 class Places:
-    """Where a reader finds a table's files, and those of the deltas that its view lays over them."""
+    """Where a reader finds a table's files, and those of the deltas that its view lays over them.
+
+    Attributes:
+        astray: partitions that are not where they belong, because a call came late; with where they are, if anywhere.
+    """
 
     base: list[str]
     deltas: list[str]
+    astray: Mapping[str, str | None] = field(default_factory=dict)
 
     def rows(self, files: FileSystem) -> Rows:
         """What the reader sees."""

@@ -29,6 +29,7 @@ from simulation.operations import (
     Upkeep,
     partially,
 )
+from simulation.operators import Undo
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
 from simulation.served_work import Describe, Name, OddAppend, Reject, StageFirst
 from simulation.themes import THEMES, Theme, theme_of
@@ -182,10 +183,14 @@ class Planner:
         if theme.lands:
             files = [Land(TABLE, f"file {one}") for one in range(dice.choice((3, 5, 8)))]
             actors.append(self._actor("lander", files))
-        readers = [self._actor(f"reader {number}", []) for number in range(dice.choice((0, 1, 2)))]
+        readers = [self._actor(f"reader {number}", []) for number in range(dice.choice(theme.readers))]
         if theme.reads_late:
             readers = [replace(one, delay=self._delay_of_upkeep()) for one in readers]
         actors += readers
+        if theme.operators:
+            waits = [dice.choice((5.0, 40.0, 100.0)) for _ in range(dice.choice((1, 2, 3)))]
+            work = [Undo(TABLE, f"undo {number}", seconds=seconds) for number, seconds in enumerate(waits)]
+            actors.append(self._actor("operator", list(work)))
         return Plan(self._name, self._kind, tears, batches, compares, adopts, tuple(actors))
 
     def _delay_of_upkeep(self) -> float:

@@ -14,11 +14,12 @@ from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table import manifests
-from lakemerge.kernel.table.manifest import FENCE, FOREIGN
+from lakemerge.kernel.table.manifest import FENCE, FOREIGN, RELEASE
 from lakemerge.kernel.table.overlay import DELTAS, find_row
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import World
 from simulation import consumers, ingests
+from simulation.astray import judge
 from simulation.checker import Checker, Commit, Violation
 from simulation.consumers import OUTPUT, Consume
 from simulation.drops import Remake
@@ -26,10 +27,13 @@ from simulation.faults import Faults
 from simulation.folders import TIMES, TimedFiles
 from simulation.ingests import Ingest, Land
 from simulation.operations import Append, Batches, Model, Operation
+from simulation.operators import Undo
 from simulation.overlays import MergeOnRead
+from simulation.places import Places
 from simulation.plan import DEFINITIONS, TABLE, Actor, Cut, Plan, Planner, first_commit
 from simulation.ports import Caller, ports_of_process
 from simulation.readers import look
+from simulation.refusals import NONE, Refusal
 from simulation.scheduler import Process, Scheduler
 from simulation.seeds import SERVED, has_several_tables
 from simulation.served_work import Name
@@ -55,6 +59,7 @@ class Result:
     commits: int = 0
     reads: int = 0
     unread: int = 0
+    astray: int = 0
     beyond: bool = False
     error: str = ""
 
@@ -74,6 +79,7 @@ class Run:
             self.world.files = TimedFiles(self.world.timeline, random.Random(f"{seed} folders").choice(TIMES))
         self.metastore = WatchedMetastore(self.world.timeline)
         self.metastore.refuses = self.plan.rules.refuses
+        self.metastore.judges_late = self.plan.rules.judges_late
         self.metastore.honours_expectations = self.plan.compares
         self.metastore.lock_seconds = 1000.0
         self.world.metastore = self.metastore
@@ -117,6 +123,9 @@ class Run:
         self._make()
         self.scheduler.run()
         self.faults.calm = False
+        if calls := self.plan.rules.refuses_calls:
+            dice = random.Random(f"{self.result.seed} refusal")
+            self.metastore.refusal = Refusal.of(dice, calls, self.world.timeline.seconds)
         for actor in self.plan.actors:
             if actor.name.startswith("reader"):
                 self._read(actor)
@@ -154,7 +163,7 @@ class Run:
         process, _ = self.process(actor)
 
         def run() -> None:
-            for _ in range(2):
+            for _ in range(self.plan.rules.reads_each):
                 process.go_on(self.dice.random() * 10)
                 self._read_once(process)
 
@@ -168,6 +177,9 @@ class Run:
             self.result.unread += 1
             return
         process.go_on(self.dice.choice((0.0, 1.0, self.plan.retention.total_seconds() / 2)))
+        if places.astray:
+            self._judge(process, places, since, began)
+            return
         empty = [one for one in places.base if not self.world.files.list(one)]
         rows = self._without_strangers(places.rows(self.world.files))
         too_long = self.world.timeline.seconds - began >= self.plan.retention.total_seconds()
@@ -176,12 +188,24 @@ class Run:
             return  # what others dropped or moved is theirs, and files stay for so long and no longer
         self.result.reads += 1
         commits = self.checker.of(TABLE)[max(0, since - 2) :]
+        # where only the drop of what a version has emptied is refused, all else of it was shown before it was undone
+        commits += self.checker.undone.values() if self.metastore.refusal.call == "drop_partition" else ()
         known = [self._without_strangers(commit.rows) for commit in commits]
         if rows not in known and not (not rows and since <= 1):
             raise Violation(
                 f"{process.name} read {rows}, which no version from {since - 1} on holds"
                 f"{f'; these are empty: {empty}' if empty else ''}"
             )
+
+    def _judge(self, process: Process, places: Places, since: int, began: float) -> None:
+        """Hold against the promises what is read while something is astray."""
+        too_long = self.world.timeline.seconds - began >= self.plan.retention.total_seconds()
+        if self.checker.dropped or not since or too_long:
+            self.result.unread += 1
+            return
+        self.result.reads += 1
+        self.result.astray += 1
+        judge(self.checker, places, self.checker.of(TABLE)[max(0, since - 2) :], process.name)
 
     def _without_strangers(self, rows: list[str]) -> list[str]:
         return [row for row in rows if row not in self.done.rows]
@@ -194,6 +218,7 @@ class Run:
             if process.error is not None and not isinstance(process.error, LakemergeError):
                 raise process.error
         self.faults.calm = True
+        self._end_refusal()
         self._check_rest()
         self._check_fences()
         self.world.timeline.pass_by(1000 * LEASE)
@@ -207,13 +232,28 @@ class Run:
         if self._lands:
             ingests.check(self.world.files, model.facts)
 
+    def _end_refusal(self) -> None:
+        """Somebody corrects what the metastore refuses; where there are operators, they end what is claimed before."""
+        refusal = self.metastore.refusal
+        if refusal.call and self.plan.rules.operators:
+            process, kernel = self.process(Actor("operator"))
+            # until what others have locked is free
+            undo = Undo(TABLE, "undo", seconds=0.0 if self.plan.compares else self.metastore.lock_seconds)
+            self._alone(process, lambda: self._do(undo, kernel))
+            if undo.outcome != "acknowledged" and refusal.call != "drop_partition" and self.checker.of(TABLE):
+                raise Violation(f"{refusal.call} is refused, and {undo}: {undo.error}")
+        self.metastore.refusal = NONE
+
     def _check_rest(self) -> None:
         """All have ended, and nobody has recovered anything: what is acknowledged is shown.
 
         Where a process died, or a call took effect when its client had given up, nobody may have been left to put it
         right: then the next commit does, whatever it changes.
         """
-        sure = {kind for _, kind in self.faults.drawn} <= {"stop", "slow"}
+        sure = {kind for _, kind in self.faults.drawn} <= {
+            "stop",
+            "slow",
+        } and not self.plan.rules.refuses_calls
         if self.plan.strange or (not sure and self.result.seed < SERVED):
             return
         left = any(one.outcome in ("unfinished", "doubtful") for one in self.result.operations)
@@ -335,27 +375,6 @@ class Run:
                 raise Violation(f"version {commit.version} has the batch {fact} once more")
             model.facts.append(fact)
 
-    def _take_foreign(self, model: Model, commit: Commit) -> None:
-        """What strangers have inserted, each once, without what they have overwritten.
-
-        In partitions that they have dropped or moved there may be anything.
-        """
-        before, after = Counter(model.rows()), Counter(commit.rows)
-        for row in (after - before).elements():
-            if not self.done.may_come(row) or (before[row] and row in self.done.rows):
-                raise Violation(f"version {commit.version} takes in {row}")
-            fact = json.loads(row)
-            if isinstance(fact, list):
-                model.keyed[fact[0]] = (fact[1], fact[2])
-            else:
-                model.facts.append(fact)
-        for row in (before - after).elements():
-            if not self.done.may_go(row):
-                raise Violation(f"version {commit.version} has lost {row}, which no other program removed")
-            fact = json.loads(row)
-            if isinstance(fact, list) and model.keyed.get(fact[0]) == (fact[1], fact[2]):
-                del model.keyed[fact[0]]
-
     def _check_operations(self) -> None:
         made = {commit.manifest.txn: commit for commit in self.checker.commits}
         for operation in self.result.operations:
@@ -368,7 +387,8 @@ class Run:
             acknowledged = operation.outcome == "acknowledged" and operation.version is not None
             if acknowledged and versions[-1:] != [operation.version]:
                 raise Violation(f"{operation} was acknowledged, and committed as {versions}")
-            if operation.outcome == "unfinished" and operation.txns and not versions:
+            undone = self.checker.undone.keys() & operation.txns
+            if operation.outcome == "unfinished" and operation.txns and not (versions or undone):
                 raise Violation(f"{operation} is said to stand, and does not")
             # of a commit that was dropped with its table it does not matter what is said
             lasting = [commit for commit in commits if commit.table_id not in self.checker.dropped]
@@ -401,14 +421,14 @@ class Run:
             operation.decided = commit.manifest.txn
             operation.apply(model)
         elif commit.manifest.operation == FOREIGN and (self.done.rows or self.done.partitions):
-            self._take_foreign(model, commit)
+            self.done.take_into(model, commit.version, commit.rows)
         elif commit.manifest.operation == "adopt" and self.plan.adopts:
             model.keyed["k0"] = (0, "plain")
             if self.done.rows or self.done.partitions:
-                self._take_foreign(model, commit)
+                self.done.take_into(model, commit.version, commit.rows)
         elif commit.manifest.writer.get("pid") in self.streams:
             self._take_batch(model, commit)
-        elif commit.manifest.operation != FENCE:  # which leaves the rows as they are
+        elif commit.manifest.operation not in (FENCE, RELEASE):  # which leave the rows as they are
             raise Violation(f"version {commit.version} ({commit.manifest.operation}) is nobody's")
 
     def _check_end(self, model: Model) -> None:

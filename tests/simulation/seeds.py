@@ -18,11 +18,29 @@ STAGED = 45_000_000
 SERVED = 100_000_000
 #: The same with several tables.
 SERVED_GROUPS = 110_000_000
+#: A metastore that refuses a kind of call, operators who correct that or end what it has left, and readers of what came
+#: late.
+REFUSING = 120_000_000
+#: Several tables, and other programs that drop, move and overwrite their partitions.
+BESIDE = 130_000_000
 
 #: The first seed of each world.
-WORLDS = (0, OVERLAID, PARTIAL, NARROW, SLEPT, RARE, GROUPS, STAGED, SERVED, SERVED_GROUPS)
+WORLDS = (
+    0,
+    OVERLAID,
+    PARTIAL,
+    NARROW,
+    SLEPT,
+    RARE,
+    GROUPS,
+    STAGED,
+    SERVED,
+    SERVED_GROUPS,
+    REFUSING,
+    BESIDE,
+)
 
 
 def has_several_tables(seed: int) -> bool:
     """Whether a seed's world has several tables."""
-    return GROUPS <= seed < SERVED or seed >= SERVED_GROUPS
+    return GROUPS <= seed < SERVED or SERVED_GROUPS <= seed < REFUSING or seed >= BESIDE

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 from simulation.theme import EVERYTHING, Theme, either
 
-_LATE: Mapping[str, int] = {"late": 5, "die late": 2, "lose reply": 1, "stop": 1}
-_SERVED = Theme(0, strangers=0.0, tears=0.1, faults=_LATE, calls=("",), most=(1, 2, 3), folders=True)
+LATE: Mapping[str, int] = {"late": 5, "die late": 2, "lose reply": 1, "stop": 1}
+SERVED_BASE = Theme(0, strangers=0.0, tears=0.1, faults=LATE, calls=("",), most=(1, 2, 3), folders=True)
 _KEYED = ("partitioned", "partitioned", "whole")
 _QUIET: Mapping[str, int] = {"stop": 1, "slow": 1}
 
 
 _THEMES = {
     # any call, with everything that there is
-    "late calls": replace(_SERVED, strangers=0.2),
+    "late calls": replace(SERVED_BASE, strangers=0.2),
     "late claims": replace(
-        _SERVED,
+        SERVED_BASE,
         calls=("alter_table", "create_table"),
         work={
             "partitioned": {"merge": 60, "drop": 15, "remake": 25},
@@ -33,7 +33,7 @@ _THEMES = {
         streams=0.0,
     ),
     "late swaps": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("partitioned",),
         work={"partitioned": {"merge": 50, "overwrite": 30, "replace": 15, "rewrite": 5}},
         calls=("alter_partitions", "alter_partitions", "add_partitions", "drop_partition"),
@@ -43,7 +43,7 @@ _THEMES = {
         retention=40.0,
     ),
     "late appends": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("append",),
         work={"append": {"append": 65, "compact": 35}},
         calls=("add_partitions", "add_partitions", "alter_partitions", "drop_partition"),
@@ -53,7 +53,7 @@ _THEMES = {
         retention=40.0,
     ),
     "late drops": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("partitioned", "whole", "append"),
         work={
             "partitioned": {"drop": 40, "remake": 40, "merge": 20},
@@ -67,7 +67,7 @@ _THEMES = {
         streams=0.0,
     ),
     "late on read": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("partitioned", "whole"),
         work=either(
             {
@@ -93,7 +93,7 @@ _THEMES = {
         ),
     ),
     "late files": replace(
-        _SERVED,
+        SERVED_BASE,
         calls=("write_text", "delete", "move", "make_directory", "delete_if_empty"),
         strangers=0.4,
         upkeep=0.6,
@@ -101,7 +101,7 @@ _THEMES = {
     ),
     # a value that no row may have: who asks for it is told so, and nobody else is held up
     "refused values": replace(
-        _SERVED,
+        SERVED_BASE,
         work={
             "partitioned": {"merge": 50, "describe": 35, "overwrite": 15},
             "whole": {"merge": 60, "describe": 40},
@@ -114,7 +114,7 @@ _THEMES = {
     ),
     # replacements beside drops
     "replaced and dropped": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("partitioned",),
         work={"partitioned": {"replace": 25, "rewrite": 20, "flatten": 15, "drop": 15, "remake": 25}},
         writers=(3,),
@@ -123,7 +123,7 @@ _THEMES = {
     ),
     # what is staged before anything is read
     "staged first": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=_KEYED,
         work={
             "partitioned": {"stage first": 50, "rewrite": 20, "merge": 15, "drop": 5, "remake": 10},
@@ -134,7 +134,7 @@ _THEMES = {
     ),
     # claims whose writers died long ago, with a vacuum and readers by then
     "orphaned": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("partitioned", "append"),
         consumed=0.0,
         streams=0.0,
@@ -150,7 +150,7 @@ _THEMES = {
     ),
     # directories that others overwrite, through several vacuums
     "overwritten and vacuumed": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=_KEYED,
         work=either({"merge": 70, "overwrite": 30}),
         keys=3,
@@ -164,7 +164,7 @@ _THEMES = {
     ),
     # versions that have names
     "named": replace(
-        _SERVED,
+        SERVED_BASE,
         work={kind: {**work, "name": 40} for kind, work in EVERYTHING.items()},
         upkeep=1.0,
         upkeeps=(2, 3),
@@ -174,7 +174,7 @@ _THEMES = {
     ),
     # side data that people query
     "quarantined": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("append",),  # which are all that an ingest writes to
         work={"append": {"append": 30, "compact": 10, "reject": 60}},
         consumed=0.0,
@@ -182,10 +182,10 @@ _THEMES = {
     ),
     # two processes with streams of one name, and many streams whose progress is folded
     "one name": replace(
-        _SERVED, kinds=("append",), consumed=0.0, streams=1.0, names=("one", "one"), writers=(0, 1)
+        SERVED_BASE, kinds=("append",), consumed=0.0, streams=1.0, names=("one", "one"), writers=(0, 1)
     ),
     "many streams": replace(
-        _SERVED,
+        SERVED_BASE,
         kinds=("append",),
         consumed=0.0,
         streams=1.0,

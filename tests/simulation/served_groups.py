@@ -10,7 +10,7 @@ from dataclasses import replace
 from simulation.theme import Theme
 
 _DECIDES = ("alter_table", "alter_table", "create_table")
-_LATE = Theme(
+LATE_GROUPS = Theme(
     3,
     strangers=0.0,
     upkeep=0.5,
@@ -21,17 +21,17 @@ _LATE = Theme(
     folders=True,
 )
 SERVED_GROUP_THEMES = {
-    "late groups": _LATE,
+    "late groups": LATE_GROUPS,
     # calls that decide, and those that roll forward
-    "late groups: claims": replace(_LATE, calls=_DECIDES),
+    "late groups: claims": replace(LATE_GROUPS, calls=_DECIDES),
     "late groups: swaps": replace(
-        _LATE, calls=("alter_partitions", "add_partitions", "drop_partition", "drop_table")
+        LATE_GROUPS, calls=("alter_partitions", "add_partitions", "drop_partition", "drop_table")
     ),
     # one table of a commit gets what the metastore cannot hold: none of it stands, and no table is held up
-    "refused groups": replace(_LATE, refuses=True, faults={"lose reply": 1, "stop": 1}, most=(0, 0, 1)),
+    "refused groups": replace(LATE_GROUPS, refuses=True, faults={"lose reply": 1, "stop": 1}, most=(0, 0, 1)),
     # claims whose writers died long ago
     "orphaned groups": replace(
-        _LATE,
+        LATE_GROUPS,
         upkeep=1.0,
         retention=40.0,
         faults={"die after": 3, "die late": 2},
@@ -40,7 +40,7 @@ SERVED_GROUP_THEMES = {
     ),
     # other programs insert, and add partitions
     "strange groups": replace(
-        _LATE,
+        LATE_GROUPS,
         strangers=1.0,
         acts=("insert", "insert", "add"),
         faults={"stop": 1, "slow": 1, "late": 1},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,8 @@ from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.definition import ROOT, moved, new_partition
 from lakemerge.kernel.table.overlay import BASE, base_name
 from lakemerge.testing import MemoryMetastore, World
-from simulation.operations import BY_HAND, partition_number
+from simulation.intents import Violation
+from simulation.operations import BY_HAND, Model, partition_number
 from simulation.scheduler import Process
 
 #: Above every sequence that a merge truncates at.
@@ -42,13 +44,36 @@ class Meddling:
     emptied: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
 
-    def may_come(self, row: str) -> bool:
-        """Whether a row may be in a version that takes in what strangers did: what they have overwritten stays away."""
-        return row in self.rows or self._is_in(row, self.displaced)
+    def take_into(self, model: Model, version: int, rows: list[str]) -> None:
+        """Take a version that takes in what strangers did into the rows as they must be.
 
-    def may_go(self, row: str) -> bool:
-        """Whether a row may be missing in such a version."""
-        return row in self.erased or self._is_in(row, self.displaced)
+        It has what they have inserted, each once, and lacks what they have overwritten, which must not come back. In
+        partitions that they have dropped or moved there may be anything.
+
+        Raises:
+            Violation: it takes in or lacks anything else.
+        """
+        before, after = Counter(model.rows()), Counter(rows)
+        for row in (after - before).elements():
+            if not (row in self.rows or self._is_in(row, self.displaced)) or (
+                before[row] and row in self.rows
+            ):
+                raise Violation(f"version {version} takes in {row}")
+            fact = json.loads(row)
+            if isinstance(fact, list):
+                model.keyed[fact[0]] = (fact[1], fact[2])
+            else:
+                model.facts.append(fact)
+        for row in (before - after).elements():
+            if not (row in self.erased or self._is_in(row, self.displaced)):
+                raise Violation(f"version {version} has lost {row}, which no other program removed")
+            fact = json.loads(row)
+            if isinstance(fact, list) and model.keyed.get(fact[0]) == (fact[1], fact[2]):
+                del model.keyed[fact[0]]
+
+    def concerns(self, key: str) -> bool:
+        """Whether they have dropped, moved or overwritten the partition of a key, or the whole table."""
+        return "" in self.partitions or str(partition_number(key)) in self.partitions
 
     def _is_in(self, row: str, partitions: set[str]) -> bool:
         fact = json.loads(row)

@@ -39,6 +39,10 @@ class Theme:
         refuses: whether the metastore refuses what has :data:`REFUSED` in it, for the whole run.
         reads_late: whether readers begin as late as upkeep may.
         folders: whether directories may have times, as those of disks and of object stores.
+        refuses_calls: the metastore refuses one of these from some moment on, until it is corrected; empty for none.
+        operators: whether somebody ends what is refused, before that is corrected.
+        judges_late: whether what readers find is judged while something is astray that came late.
+        readers: how many, and how often each of them reads.
     """
 
     weight: int
@@ -66,6 +70,11 @@ class Theme:
     refuses: bool = False
     reads_late: bool = False
     folders: bool = False
+    refuses_calls: tuple[str, ...] = ()
+    operators: bool = False
+    judges_late: bool = False
+    readers: tuple[int, ...] = (0, 1, 2)
+    reads_each: int = 2
 
     def work_of(self, kind: str) -> Mapping[str, int]:
         """What writers do with a table of a kind."""

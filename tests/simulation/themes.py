@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import random
 
-from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, SERVED, SLEPT
+from simulation.refused import REFUSED_THEMES
+from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
 from simulation.served import SERVED_THEMES
 from simulation.theme import Theme, either
 
@@ -338,6 +339,7 @@ THEMES["rare: others write where a table was before it was adopted"] = dataclass
 
 
 THEMES.update(SERVED_THEMES)
+THEMES.update(REFUSED_THEMES)
 
 
 def theme_of(seed: int) -> str:
@@ -347,6 +349,7 @@ def theme_of(seed: int) -> str:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     worlds = {
+        REFUSING: "refused",
         SERVED: "served",
         RARE: "rare",
         SLEPT: "slept",

@@ -249,12 +249,19 @@ def _is_list(row: Any) -> bool:
     return isinstance(row, list) and isinstance(row[-1], list)
 
 
-def lists_in(files: FileSystem, layout: Layout, manifest: Manifest) -> Lists:
-    """The lists of a version. Raises FilesGone."""
+def lists_in(files: FileSystem, layout: Layout, manifest: Manifest, *, any_files: bool = False) -> Lists:
+    """The lists of a version.
+
+    Args:
+        any_files: whether other programs may have taken files away.
+
+    Raises:
+        FilesGone: some are.
+    """
     rows: list[Any] = []
     for name in sorted(manifest.partitions, key=_commit_of):
         state = manifest.partitions[name]
-        rows += _rows_below(files, layout.absolute(state.location), state.files)
+        rows += _rows_below(files, layout.absolute(state.location), 0 if any_files else state.files)
     deltas = [row for folder in _folders(manifest) for row in _rows_below(files, layout.absolute(folder), 1)]
     return lists_of(merged(rows, deltas))
 

@@ -13,6 +13,7 @@ from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, MADE_BY, is_ove
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import MemoryMetastore, Timeline
 from simulation import refusals
+from simulation.astray import astray
 from simulation.intents import Pointers, Violation
 from simulation.places import Places
 
@@ -29,12 +30,16 @@ class WatchedMetastore(MemoryMetastore):
     Attributes:
         checker: whom; set after both are made.
         refuses: whether it refuses what has :data:`simulation.refusals.REFUSED` in it.
+        refusal: the calls that it refuses, whatever they have in them.
+        judges_late: whether readers are told where things are while something is astray that came late.
         pointers: where partitions point to, and who has looked.
         late_drops: partitions that were dropped by a call which was sent before they were made again.
     """
 
     checker: Checker
     refuses: bool = False
+    refusal: refusals.Refusal = refusals.NONE
+    judges_late: bool = False
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
@@ -47,6 +52,7 @@ class WatchedMetastore(MemoryMetastore):
         return sorted(self._entries)
 
     def _accept(self, call: str, *rows: HiveTable | HivePartition) -> None:
+        self.refusal.accept(call, self.timeline.seconds)
         if self.refuses:
             refusals.accept(call, rows)
 
@@ -72,6 +78,7 @@ class WatchedMetastore(MemoryMetastore):
         self.checker.changed(name, before, table)
 
     def drop_table(self, name: TableName) -> None:
+        self._accept("drop_table")
         table = self.get_table(name)
         if table is not None and name in self.checker.rows:
             raise Violation(f"{name}: a row is dropped by the name of its table, which does not compare")
@@ -80,6 +87,7 @@ class WatchedMetastore(MemoryMetastore):
             self.checker.withdrawn(table)
 
     def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
+        self._accept("drop_partition")
         if (late := self.checker.has_partition(name, values)) is not None:
             self.late_drops.add((name, late))  # it was sent before the partition was made again
         super().drop_partition(name, values)
@@ -98,9 +106,12 @@ class WatchedMetastore(MemoryMetastore):
     def locations(self, name: TableName) -> Places | None:
         """Where a reader that asks once finds the files of a table; ``None`` where there is none.
 
-        And ``None`` while a swap that came too late is not put right yet: what readers see then is documented.
+        And ``None`` while a swap that came too late is not put right yet, unless that is judged: see
+        :func:`simulation.astray.astray`.
         """
         table = self.get_table(name)
+        if self.judges_late and table is not None and (found := astray(self, table)):
+            return Places(self._places_of(table), [], found)
         if table is None or not is_overlay_view(table):
             base, view = self.base_places(table), None
         else:

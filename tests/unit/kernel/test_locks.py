@@ -8,9 +8,20 @@ from typing import Any
 
 import pytest
 
-from kernel.support import assert_whole, create, merge, rows_of, stage
+from kernel.support import (
+    OTHER_KEYS,
+    WIDER_COLUMNS,
+    add_delta,
+    add_overlay,
+    assert_whole,
+    create,
+    merge,
+    picture,
+    rows_of,
+    stage,
+)
 from lakemerge.errors import ClaimHeld, CommitInDoubt
-from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel import Kernel, Settings, TableName, remove_overlay
 from lakemerge.kernel.ports import HiveTable, Metastore
 from lakemerge.testing import LateCalls, World
 
@@ -176,3 +187,82 @@ def test_a_call_of_a_group_that_comes_late_takes_nothing_back(world: World, lost
         other.recover(name)
         assert rows_of(other, name) == {"p=1": ["new"]}
         assert_whole(other, name)
+
+
+class LateBy(LateCalls):
+    """A client one of whose changes of rows comes later, but no later than a lock is kept.
+
+    Attributes:
+        number: which of them; ``sent`` counts.
+    """
+
+    def __init__(self, inner: Metastore, world: World, number: int) -> None:
+        super().__init__(inner)
+        self.number, self.sent, self.at = number, 0, -1.0
+        self._world = world
+
+    def alter_table(self, *args: Any, **kwargs: Any) -> None:
+        self.sent += 1
+        if self.sent == self.number:
+            self.at = self._world.timeline.seconds
+            self.lose("alter_table")
+        self.__getattr__("alter_table")(*args, **kwargs)
+
+    def arrive(self) -> None:
+        if self._world.timeline.seconds - self.at >= 295:
+            self.on_their_way.clear()
+        super().arrive()
+
+
+def other_columns(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "replace") as transaction:
+        transaction.replace_all()
+        transaction.set_schema(WIDER_COLUMNS, OTHER_KEYS)
+        stage(kernel, transaction, {"q=1/r=x": ["new"]})
+        transaction.commit()
+
+
+def take_off(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "write_mode") as transaction:
+        remove_overlay(transaction)
+        transaction.commit()
+
+
+WORKS: dict[str, tuple[Callable[[Kernel], object], bool]] = {
+    "merge": (lambda kernel: merge(kernel, NAME, {"p=1": ["new"]}), False),
+    "other columns": (other_columns, False),
+    "view": (lambda kernel: add_overlay(kernel, NAME), False),
+    "delta": (lambda kernel: add_delta(kernel, NAME, "new"), True),
+    "no view": (take_off, True),
+}
+
+
+@pytest.mark.parametrize("then_another", [False, True])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+@pytest.mark.parametrize("work", WORKS)
+def test_no_change_of_a_row_that_comes_late_harms_anybody(
+    world: World, work: str, number: int, then_another: bool
+) -> None:
+    """It comes when its writer has ended, or when others have gone on."""
+    do, on_read = WORKS[work]
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"]})
+    if on_read:
+        add_overlay(other, NAME)
+    ports = world.process()
+    late = LateBy(ports.metastore, world, number)
+    writer = Kernel(dataclasses.replace(ports, metastore=late.metastore))
+    do(writer)
+    if late.at < 0:
+        pytest.skip("it has fewer calls")
+    if then_another:
+        add_delta(other, NAME, "another") if other.open(NAME).table.name != NAME else other.recover(NAME)
+    before = picture(other, NAME)
+    version = other.open(NAME).version
+    late.arrive()
+    other.recover(NAME)
+    assert other.open(NAME).version == version
+    assert picture(other, NAME) == before
+    assert [one.version for one in _history(other)] == list(range(version, 0, -1))
+    other.recover(NAME)
+    assert not [row.name for row in other.metastore.table_summaries("s") if "__new" in row.name]

@@ -26,7 +26,7 @@ from lakemerge.kernel.table.definition import (
     version_number,
     with_parameters,
 )
-from lakemerge.kernel.table.overlay import SHOWS
+from lakemerge.kernel.table.overlay import SHOWS, model_name
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
@@ -208,7 +208,9 @@ class Versions:
         if self.compares(name):
             self._metastore.alter_table(name, row, expected=expected)
             return
-        with self._table_lock(name, _numbered(row)):
+        before = self._metastore.get_table(name)
+        # one lock for a table and its view, because the row may have either name when the write takes effect
+        with self._table_lock(model_name(row if before is None else before), _written(name, row)):
             table = self._metastore.get_table(name)
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
@@ -242,7 +244,8 @@ class Versions:
         can write meanwhile, and only the same version: what it has sent before, or what settles it.
 
         Args:
-            version: that is to be written.
+            name: by which people know the table.
+            version: that is to be written; see :func:`_written`.
         """
         lock_id, until = self._take_lock(name, version)
         try:
@@ -337,15 +340,16 @@ class _KeptLock:
     version: str
 
 
-def _numbered(row: HiveTable) -> str:
-    """The number of the version that a row has, whether it is claimed or settled; empty for none.
+def _written(name: TableName, row: HiveTable) -> str:
+    """What is written to a table: the number of the version, whether it is claimed or settled.
 
-    A claim that says that nothing is decided counts as another version: if it came after the decision, whoever finds it
-    would take the commit back.
+    A claim that says that nothing is decided is something else: if it came after the decision, whoever finds it would
+    take the commit back. So is a new name: what was sent by the old one before would take the place of what has it by
+    then.
     """
     value = row.parameters.get(VERSION, "")
     number = value.partition(":")[0].partition("@")[0]
-    return f"{number}{UNDECIDED}" if value.endswith(UNDECIDED) else number
+    return f"{number}{UNDECIDED if value.endswith(UNDECIDED) else ''} {row.name.name if row.name != name else ''}"
 
 
 @contextmanager
