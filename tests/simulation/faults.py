@@ -40,6 +40,7 @@ class Faults:
         listed: the only faults, by the number of the call; ``None`` to draw them.
         calls: how many there have been.
         calm: whether nothing goes wrong.
+        cut: the call whose answers never arrive; empty for none.
     """
 
     dice: random.Random
@@ -53,6 +54,7 @@ class Faults:
     drawn: list[tuple[int, str]] = field(default_factory=list)
     calls: int = 0
     calm: bool = False
+    cut: str = ""
 
     @classmethod
     def of(
@@ -66,7 +68,8 @@ class Faults:
             focus, kinds = dice.choice(theme.calls), dict(theme.faults)
         rate = dice.choice((0.05, 0.2, 0.5)) if focus else dice.choice((0.005, 0.02, 0.08))
         left = dice.choice(theme.most)
-        return cls(dice, left, rate, lease, focus, kinds, None if listed is None else dict(listed))
+        cut = random.Random(str(dice.random())).choice(theme.cuts) if theme.cuts else ""
+        return cls(dice, left, rate, lease, focus, kinds, None if listed is None else dict(listed), cut=cut)
 
     def draw(self, call: str, *, writes: bool) -> str:
         """A fault for one call; empty for none."""

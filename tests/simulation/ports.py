@@ -107,7 +107,7 @@ class Caller:
             self.faults.down_until = self.process.now + self.faults.seconds("slow")
         if fault == "lose reply" and (seconds := self.faults.seconds(fault)):
             self.process.stop_for(seconds)  # it waits, and looks dead, for as long as a connection lasts
-        if fault in ("lose reply", "restart"):
+        if fault in ("lose reply", "restart") or (name == self.faults.cut and not self.faults.calm):
             raise _lost(port, name)
         return result
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from simulation.served import LATE, SERVED_BASE
-from simulation.theme import Theme, either
+from simulation.theme import EVERYTHING, Theme, either
 
 #: Calls that can be refused after a claim, because nobody can try them out before it.
 _AFTERWARDS = ("alter_partitions", "add_partitions", "drop_partition")
@@ -55,6 +55,17 @@ _THEMES: Mapping[str, Theme] = {
         kinds=("partitioned", "whole"),
         work=either({"overlaid merge": 55, "lay": 15, "fold": 10, "into base": 10, "take off": 10}),
         operators=True,
+    ),
+    # a proxy cuts off every answer to a call that takes long
+    "answers are cut off": replace(
+        SERVED_BASE,
+        consumed=0.0,
+        streams=0.0,
+        kinds=("partitioned", "partitioned", "whole", "append"),
+        work={**EVERYTHING, "partitioned": {"merge": 50, "overwrite": 15, "replace": 15, "flatten": 20}},
+        faults={"slow": 1},
+        most=(0,),
+        cuts=(*_AFTERWARDS, "create_table", "alter_table"),
     ),
     # readers who come while a late call is not put right yet
     "readers of late swaps": replace(

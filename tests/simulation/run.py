@@ -392,6 +392,8 @@ class Run:
                 raise Violation(f"{operation} is said to stand, and does not")
             # of a commit that was dropped with its table it does not matter what is said
             lasting = [commit for commit in commits if commit.table_id not in self.checker.dropped]
+            if self.faults.cut and operation.outcome in ("unfinished", "doubtful"):
+                raise Violation(f"{operation}: its calls were carried out, and somebody could have looked")
             if operation.outcome == "failed" and lasting:
                 raise Violation(f"{operation} is said to have failed, and is version {versions[0]}")
 

@@ -14,7 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from simulation.seeds import GROUPS, NARROW, OVERLAID, PARTIAL, RARE, SERVED, SERVED_GROUPS, SLEPT, STAGED
+from simulation.seeds import (
+    BESIDE,
+    GROUPS,
+    NARROW,
+    OVERLAID,
+    PARTIAL,
+    RARE,
+    REFUSING,
+    SERVED,
+    SERVED_GROUPS,
+    SLEPT,
+    STAGED,
+)
 
 TESTS = Path(__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(TESTS)}
@@ -38,6 +50,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (STAGED, 100),
         (SERVED, 300),
         (SERVED_GROUPS, 70),
+        (REFUSING, 150),
+        (BESIDE, 70),
         pytest.param(600, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 150, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 150, 5_000, marks=pytest.mark.slow),
@@ -48,6 +62,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(STAGED + 100, 5_000, marks=pytest.mark.slow),
         pytest.param(SERVED + 300, 10_000, marks=pytest.mark.slow),
         pytest.param(SERVED_GROUPS + 70, 5_000, marks=pytest.mark.slow),
+        pytest.param(REFUSING + 150, 5_000, marks=pytest.mark.slow),
+        pytest.param(BESIDE + 70, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:

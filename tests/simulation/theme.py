@@ -40,6 +40,7 @@ class Theme:
         reads_late: whether readers begin as late as upkeep may.
         folders: whether directories may have times, as those of disks and of object stores.
         refuses_calls: the metastore refuses one of these from some moment on, until it is corrected; empty for none.
+        cuts: the answers to one of these calls never arrive, though they are carried out; empty for none.
         operators: whether somebody ends what is refused, before that is corrected.
         judges_late: whether what readers find is judged while something is astray that came late.
         readers: how many, and how often each of them reads.
@@ -71,6 +72,7 @@ class Theme:
     reads_late: bool = False
     folders: bool = False
     refuses_calls: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
     operators: bool = False
     judges_late: bool = False
     readers: tuple[int, ...] = (0, 1, 2)
