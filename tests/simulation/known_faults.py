@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from simulation.faults_of_answers import OF_ANSWERS
 from simulation.faults_of_calls import OF_CALLS
+from simulation.faults_of_refusals import OF_REFUSALS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
 from simulation.seeds import GROUPS, NARROW, RARE, SLEPT, STAGED
@@ -363,6 +364,7 @@ MUTANTS = {
     **ON_READ,
     **OF_ANSWERS,
     **OF_CALLS,
+    **OF_REFUSALS,
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",
@@ -404,7 +406,7 @@ MUTANTS = {
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",
         "kernel.protocol.versions",
-        "        with self._table_lock(name, _numbered(row)):\n",
+        "        with self._table_lock(model_name(row if before is None else before), _written(name, row)):\n",
         "        if True:\n",
     ),
 }
