@@ -41,6 +41,11 @@ def is_secret(setting: str) -> bool:
     return bool(_SECRET_NAME.search(setting))
 
 
+def holds_secret(setting: str, value: str) -> bool:
+    """Whether a setting is a secret by its name, or has one in its value, such as the password of a URL."""
+    return is_secret(setting) or any(_within(value))
+
+
 def remember(settings: Mapping[str, str]) -> None:
     """Take the secrets among these settings out of all texts from now on, wherever they turn up."""
     for name, value in settings.items():

@@ -120,3 +120,17 @@ def test_kafkas_secrets_do_not_belong_into_a_models_config() -> None:
 def test_a_secret_is_hidden_in_any_text(text: str, secret: str) -> None:
     redaction._known = {secret}
     assert secret not in redacted(text + secret + text).replace(HIDDEN, "")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "holds"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", "k", True),
+        ("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:postgresql://hive:pw@db/hive", True),
+        ("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:postgresql://db/hive", False),
+        ("spark.hadoop.fs.s3a.secret.key", "", True),
+        ("spark.driver.memory", "2g", False),
+    ],
+)
+def test_settings_that_stay_off_command_lines(setting: str, value: str, holds: bool) -> None:
+    assert redaction.holds_secret(setting, value) is holds

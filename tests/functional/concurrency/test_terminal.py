@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import psutil
+import pytest
+
 from bounded import MOST_SECONDS, killed_after
+from functional.concurrency.conftest import read_until
 from functional.concurrency.small_disks import SmallDisks
 
 # By model: its SQL, and what the message has to say.
@@ -38,12 +45,16 @@ MISTAKES = {
 }
 # What Java prints by itself, and no option of Java's or of Spark's keeps it from it.
 OF_JAVA = ("WARNING: Using incubator modules", "Terminating due to java.lang.OutOfMemoryError")
+SECRETS = {
+    "spark.hadoop.fs.s3a.secret.key": "k3y-planted",
+    "spark.hadoop.some.database": "jdbc:mysql://hive:passw0rd-planted@db/hive",
+}
 SMALL_HEAP = {"spark.driver.memory": "600m"}
 _FAILURE = "Failure in model "
 
 
 def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
-    project = dbt_project("mistakes", SMALL_HEAP)
+    project = dbt_project("mistakes", {**SMALL_HEAP, **SECRETS})
     mistakes = dict(MISTAKES)
     disk = small_disks.try_make("disk", "1m")
     if disk is None:
@@ -52,7 +63,11 @@ def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_di
         text = sql.replace("DISK", str(disk and disk.folder))
         project.write(f"models/{name}.sql", "{{ config(materialized='table') }} " + text)
     project.write("models/a_good_one.sql", "{{ config(materialized='table') }} select id from range(3)")
-    output, errors = finish(project.start_apart("run"))
+    run = project.start_apart("run")
+    java = " ".join(command_of_java(run.pid))
+    assert "spark.driver.memory=600m" in java
+    assert "planted" not in java, "every user of the machine can read it"
+    output, errors = finish(run)
     assert [line for line in errors if not line.startswith(OF_JAVA)] == []
     failures = "\n".join(output).split(_FAILURE)[1:]
     told = {text.split(" ")[0]: text for text in failures}
@@ -64,9 +79,51 @@ def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_di
         assert max(map(len, lines)) <= 700, told[name]
 
 
+def command_of_java(pid: int) -> list[str]:
+    """The command line of the Java of Spark that a process starts."""
+    deadline = time.monotonic() + MOST_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(pid).children(recursive=True):
+                if "org.apache.spark.deploy.SparkSubmit" in (command := child.cmdline()):
+                    return command
+        time.sleep(0.1)
+    raise AssertionError("it starts none")
+
+
 def finish(process: Any) -> tuple[list[str], list[str]]:
     """The lines that a process that fails writes to standard output and to standard error."""
     with killed_after(process):
         output, errors = process.communicate(timeout=MOST_SECONDS)
     assert process.returncode, output
     return output.splitlines(), errors.splitlines()
+
+
+ENDLESS = """
+{{ config(materialized='table', publish='after_tests') }}
+select count(distinct a.id * b.id) as pairs from range(1000000) as a cross join range(1000000) as b
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_takes_some_lines(dbt_project: Callable[..., Any]) -> None:
+    project = dbt_project("interrupted")
+    project.write("models/a_good_one.sql", "{{ config(materialized='table') }} select id from range(3)")
+    project.write("models/endless.sql", ENDLESS)
+    run = project.start_apart("run")
+    before = read_until(run, "2 of 2 START").splitlines()
+    run.send_signal(signal.SIGINT)
+    output, errors = finish(run)
+    assert run.returncode == 2
+    assert [line for line in errors if not line.startswith(OF_JAVA)] == []
+    assert len(before) <= 12, before
+    # dbt's own traceback of a KeyboardInterrupt, which it prints with any adapter
+    first, last = (
+        next(i for i, line in enumerate(output) if word in line) for word in ("Traceback", "KeyboardI")
+    )
+    told = [line for line in output[:first] + output[last + 1 :] if line.strip()]
+    assert len(told) <= 8, "\n".join(told)
+    assert max(map(len, told)) <= 120, told
+    assert not any("dbt/adapters/" in line or "py4j" in line for line in output[first:last]), "\n".join(
+        output
+    )

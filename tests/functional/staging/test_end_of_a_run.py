@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
+from dbt.cli.main import dbtRunner
+from dbt_common.events.base_types import EventMsg
 
 from .conftest import Shop
 
@@ -68,3 +71,43 @@ class TestWithoutStaging:
     @pytest.mark.parametrize("more", [(), ("--no-populate-cache",), ("--cache-selected-only",)])
     def test_a_project_that_publishes_at_once_has_no_hook(self, shop: Shop, more: tuple[str, ...]) -> None:
         assert list(shop.dbt("build", *more)) == ["plain"]
+
+
+class TestAnInvocationIsCutOff:
+    """Another one in the same process has nothing of it: no names of staged views, no staged tables, no settings."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        last = "{{ config(materialized='table', publish='after_tests') }} select count(*) as n from {{ ref('orders') }}"
+        return {"orders.sql": ORDERS, "last.sql": last}
+
+    def test_1_ctrl_c_in_the_first(self, shop: Shop) -> None:
+        shop.land((1, "n", 10))
+        shop.dbt("run")
+        shop.land((1, "n", 10), (2, "s", 5))
+        started: list[str] = []
+
+        def interrupt(event: EventMsg) -> None:
+            if event.info.name == "LogStartLine" and (name := event.data.node_info.node_name):
+                started.append(name)
+                if name == "last":  # `orders` is staged by now
+                    signal.raise_signal(signal.SIGINT)
+
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            done = dbtRunner(callbacks=[interrupt]).invoke(["run", "--vars", "set: 1", "--threads", "1"])
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert not done.success
+        assert started == ["orders", "last"]
+        assert shop.rows("orders", "id") == [(1,)]
+
+    def test_2_the_next_reads_and_publishes_what_is_its_own(self, shop: Shop) -> None:
+        assert shop.dbt("show", "--inline", "select count(*) as n from {{ ref('orders') }}")
+        results = shop.dbt("run", "--select", "last")
+        assert {str(result.status) for result in results.values()} == {"success"}
+        assert shop.rows("last") == [(1,)]
+        assert shop.rows("orders", "id") == [(1,)]
+        shop.dbt("run")
+        assert shop.rows("last") == [(2,)]
+        assert shop.left_views() == []

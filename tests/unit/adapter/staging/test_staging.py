@@ -37,8 +37,18 @@ def _no_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     staged_names.clear()
 
 
+SPARK = Mock()
+
+
 def view(name: str) -> GlobalView:
-    return GlobalView(f"global_temp.lakemerge_staged_{name}", (f"lakemerge_staged_{name}",))
+    return GlobalView(f"global_temp.lakemerge_staged_{name}", (f"lakemerge_staged_{name}",), SPARK)
+
+
+def dropped() -> list[str]:
+    """The views that were dropped since the last call."""
+    names = [call.args[0] for call in SPARK.catalog.dropGlobalTempView.call_args_list]
+    SPARK.reset_mock()
+    return names
 
 
 def relation(**more: Any) -> LakemergeRelation:
@@ -147,10 +157,10 @@ def test_a_run_knows_what_it_has_staged_until_its_end() -> None:
     assert [one.left for one in staged_versions(kernel, ORDERS, table.transaction.layout)] == [
         "a test failed"
     ]
-    spark = Mock()
-    run.close(spark)
-    dropped = [call.args[0] for call in spark.catalog.dropGlobalTempView.call_args_list]
-    assert dropped == ["lakemerge_staged_1", "lakemerge_staged_2"]
+    run.close()
+    assert dropped() == []
+    run.drop_views()
+    assert dropped() == ["lakemerge_staged_1", "lakemerge_staged_2"]
 
 
 def test_a_run_that_was_cut_off_is_given_up_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +175,7 @@ def test_a_run_that_was_cut_off_is_given_up_by_the_next(monkeypatch: pytest.Monk
     assert second is not first
     assert second.unique_ids == frozenset()
     assert table.transaction.state == "left"
+    assert dropped() == ["lakemerge_staged_1"]
     with staged_names.reading_staged():
         assert relation().render() == "Shop.Orders"
 

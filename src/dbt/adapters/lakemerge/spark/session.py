@@ -35,6 +35,7 @@ from lakemerge.errors import (
     SparkNotStarted,
 )
 from lakemerge.kernel import FileSystem, Jvm, Metastore, Ports, ports_of
+from lakemerge.redaction import holds_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -234,6 +235,8 @@ def _start(configuration: Configuration) -> Application:
     leave_errors_of_queries_to_dbt()
     try:
         with _java_options(started):
+            if existing is None:
+                _start_java(started)
             root = existing or builder.getOrCreate()
         return _application_of(root, configuration)
     except (PySparkException, Py4JError, OSError) as error:
@@ -243,6 +246,20 @@ def _start(configuration: Configuration) -> Application:
             action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
             "see Java's output above.",
         ) from error
+
+
+def _start_java(configuration: Configuration) -> None:
+    """Start Java without the settings that hold secrets, which the application gets once it runs.
+
+    PySpark starts it with all settings on its command line, which every user of the machine can read.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    shown = SparkConf(loadDefaults=False)
+    for name, value in configuration.application.items():
+        if not holds_secret(name, value):
+            shown.set(name, value)
+    SparkContext._ensure_initialized(conf=shown)
 
 
 def _application_of(root: SparkSession, configuration: Configuration) -> Application:

@@ -280,7 +280,7 @@ class StagingMethods(Capability):
         with suppress(DbtRuntimeError):
             handle = self.handle
             held = handle.held
-            handle.on_release(lambda: run.close(handle.spark))
+            handle.on_release(run.drop_views)
             handle.release(held)
 
     def _leave(self, run: StagedRun, results: list[Any], reason: str) -> None:
@@ -436,7 +436,7 @@ class StagingMethods(Capability):
             row = find_row(self.kernel().metastore, relation.table_name)
             spelling = spelling_of(row) if row else {}
             rows = define_rows(spark, relation.table_name, layout, found[0].manifest, spelling)
-            self.handle.on_release(lambda: rows.drop(spark))
+            self.handle.on_release(rows.drop)
             staged_names.show(rows.name)
             return rows.name
 

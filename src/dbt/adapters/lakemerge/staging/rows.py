@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.layout.partition_values import directory_name
@@ -15,6 +16,7 @@ from dbt.adapters.lakemerge.relations.sized_text import unsized
 from dbt.adapters.lakemerge.relations.table_schema import is_nested, spark_type
 from dbt.adapters.lakemerge.sql_text import qualified, quote
 from dbt.adapters.lakemerge.staged_names import PREFIX, runnable_text
+from py4j.protocol import Py4JError
 
 from lakemerge.kernel import DEFAULT_PARTITION, DELETED, DELTAS, HiveColumn, Layout, Manifest, TableName
 
@@ -32,15 +34,18 @@ class GlobalView:
     Attributes:
         name: for queries, with the database of such views.
         parts: the bare names of all views that it is made of.
+        spark: a session of the application.
     """
 
     name: str
     parts: tuple[str, ...]
+    spark: SparkSession = field(repr=False, compare=False)
 
-    def drop(self, spark: SparkSession) -> None:
-        """Remove it."""
-        for part in self.parts:
-            spark.catalog.dropGlobalTempView(part)
+    def drop(self) -> None:
+        """Remove it. Where Java has died, it has gone with it."""
+        with suppress(Py4JError, OSError):
+            for part in self.parts:
+                self.spark.catalog.dropGlobalTempView(part)
 
 
 def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -> GlobalView:
@@ -56,13 +61,13 @@ def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -
 
         try:
             spark.sql(f"create global temporary view {quote(like.name)} as {sql}")
-            return GlobalView(f"{_database(spark)}.{quote(like.name)}", (like.name,))
+            return GlobalView(f"{_database(spark)}.{quote(like.name)}", (like.name,), spark)
         except AnalysisException as error:
             if error.getCondition() != _NAME_TAKEN:
                 raise
     view = f"{PREFIX}{uuid.uuid4().hex}"
     spark.sql(f"create or replace global temporary view {view} as {sql}")
-    return GlobalView(f"{_database(spark)}.{view}", (view,))
+    return GlobalView(f"{_database(spark)}.{view}", (view,), spark)
 
 
 def define_rows(
@@ -92,7 +97,7 @@ def define_rows(
     sql = staged_sql(columns, source, *_kept(spark, name, manifest), _delta_keys(manifest))
     names = ", ".join(quote(spelling.get(column.name, column.name)) for column in columns)
     view = define_query(spark, f"select {names} from ({sql})" if spelling else sql, like)
-    return GlobalView(view.name, (*view.parts, *([staged] if source else [])))
+    return GlobalView(view.name, (*view.parts, *([staged] if source else [])), spark)
 
 
 def staged_sql(

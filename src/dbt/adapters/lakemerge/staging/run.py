@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge import staged_names
 from dbt.adapters.lakemerge.staging.rows import GlobalView
@@ -13,9 +12,6 @@ from dbt_common.invocation import get_invocation_id
 
 from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel import TableName, Transaction, leave
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _CUT_OFF = "its run ended before it could publish it"
 
@@ -120,12 +116,14 @@ class StagedRun:
         for table in self.tables:
             leave(table.transaction, reason)
 
-    def close(self, spark: SparkSession | None = None) -> None:
-        """Let names stand for their own tables again, and drop the views in the session, if one is given."""
+    def close(self) -> None:
+        """Let names stand for their own tables again."""
         staged_names.clear(self.invocation)
-        if spark is not None:
-            for node in self._nodes.values():
-                node.rows.drop(spark)
+
+    def drop_views(self) -> None:
+        """Drop the views by which nodes have read what was staged."""
+        for node in self._nodes.values():
+            node.rows.drop()
 
 
 _lock = threading.Lock()
@@ -141,5 +139,6 @@ def staged_run() -> StagedRun:
             if _run is not None:
                 _run.leave(_CUT_OFF)
                 _run.close()
+                _run.drop_views()
             _run = StagedRun(invocation)
         return _run
