@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from dbt.adapters.base import BaseRelation, available
@@ -196,9 +197,16 @@ class LakemergeAdapter(CatalogsBySchema):
 
     @available.parse_none
     def get_relation(self, database: str, schema: str, identifier: str) -> BaseRelation | None:
-        """The table or view of this name; ``None`` if only a function has it, since a model may use that name too."""
-        found: BaseRelation | None = super().get_relation(database, schema, identifier)
-        return None if found is not None and found.type == RelationType.Function else found
+        """The table or view of this name; ``None`` if only a function has it, since a model may use that name too.
+
+        What dbt does not know of is looked up: hooks and macros of packages make tables by statements of their own.
+        """
+        known: BaseRelation | None = super().get_relation(database, schema, identifier)
+        if not schema or (known is not None and known.type != RelationType.Function):
+            return known
+        named = self.Relation.create(schema=schema.lower(), identifier=identifier.lower())
+        table = self._table(named)
+        return None if table is None else named.incorporate(type=self.Relation.type_of_table(table))
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
         # the metastore keeps names in lower case whatever a project says about quoting
@@ -224,8 +232,7 @@ class LakemergeAdapter(CatalogsBySchema):
             table = self._table(relation)
             if table is None:
                 return
-            kind = RelationType.Table if is_overlay_view(table) else self.Relation.type_of(table.kind)
-            relation = relation.incorporate(type=kind)
+            relation = relation.incorporate(type=self.Relation.type_of_table(table))
         self.execute_macro("drop_relation", kwargs={"relation": relation})
 
     @available.parse_none
@@ -302,7 +309,7 @@ class LakemergeAdapter(CatalogsBySchema):
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[LakemergeColumn]:
-        """The columns, partition columns last, names in lower case; empty where there is no relation."""
+        """The columns, partition columns last; empty where there is no relation."""
         relation = self._placed(relation)
         if relation.in_session_only or relation.staged_view:
             spark, guard = self.handle.spark, self.connections.exception_handler
@@ -385,13 +392,10 @@ class LakemergeAdapter(CatalogsBySchema):
         return columns_for_catalog(table, self.handle.spark, self.connections.exception_handler)
 
     def _catalog(self, names: Mapping[str, list[str]]) -> agate.Table:
-        metastore = self.handle.application.metastore
-        rows: list[dict[str, Any]] = []
+        metastore, columns = self.handle.application.metastore, self._columns_for_catalog
         with self.connections.exception_handler("catalog"):
-            for schema, wanted in names.items():
-                for table in metastore.tables(schema.lower(), wanted) if wanted else ():
-                    rows.extend(catalog_rows(table, self._columns_for_catalog))
-        return catalog_table(rows)
+            known = [metastore.tables(schema.lower(), some) for schema, some in names.items() if some]
+            return catalog_table([row for table in chain(*known) for row in catalog_rows(table, columns)])
 
     # -- Python models, seeds, incremental models --------------------------------------------------
 

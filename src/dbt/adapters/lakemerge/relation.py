@@ -15,7 +15,7 @@ from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import spelled_as, staged_view
 from dbt.adapters.spark.relation import SparkRelation
 
-from lakemerge.kernel import TableName
+from lakemerge.kernel import HiveTable, TableName, is_overlay_view
 
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {
@@ -34,6 +34,11 @@ class LakemergeRelation(SparkRelation):
     def type_of(cls, kind: str) -> RelationType:
         """dbt's type for the metastore's ``TableType``."""
         return _TYPES.get(kind, RelationType.External)
+
+    @classmethod
+    def type_of_table(cls, table: HiveTable) -> RelationType:
+        """dbt's type for a row of the metastore: what is merged on read is a table, though readers see a view."""
+        return RelationType.Table if is_overlay_view(table) else cls.type_of(table.kind)
 
     @property
     def in_session_only(self) -> bool:
