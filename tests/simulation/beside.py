@@ -17,6 +17,10 @@ BESIDE_THEMES = {
     "groups beside everything": replace(
         _BESIDE, acts=("overwrite", "drop", "move", "insert", "add"), faults=LATE_GROUPS.faults
     ),
+    # a metastore that does not compare, and calls that come late under its locks
+    "groups by locks": replace(
+        LATE_GROUPS, compares=0.0, faults={"late": 1}, calls=("alter_table",), most=(1, 2), upkeep=0.2
+    ),
     "groups that are refused": replace(
         LATE_GROUPS,
         refuses_calls=("alter_partitions", "add_partitions", "drop_partition", "create_table", "drop_table"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulation.mutant import Mutant
-from simulation.seeds import SERVED, SERVED_GROUPS
+from simulation.seeds import REFUSING, SERVED, SERVED_GROUPS
 
 OF_CALLS = {
     "late-calls-unnoted": Mutant(
@@ -33,7 +33,7 @@ OF_CALLS = {
         "kernel.protocol.versions",
         "            until = self._clock.monotonic() + _UNANSWERED_SECONDS\n",
         "            until = 0.0\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "opened-blindly": Mutant(
         "a writer that takes a name over does not see what its predecessor commits meanwhile",

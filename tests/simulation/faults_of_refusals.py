@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from simulation.mutant import Mutant
-from simulation.seeds import REFUSING, SERVED, SERVED_GROUPS
+from simulation.seeds import BESIDE, REFUSING, SERVED, SERVED_GROUPS
 
 OF_REFUSALS = {
     "mark-as-claim": Mutant(
         "by locks, a group is decided although the call that has marked a table may still come",
         "kernel.protocol.versions",
-        "{UNDECIDED if value.endswith(UNDECIDED) else ''} ",
-        " ",
-        first=SERVED_GROUPS,
+        '    claim = row.parameters.get(VERSION, "").partition(":")[2]\n',
+        '    claim = row.parameters.get(VERSION, "").partition(":")[2].removesuffix(UNDECIDED)\n',
+        first=BESIDE,
     ),
-    "locked-by-row": Mutant(
-        "by locks, a table and its base have locks of their own",
+    "other-at-once": Mutant(
+        "by locks, a process writes another transaction's version of the same number although the first may still come",
         "kernel.protocol.versions",
-        "        with self._table_lock(model_name(row if before is None else before), _written(name, row)):\n",
-        "        with self._table_lock(name, _written(name, row)):\n",
+        '    return f"{whose} {row',
+        '    whose = "?" if claim.endswith(UNDECIDED) else ""\n    return f"{whose} {row',
         first=REFUSING,
     ),
     "renamed-at-once": Mutant(
@@ -32,7 +32,7 @@ OF_REFUSALS = {
         "kernel.protocol.versions",
         "is not None and version != kept.version:\n",
         "is not None and False:\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "new-rows-unfound": Mutant(
         "recovery does not look for new rows that calls have made when their exchange was over",
@@ -70,10 +70,10 @@ OF_REFUSALS = {
         first=REFUSING,
     ),
     "looks-no-more": Mutant(
-        "a swap whose answers are cut off is given up without a look whether it has been done",
+        "a swap whose answers are cut off is sent again and again, whether it has been done or not",
         "kernel.protocol.swaps",
-        "                if not sends_left and self._left(name, layout, manifest, parent):\n",
-        "                if not sends_left:\n",
+        "            if partition in locations and normal(row.location) != normal(locations[partition]):\n",
+        "            if partition in locations:\n",
         first=REFUSING,
     ),
     "commits-mend-nothing": Mutant(
@@ -97,19 +97,12 @@ OF_REFUSALS = {
         "        if table is not None and manifest.txn in self._unsure:\n",
         first=SERVED,
     ),
-    "overwritten-comes-back": Mutant(
-        "files that another program has deleted count as not yet seen, so that its overwrite is undone",
-        "kernel.external.changes",
-        "if manifest.partitions.get(name) != state}",
-        "if manifest.partitions.get(name) != state and (state.files or name not in manifest.partitions)}",
-        first=SERVED,
-    ),
     "creation-lost": Mutant(
         "a creation without an answer counts as one that another was faster at",
         "kernel.commit.new_rows",
         "        raise lost[-1] if lost else table.is_made_by_another()\n",
         "        raise table.is_made_by_another()\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "folded-again": Mutant(
         "a writer that leaves the folding of progress to another asks for it once more",

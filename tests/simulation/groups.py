@@ -116,7 +116,7 @@ class GroupPlanner:
             kind="several",
             tears=dice.random() < theme.tears,
             batches=dice.random() < theme.batches,
-            compares=dice.random() < 0.9,
+            compares=dice.random() < theme.compares,
             adopts=False,
             actors=tuple(actors),
             tables=tuple(order),

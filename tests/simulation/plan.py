@@ -170,7 +170,7 @@ class Planner:
     def plan(self) -> Plan:
         dice, theme = self._dice, self._theme
         tears, batches = self._has(theme.tears), self._has(theme.batches)
-        compares = dice.random() < 0.9
+        compares = dice.random() < theme.compares
         adopts = self._kind != "append" and dice.random() < theme.adopts
         actors = list(self._writers())
         if self._has(theme.upkeep):

@@ -67,6 +67,34 @@ _THEMES: Mapping[str, Theme] = {
         most=(0,),
         cuts=(*_AFTERWARDS, "create_table", "alter_table"),
     ),
+    # tables that are made by calls which come late, one after the other
+    "creations come late": replace(
+        SERVED_BASE,
+        consumed=0.0,
+        streams=0.0,
+        work={
+            "partitioned": {"drop": 35, "remake": 55, "merge": 10},
+            "whole": {"drop": 35, "remake": 55, "merge": 10},
+            "append": {"drop": 35, "remake": 55, "append": 10},
+        },
+        several=(2, 3),
+        faults={"late": 1},
+        calls=("create_table",),
+        most=(5, 8, 12),
+    ),
+    # a metastore that does not compare, and calls that come late under its locks
+    "by locks": replace(
+        SERVED_BASE,
+        compares=0.0,
+        consumed=0.0,
+        streams=0.0,
+        upkeep=0.2,
+        kinds=("partitioned", "whole"),
+        work=either({"overlaid merge": 35, "lay": 25, "take off": 25, "flatten": 15}),
+        faults={"late": 1},
+        calls=("alter_table",),
+        most=(1, 2),
+    ),
     # readers who come while a late call is not put right yet
     "readers of late swaps": replace(
         _ASTRAY,

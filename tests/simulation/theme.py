@@ -42,6 +42,7 @@ class Theme:
         refuses_calls: the metastore refuses one of these from some moment on, until it is corrected; empty for none.
         cuts: the answers to one of these calls never arrive, though they are carried out; empty for none.
         operators: whether somebody ends what is refused, before that is corrected.
+        compares: whether the metastore compares.
         judges_late: whether what readers find is judged while something is astray that came late.
         readers: how many, and how often each of them reads.
     """
@@ -74,6 +75,7 @@ class Theme:
     refuses_calls: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     operators: bool = False
+    compares: float = 0.9
     judges_late: bool = False
     readers: tuple[int, ...] = (0, 1, 2)
     reads_each: int = 2

@@ -15,6 +15,7 @@ from kernel.support import (
     add_overlay,
     assert_whole,
     create,
+    make_plain,
     merge,
     picture,
     rows_of,
@@ -266,3 +267,30 @@ def test_no_change_of_a_row_that_comes_late_harms_anybody(
     assert [one.version for one in _history(other)] == list(range(version, 0, -1))
     other.recover(NAME)
     assert not [row.name for row in other.metastore.table_summaries("s") if "__new" in row.name]
+
+
+@pytest.mark.parametrize("adopts", [False, True])
+def test_who_was_left_in_doubt_waits_before_it_writes_the_same_version_again(
+    world: World, adopts: bool
+) -> None:
+    """The first write of that version, by another transaction, would take the place of the second."""
+    kernel = Kernel(world.process())
+    if adopts:
+        make_plain(kernel, NAME, {"p=1": ["old"]})
+    else:
+        create(kernel, NAME, {"p=1": ["old"]})
+    late, writer = process(world)
+    writer.versions.compares(NAME)
+    late.lose("alter_table", times=1 if adopts else 4)
+    began = world.timeline.seconds
+    if not adopts:
+        with pytest.raises(CommitInDoubt):
+            merge(writer, NAME, {"p=1": ["doubtful"]})
+    merge(writer, NAME, {"p=1": ["acknowledged"]})
+    elapsed = world.timeline.seconds - began
+    if elapsed >= 250:
+        late.on_their_way.clear()  # they would not be carried out any more
+    late.arrive()
+    assert rows_of(kernel, NAME) == {"p=1": ["acknowledged"]}
+    assert_whole(kernel, NAME)
+    assert elapsed >= 250

@@ -26,7 +26,7 @@ from lakemerge.kernel.table.definition import (
     version_number,
     with_parameters,
 )
-from lakemerge.kernel.table.overlay import SHOWS, model_name
+from lakemerge.kernel.table.overlay import SHOWS
 
 _LOG = logging.getLogger("lakemerge")
 _SENDS = 4
@@ -208,9 +208,7 @@ class Versions:
         if self.compares(name):
             self._metastore.alter_table(name, row, expected=expected)
             return
-        before = self._metastore.get_table(name)
-        # one lock for a table and its view, because the row may have either name when the write takes effect
-        with self._table_lock(model_name(row if before is None else before), _written(name, row)):
+        with self._table_lock(name, _written(name, row)):
             table = self._metastore.get_table(name)
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
@@ -241,10 +239,9 @@ class Versions:
         """Hive's exclusive lock on the table, for metastores that do not compare.
 
         If a write under it gets no answer, it is kept until that write can no longer be carried out. Only this process
-        can write meanwhile, and only the same version: what it has sent before, or what settles it.
+        can write meanwhile, and only the same transaction's: what it has sent before, or what settles it.
 
         Args:
-            name: by which people know the table.
             version: that is to be written; see :func:`_written`.
         """
         lock_id, until = self._take_lock(name, version)
@@ -341,15 +338,15 @@ class _KeptLock:
 
 
 def _written(name: TableName, row: HiveTable) -> str:
-    """What is written to a table: the number of the version, whether it is claimed or settled.
+    """What is written to a table: the transaction whose claim or version it is, and a new name, if it gets one.
 
-    A claim that says that nothing is decided is something else: if it came after the decision, whoever finds it would
-    take the commit back. So is a new name: what was sent by the old one before would take the place of what has it by
-    then.
+    A claim that says that nothing is decided is something else than the claim that follows it: if it came after that,
+    whoever finds it would take the commit back. So is a new name: what was sent by the old one would take the place of
+    what has it by then.
     """
-    value = row.parameters.get(VERSION, "")
-    number = value.partition(":")[0].partition("@")[0]
-    return f"{number}{UNDECIDED if value.endswith(UNDECIDED) else ''} {row.name.name if row.name != name else ''}"
+    claim = row.parameters.get(VERSION, "").partition(":")[2]
+    whose = claim or row.parameters.get(TRANSACTION) or row.parameters.get(SHOWS, "")
+    return f"{whose} {row.name.name if row.name != name else ''}"
 
 
 @contextmanager
