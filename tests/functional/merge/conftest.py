@@ -46,8 +46,7 @@ class Merger(NodeTable):
                 frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
                 frame.createOrReplaceTempView("lakemerge_feed")
             options = adapter.nodes.config(self.model, "merge")
-            strategy = "scd2" if options.keeps_history else "merge"
-            return adapter.nodes.publish(self.context, strategy, self.relation, options, rebuild)
+            return adapter.nodes.publish(self.context, "merge", self.relation, options, rebuild)
 
     def manifest(self) -> Manifest:
         """The newest version."""

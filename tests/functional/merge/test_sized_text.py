@@ -61,8 +61,6 @@ class Existing(NodeTable):
             frame = self.adapter.handle.spark.createDataFrame(rows, FEED)
             frame.createOrReplaceTempView("lakemerge_feed")
             options = self.adapter.nodes.config(self.model, strategy)
-            if getattr(options, "keeps_history", False):
-                strategy = "scd2"
             return self.adapter.nodes.publish(self.context, strategy, self.relation, options)
 
     def rows(self) -> list[tuple[Any, ...]]:

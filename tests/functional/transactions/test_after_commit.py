@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import ruled_table
+from dbt.adapters.lakemerge import lifecycle
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.transactions.changes import TableChanges
 from py4j.protocol import Py4JError
@@ -24,8 +24,8 @@ def unreachable() -> StorageUnreachable:
 
 # What fails, and by what. The kernel's own error is one that a program is told to retry.
 PLACES: dict[str, tuple[Any, str, Callable[[], Exception]]] = {
-    "compaction": (ruled_table, "compact_after_commit", lambda: Py4JError("Java went away")),
-    "compaction, typed": (ruled_table, "compact_after_commit", unreachable),
+    "compaction": (lifecycle, "compact_after_commit", lambda: Py4JError("Java went away")),
+    "compaction, typed": (lifecycle, "compact_after_commit", unreachable),
     "refresh": (Catalog, "refreshTable", lambda: Py4JError("Java went away")),
     "session": (SessionHandle, "close", lambda: Py4JError("Java went away")),
     "batches": (TableChanges, "close", unreachable),

@@ -54,6 +54,7 @@ from dbt.adapters.lakemerge.sql_text import literal, quote
 from dbt.adapters.lakemerge.staged_names import reading_staged
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
+from dbt.adapters.lakemerge.strategies import INCREMENTAL
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
@@ -420,7 +421,7 @@ class LakemergeAdapter(CatalogsBySchema):
 
     def valid_incremental_strategies(self) -> list[str]:
         """dbt's own strategies that work here; users' own are not checked against this."""
-        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+        return list(INCREMENTAL)
 
     # -- for macros ----------------------------------------------------------------------------
 

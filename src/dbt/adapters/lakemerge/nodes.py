@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.base import available
-from dbt.adapters.lakemerge.compact.driver import compact_after_commit
-from dbt.adapters.lakemerge.drivers import config_of, driver_of
+from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
-from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
@@ -18,6 +16,7 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
+from dbt.adapters.lakemerge.strategies import INCREMENTAL, config_of, run_as
 
 from lakemerge.kernel import find_row
 
@@ -30,6 +29,11 @@ class NodeMethods(Capability):
         """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
         with config_errors():
             return config_of(model["config"], strategy)
+
+    @available.parse(lambda *args, **kwargs: True)
+    def knows(self, strategy: str) -> bool:
+        """Whether an incremental strategy is one of dbt's, and not the project's own."""
+        return strategy in INCREMENTAL
 
     @available.parse_none
     def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
@@ -58,23 +62,24 @@ class NodeMethods(Capability):
         relation: LakemergeRelation,
         options: WriteConfig,
         rebuild: bool = False,
+        exists: bool = True,
     ) -> CommitResponse:
         """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit, now or after tests.
 
         Args:
             context: dbt's, of the node.
-            strategy: one of :data:`DRIVERS`.
+            strategy: one of :data:`STRATEGIES`.
             rebuild: replace the existing table by a new one, whatever its schema.
+            exists: whether the table is there.
 
         Returns:
             The response for dbt's result line.
         """
         with config_errors():
             has_time_to_compact(Macros(context))
+        chosen, anew = run_as(strategy, options, rebuild=rebuild, exists=exists)
+        driver = chosen.driver_for(options)
         if options.publishes_after_tests:
-            return StagingMethods(self.host).stage(context, strategy, relation, options, rebuild)
-        publisher, macros = self.publisher(relation, options, context["model"]), Macros(context)
-        driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
-        response = WriteModes(publisher, macros).publish(driver)
-        compact_after_commit(publisher, macros)
-        return response
+            return StagingMethods(self.host).stage(context, driver, relation, options, anew)
+        publisher = self.publisher(relation, options, context["model"])
+        return Lifecycle(driver(publisher, Macros(context), rebuild=anew)).publish()

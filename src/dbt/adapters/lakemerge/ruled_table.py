@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.compact.driver import compact_after_commit
-from dbt.adapters.lakemerge.drivers import driver_of
+from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.merge_on_read.after_commit import told_only
-from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
-from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver
@@ -23,6 +20,7 @@ from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.sql_text import quote
+from dbt.adapters.lakemerge.strategies import INCREMENTAL
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction, find_row
@@ -53,13 +51,11 @@ class Staged:
 
     def tidy(self) -> None:
         """Do the work that follows a commit, such as compaction; a later commit retries what fails."""
-        publisher, macros = self.driver.publisher, self.driver.macros
+        publisher = self.driver.publisher
         left = "the commit succeeded, so do not repeat it; its view or compaction was not updated"
         with told_only(publisher.name, left, "A later commit does it."):
             publisher.note(self.txn)
-            WriteModes(publisher, macros).settle(self.driver)  # a truncate takes the view away
-            self.driver.tidy()
-            compact_after_commit(publisher, macros)
+            Lifecycle(self.driver).follow()  # a truncate takes the view away
 
 
 class RuledTable:
@@ -91,7 +87,7 @@ class RuledTable:
         self._table_id = manifest.table_id
         self.strategy = rules.strategy
         self.constraints = rules.constraints
-        self.config: WriteConfig = _CONFIGS[rules.strategy].of(rules.options)
+        self.config = INCREMENTAL[rules.strategy].options.of(rules.options)
         self.file_format = manifest.file_format
         read = _columns_read(spark, rules.options.get("sequence_by", ()))
         self.stored = {
@@ -182,7 +178,7 @@ class RuledTable:
             constraints=self.constraints,
             commit=hand_over,
         )
-        driver = driver_of(self.strategy, self.config)(publisher, macros)
+        driver = INCREMENTAL[self.strategy].driver_for(self.config)(publisher, macros)
         txn = driver.begin()
         return Staged(driver, txn, driver.attempt(txn))
 
@@ -193,9 +189,6 @@ class RuledTable:
         own = [name for name in _OPTIONS if name in columns]
         options: dict[str, Any] = {_OPTIONS[name]: quote(name) for name in own}
         return dataclasses.replace(self.config, except_column_list=(*self.hidden, *own), **options)
-
-
-_CONFIGS: Mapping[str, type[WriteConfig]] = {"merge": MergeConfig, "append": AppendConfig}
 
 
 def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.relations.file_frames import as_uri
+from dbt.adapters.lakemerge.strategies import config_of
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig

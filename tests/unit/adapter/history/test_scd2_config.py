@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.history.scd2_options import Scd2Config
 from dbt.adapters.lakemerge.merge.options import MergeConfig
+from dbt.adapters.lakemerge.strategies import config_of
 
 from lakemerge.errors import InvalidConfig
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
+from dbt.adapters.lakemerge.strategies import config_of
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.errors import InvalidConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.drivers import config_of
+from dbt.adapters.lakemerge.strategies import config_of
 
 from lakemerge.kernel import HiveColumn, Manifest
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions
@@ -18,6 +17,7 @@ from dbt.adapters.lakemerge.options import names
 from dbt.adapters.lakemerge.options.names import meant
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.staging.methods import publishes_after_tests
+from dbt.adapters.lakemerge.strategies import config_of
 from dbt_common.exceptions import DbtRuntimeError
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.operations.arguments import VacuumArguments, check_flags, limit_of
 from dbt.adapters.lakemerge.options.reader import OptionReader
+from dbt.adapters.lakemerge.strategies import config_of
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,13 +12,13 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from dbt.adapters.lakemerge.drivers import config_of
 from dbt.adapters.lakemerge.merge.options import MergeConfig
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.programs.packaged_macros import packaged_macros
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.ruled_table import ORDER
+from dbt.adapters.lakemerge.strategies import config_of
 from dbt.adapters.lakemerge.transactions.rows import ChangeColumns
 from pyspark.sql import Row, types
 

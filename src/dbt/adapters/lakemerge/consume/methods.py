@@ -13,13 +13,13 @@ from dbt.adapters.lakemerge.consume.turns import ConsumedTurns
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.sql_text import quote
+from dbt.adapters.lakemerge.strategies import INCREMENTAL
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.consumer import Consumer, WorkingSet
 from lakemerge.errors import InvalidConfig, LakemergeError
 from lakemerge.kernel import TableName
 
-_STRATEGIES = ("append", "merge", "delete+insert", "insert_overwrite")
 # Commands that render a model without running it.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # Arguments of a consumer's last run, which operations need in order to see the same partitions.
@@ -97,9 +97,10 @@ class ConsumingMethods(Capability):
         if not node.requests:
             return ConsumedTurns(handle)
         with self.guarded(f"consume for {relation.render()}"):
-            if strategy not in _STRATEGIES:
+            able = [name for name, one in INCREMENTAL.items() if one.in_one_commit]
+            if strategy not in able:
                 raise InvalidConfig(
-                    expected=f"consume() with incremental_strategy {', '.join(_STRATEGIES)}",
+                    expected=f"consume() with incremental_strategy {', '.join(able)}",
                     found=strategy,
                     action="Choose another strategy: this one does not make a single commit of its rows.",
                 )

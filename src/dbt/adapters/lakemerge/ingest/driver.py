@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.routing import RECORDS, Routing
+from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -107,7 +107,7 @@ class Ingest(RecordDriver):
         self._batch = IngestBatch(is_first=True, until=None)
         self._arrivals: Arrivals | TopicArrivals = Arrivals()
 
-    def publish(self) -> IngestResponse:
+    def run(self) -> IngestResponse:
         with self._batches:
             for batch in self._batches:
                 self._batch = batch
@@ -116,7 +116,7 @@ class Ingest(RecordDriver):
                 if self._routing:
                     self._routing.finish()
                 if batch.is_first or batch.version is not None:
-                    compact_after_commit(self.publisher, self.macros)
+                    Lifecycle(self).follow()
                     self._committed()
                 self.rebuild = False
         return self._respond(self._batches.version, self._batches.counts)
@@ -213,7 +213,7 @@ class Replay(RecordDriver):
         super().__init__(publisher, macros, plan, intake, routing)
         self._where = where
 
-    def publish(self) -> IngestResponse:
+    def run(self) -> IngestResponse:
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
         if self._routing:
             self._routing.finish()

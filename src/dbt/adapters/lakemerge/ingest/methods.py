@@ -152,7 +152,7 @@ class IngestMethods(Capability):
             batches,
             rebuild=rebuild,
             committed=lambda: macros.lakemerge_create_quarantine_view(relation),
-        ).publish()
+        ).run()
 
     @available.parse_none
     def replay(
@@ -168,7 +168,7 @@ class IngestMethods(Capability):
         options, macros = self.config(model), Macros(context)
         plan = self._ingest_plan(model, options, macros)
         publisher, routing = self._publishing(context, relation, model, options, plan)
-        return Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where).publish()
+        return Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where).run()
 
     # -- routes --------------------------------------------------------------------------------
 

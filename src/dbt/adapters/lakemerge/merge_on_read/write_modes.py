@@ -13,7 +13,6 @@ from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
 
 from lakemerge.kernel import DELTAS, WRITE_MODE, Manifest, add_overlay, remove_overlay
 
@@ -24,13 +23,6 @@ class WriteModes:
     def __init__(self, publisher: Publisher[Any], macros: Macros) -> None:
         self._publisher = publisher
         self._deltas = Deltas(publisher, macros)
-
-    def publish(self, driver: Driver[Any]) -> CommitResponse:
-        """Run a driver on a table that is read as its options say, now and afterwards."""
-        self.prepare(driver)
-        response = driver.publish()
-        self.settle(driver)
-        return response
 
     def prepare(self, driver: Driver[Any]) -> None:
         """Let a table be read as its options say, before a driver runs."""

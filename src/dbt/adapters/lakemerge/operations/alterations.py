@@ -16,7 +16,6 @@ from dbt.adapters.lakemerge.publish.driver import Counts, Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.hive_types import hive_columns
 from dbt.adapters.lakemerge.relations.table_schema import (
@@ -60,11 +59,6 @@ class Alter(Driver[WriteConfig]):
     def __init__(self, publisher: Publisher[WriteConfig], macros: Macros, alteration: Alteration) -> None:
         super().__init__(publisher, macros)
         self._alteration = alteration
-
-    def publish(self) -> CommitResponse:
-        response = super().publish()
-        self.publisher.refresh()
-        return response
 
     def begin(self) -> NodeTransaction:
         wanted = self._alteration
@@ -114,7 +108,10 @@ class AlterationMethods(Capability):
         )
         self._require_published(relation, "change the columns of")
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
-        WriteModes(publisher, macros).publish(Alter(publisher, macros, alteration))
+        driver, modes = Alter(publisher, macros, alteration), WriteModes(publisher, macros)
+        modes.prepare(driver)
+        driver.run()
+        modes.settle(driver)
 
     @available.parse_none
     def empty(self, context: Mapping[str, Any], relation: LakemergeRelation) -> None:

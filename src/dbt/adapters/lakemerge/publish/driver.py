@@ -40,18 +40,12 @@ class Driver(ABC, Generic[C]):
         self.macros = macros
         self.rebuild = rebuild
 
-    def publish(self) -> CommitResponse:
+    def run(self) -> CommitResponse:
         """Make attempts until one is not overtaken by another commit.
 
         Raises:
             DbtRuntimeError: nothing was published.
         """
-        response = self.run()
-        self.tidy()
-        return response
-
-    def run(self) -> CommitResponse:
-        """As :meth:`publish`, but without :meth:`tidy`, which is left for later."""
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
         response = CommitResponse.of(self.operation, txn.version, counts, self.remarks)
         return response.staged() if txn.is_staged else response

@@ -10,13 +10,12 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge import staged_names
-from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.connections import as_dbt_error
-from dbt.adapters.lakemerge.drivers import driver_of
-from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
+from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
+from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse, NodeResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -30,6 +29,7 @@ from dbt.adapters.lakemerge.staging.outcome import (
 )
 from dbt.adapters.lakemerge.staging.rows import define_query, define_rows
 from dbt.adapters.lakemerge.staging.run import StagedRun, StagedTable, StagedView, staged_run
+from dbt.adapters.lakemerge.strategies import INCREMENTAL
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import (
@@ -59,7 +59,6 @@ from lakemerge.kernel import (
 
 logger = AdapterLogger("Lakemerge")
 
-_STRATEGIES = (None, "append", "merge", "delete+insert", "insert_overwrite")
 _AT_ONCE = "Set publish: at_once on it"
 _LATER = (
     "publish: at_once on what it reads, or on the tables that its routes name; or build it by a later run."
@@ -88,7 +87,7 @@ class StagingMethods(Capability):
                 reason = "an ingest, whose commits say which files and records are done"
             elif "microbatch" in (strategy, config.get("incremental_strategy")):
                 reason = "a microbatch model, which makes a commit of each batch"
-            elif strategy not in _STRATEGIES:
+            elif strategy is not None and strategy not in INCREMENTAL:
                 reason = f"a model with the project's own strategy {strategy}, whose statement writes at once"
             if not publishes_after_tests(model):
                 self._require_published_inputs(model, cannot_wait=bool(reason))
@@ -138,22 +137,20 @@ class StagingMethods(Capability):
     def stage(
         self,
         context: Mapping[str, Any],
-        strategy: str,
+        driver: type[Driver[Any]],
         relation: LakemergeRelation,
         options: WriteConfig,
         rebuild: bool,
     ) -> CommitResponse:
-        """As the adapter's ``publish``, but let the version wait for the end of the run."""
+        """Commit as a :class:`Lifecycle` does, but let the version wait for the end of the run."""
         model, macros, handle = context["model"], Macros(context), self.handle
         self._require_stageable(relation)
         waiting: list[tuple[Transaction, Manifest]] = []
         publisher = self.publisher(
             relation, options, model, commit=lambda one: waiting.append((one, suspend(one)))
         )
-        driver = driver_of(strategy, options)(publisher, macros, rebuild=rebuild)
-        modes = WriteModes(publisher, macros)
-        modes.prepare(driver)
-        response = driver.run()
+        life = Lifecycle(driver(publisher, macros, rebuild=rebuild))
+        response = life.commit()
         for transaction, manifest in waiting:
 
             def refresh(transaction: Transaction = transaction) -> None:
@@ -162,9 +159,7 @@ class StagingMethods(Capability):
 
             def finish() -> None:
                 try:
-                    modes.settle(driver)
-                    driver.tidy()
-                    compact_after_commit(publisher, macros)
+                    life.follow()
                 finally:
                     handle.release()
 
