@@ -114,6 +114,10 @@ mutants-all: env  ## Leave out each `if` and `raise` of the code that commits, a
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:scripts $(PY) -m simulation.planting --reach seeds
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:scripts $(PY) -m simulation.planting $(ARGS)
 
+.PHONY: options
+options: env  ## Write docs/options.md again, after a change of options or of what guides say of them
+	@$(PY) scripts/write_options.py
+
 .PHONY: flow-sql
 flow-sql: env  ## Write the statements of docs/flow/sql again, after a change that is meant to change them
 	@LAKEMERGE_WRITE_GOLDEN=1 $(PY) -m pytest tests/functional/golden

@@ -34,6 +34,14 @@ class ConsumeConfig:
         """
         problems: list[str] = []
         reader = OptionReader({key: value for key, value in given.items() if value is not None}, problems)
+        config = cls.read(reader, model_name)
+        reader.refuse_others()
+        reader.require_sound("valid arguments of consume", "Correct them in the model.")
+        return config
+
+    @classmethod
+    def read(cls, reader: OptionReader, model_name: str) -> ConsumeConfig:
+        """Read the arguments one by one."""
         options = Options(
             limit=reader.count("limit", 0) or None,
             max_bytes=reader.size("max_bytes", 0) or None,
@@ -43,7 +51,4 @@ class ConsumeConfig:
             pin=reader.duration("pin", timedelta(days=7)),
             where=reader.text("where"),
         )
-        config = cls(reader.text("consumer") or model_name, reader.text("ready"), options)
-        reader.refuse_others()
-        reader.require_sound("valid arguments of consume", "Correct them in the model.")
-        return config
+        return cls(reader.text("consumer") or model_name, reader.text("ready"), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -108,10 +109,19 @@ class IngestOptions:
             InvalidConfig: some options are wrong; the message names them all.
         """
         problems: list[str] = []
-        reader = _IngestReader(config, problems)
+        reader = IngestReader(config, problems)
+        options = cls.read(reader, problems)
+        problems += options._problems(reader)
+        reader.check_names()
+        reader.require_sound()
+        return options
+
+    @classmethod
+    def read(cls, reader: IngestReader, problems: list[str]) -> IngestOptions:
+        """Read the options one by one."""
         on_changed_file = reader.choice("on_changed_file", "report", "reread", "fail")
         ignored = reader.names("ignore_names")
-        options = cls(
+        return cls(
             landing=LandingRules(
                 patterns=reader.names("landing"),
                 ignore_names=ignored if reader.value("ignore_names") is not None else UNFINISHED,
@@ -123,7 +133,9 @@ class IngestOptions:
                 takes_empty=reader.value("format") in (None, *TEXT_FORMATS) and not reader.value("header"),
             ),
             topics=topic_rules(
-                reader.value("kafka"), reader.choice("tombstones", "reject", "drop") == "reject", problems
+                reader.value("kafka", "a mapping"),
+                reader.choice("tombstones", "reject", "drop") == "reject",
+                problems,
             ),
             format=reader.choice("format", "delimited", "json", "regex", "orc", "parquet", "avro"),
             field_delimiter=reader.verbatim("field_delimiter", ","),
@@ -134,7 +146,7 @@ class IngestOptions:
             escape=reader.verbatim("escape", ""),
             header=reader.flag("header", False),
             null_literal=reader.verbatim("null_literal", "\\N"),
-            encoding=(reader.text("encoding") or "UTF-8").upper(),
+            encoding=reader.text("encoding", "UTF-8").upper(),
             pattern=reader.verbatim("pattern", ""),
             date_format=reader.verbatim("date_format", ""),
             timestamp_format=reader.verbatim("timestamp_format", ""),
@@ -152,10 +164,6 @@ class IngestOptions:
             trigger=reader.choice("trigger", "once", "available_now", "processing_time"),
             trigger_interval=reader.duration("trigger_interval", _INTERVAL),
         )
-        problems += options._problems(reader)
-        reader.check_names()
-        reader.require_sound()
-        return options
 
     def _problems(self, reader: OptionReader) -> list[str]:
         problems = self._source_problems(reader)
@@ -282,10 +290,12 @@ def _without_group(pattern: str) -> str:
     return f"{pattern[: position.start()]}(?:{pattern[position.end() :]}"
 
 
-class _IngestReader(OptionReader):
+class IngestReader(OptionReader):
+    """Reads the options that only an ingest has."""
+
     def verbatim(self, name: str, default: str) -> str:
         """A text whose blanks matter."""
-        value = self.value(name)
+        value = self.value(name, "a text", f"`{json.dumps(default)}`" if default else "")
         if value is None:
             return default
         if not isinstance(value, str):
@@ -294,10 +304,11 @@ class _IngestReader(OptionReader):
         return value
 
     def limit(self, name: str) -> int | None:
-        return None if self.value(name) is None else self.count(name, 0, least=0)
+        given = self.value(name, "a whole number")
+        return None if given is None else self.count(name, 0, least=0)
 
     def fraction(self, name: str) -> float | None:
-        value = self.value(name)
+        value = self.value(name, "a number from 0 to 1")
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -306,7 +317,7 @@ class _IngestReader(OptionReader):
         return float(value)
 
     def values(self, name: str) -> dict[str, Any]:
-        value = self.value(name)
+        value = self.value(name, "a mapping of columns to values")
         if value is None:
             return {}
         if not isinstance(value, Mapping):

@@ -53,9 +53,7 @@ class RoutingOptions:
         """
         problems: list[str] = []
         reader = OptionReader(config, problems)
-        by = reader.text("route_by")
-        unknown = reader.choice("unknown_route", "quarantine", "keep")
-        given = reader.value("routes")
+        by, unknown, given = cls.read(reader)
         reader.check_names()
         if given is None:
             names = [name for name in ("route_by", "unknown_route") if reader.value(name) is not None]
@@ -70,6 +68,15 @@ class RoutingOptions:
         routes = tuple(_route(str(value), said, problems) for value, said in given.items())
         reader.require_sound("routes that say where records go", "Correct these options of the model.")
         return cls(by, routes, unknown == "keep")
+
+    @classmethod
+    def read(cls, reader: OptionReader) -> tuple[str, str, Any]:
+        """Read the options one by one: ``route_by``, ``unknown_route``, and ``routes`` as they are given."""
+        return (
+            reader.text("route_by"),
+            reader.choice("unknown_route", "quarantine", "keep"),
+            reader.value("routes", "a mapping of values to tables"),
+        )
 
 
 def _route(value: str, said: Any, problems: list[str]) -> RouteOptions:

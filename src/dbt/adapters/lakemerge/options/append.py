@@ -44,7 +44,7 @@ class AppendConfig(WriteConfig):
         return {
             **common,
             "append_layout": reader.choice("append_layout", "rewrite", "commit_partitioned"),
-            "commit_column": reader.text("commit_column").lower() or COMMIT_COLUMN,
+            "commit_column": reader.text("commit_column", COMMIT_COLUMN).lower(),
             "compact_after": reader.count("compact_after", cls.compact_after, least=0),
             "compact_below": reader.size("compact_below", common["target_file_size"]),
         }

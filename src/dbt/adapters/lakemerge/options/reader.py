@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,8 @@ from lakemerge.errors import InvalidConfig, LakemergeError
 
 _SECONDS = {("s", "second"): 1, ("m", "minute"): 60, ("h", "hour"): 3600, ("d", "day"): 86400}
 _UNITS = {name: seconds for (short, word), seconds in _SECONDS.items() for name in (short, word, f"{word}s")}
+_SPANS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+_SIZES_BY_NAME = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "bytes": 1}
 _SIZES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 # Python's \d also matches digits of other scripts
 _AMOUNT = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*")
@@ -34,13 +37,30 @@ def config_errors() -> Iterator[None]:
         raise CompilationError(str(error)) from error
 
 
+@dataclass(frozen=True)
+class Declared:
+    """An option as the code reads it, in words.
+
+    Attributes:
+        values: what it takes; empty where only its guide says so.
+        default: what it is if nothing is given; empty for nothing.
+    """
+
+    values: str = ""
+    default: str = ""
+
+
 class OptionReader:
-    """Reads single options and collects their problems."""
+    """Reads single options and collects their problems.
+
+    Attributes:
+        declared: the options that were asked for.
+    """
 
     def __init__(self, config: Mapping[str, Any], problems: list[str]) -> None:
         self._config = config
         self._problems = problems
-        self._asked: set[str] = set()
+        self.declared: dict[str, Declared] = {}
 
     def require_sound(
         self,
@@ -51,9 +71,14 @@ class OptionReader:
         if self._problems:
             raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
 
-    def value(self, name: str) -> Any:
-        """The value that a config gives an option, unchanged; ``None`` if none."""
-        self._asked.add(name)
+    def value(self, name: str, values: str = "", default: object = "") -> Any:
+        """The value that a config gives an option, unchanged; ``None`` if none.
+
+        Args:
+            values, default: see :class:`Declared`.
+        """
+        if values or name not in self.declared:
+            self.declared[name] = Declared(values, str(default))
         return self._config.get(name)
 
     def check_names(self, also: Iterable[str] = ()) -> None:
@@ -65,15 +90,15 @@ class OptionReader:
         given = [name for name, value in self._config.items() if value is not None]
         self._problems += [
             f"{name} is no option, and {meaning} is. If it is not meant, put {name} under `meta`"
-            for name, meaning in meant(given, {*self._asked, *also}).items()
+            for name, meaning in meant(given, {*self.declared, *also}).items()
         ]
 
     def refuse_others(self) -> None:
         """Add a problem for each name that was given and not asked for, where nobody else reads the config."""
-        unknown = [str(name) for name in self._config if name not in self._asked]
+        unknown = [str(name) for name in self._config if name not in self.declared]
         if unknown:
             self._problems.append(
-                f"{', '.join(unknown)} is not known: it has {', '.join(sorted(self._asked))}"
+                f"{', '.join(unknown)} is not known: it has {', '.join(sorted(self.declared))}"
             )
 
     def misplaced(self, group: Group) -> list[str]:
@@ -96,14 +121,14 @@ class OptionReader:
 
     def texts(self, name: str) -> dict[str, str]:
         """A mapping of texts."""
-        value = self.value(name) or {}
+        value = self.value(name, "a mapping") or {}
         if not isinstance(value, Mapping):
             self._problems.append(f"{name} must be a mapping, not {value!r}")
             return {}
         return {str(key): str(text) for key, text in value.items()}
 
     def names(self, name: str) -> tuple[str, ...]:
-        value = self.value(name)
+        value = self.value(name, "a text, or a list of texts")
         values = (
             [value]
             if isinstance(value, str) or not isinstance(value or (), list | tuple | set)
@@ -114,15 +139,16 @@ class OptionReader:
             return ()
         return tuple(one_line_strings(item.strip()) for item in values if item.strip())
 
-    def text(self, name: str) -> str:
-        value = self.value(name)
+    def text(self, name: str, default: str = "") -> str:
+        """A text, without blanks at its ends; the default for an empty one."""
+        value = self.value(name, "a text", f"`{default}`" if default else "")
         if value is not None and not isinstance(value, str):
             self._problems.append(f"{name} must be a string, not {value!r}")
-            return ""
-        return one_line_strings((value or "").strip())
+            return default
+        return one_line_strings((value or "").strip()) or default
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self.value(name)
+        value = self.value(name, "`true` or `false`", f"`{str(default).lower()}`")
         if value is None:
             return default
         if not isinstance(value, bool):
@@ -132,7 +158,8 @@ class OptionReader:
 
     def choice(self, name: str, default: str, *others: str) -> str:
         """One of some words, in lower case; the first one by default, and for an empty text."""
-        value = self.value(name)
+        words = [f"`{word}`" for word in (default, *others)]
+        value = self.value(name, f"{', '.join(words[:-1])} or {words[-1]}", words[0])
         if value is None or value == "":
             return default
         allowed = (default, *others)
@@ -145,7 +172,7 @@ class OptionReader:
 
     def duration(self, name: str, default: timedelta) -> timedelta:
         """A whole number and a unit of time."""
-        value = self.value(name)
+        value = self.value(name, "a time, such as `12 hours`", _shown(default.total_seconds(), _SPANS))
         if value is None:
             return default
         number, unit = _amount(value, _UNITS)
@@ -159,7 +186,7 @@ class OptionReader:
 
     def hours(self, name: str, default: timedelta) -> timedelta:
         """A number of hours, more than 0."""
-        value = self.value(name)
+        value = self.value(name, "a number of hours", default.total_seconds() / 3600)
         if value is None:
             return default
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -169,7 +196,7 @@ class OptionReader:
         return timedelta(hours=value)
 
     def count(self, name: str, default: int, least: int = 1) -> int:
-        value = self.value(name)
+        value = self.value(name, f"a whole number, at least {least}", default if default >= least else "")
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -179,7 +206,7 @@ class OptionReader:
 
     def size(self, name: str, default: int) -> int:
         """A whole number of bytes, which may have a unit, as a number of bytes."""
-        value = self.value(name)
+        value = self.value(name, "bytes, such as `128mb`", _shown(default, _SIZES_BY_NAME) if default else "")
         if value is None:
             return default
         number, unit = _amount(value, _SIZES)
@@ -189,6 +216,12 @@ class OptionReader:
             )
             return default
         return number * unit
+
+
+def _shown(number: float, units: Mapping[str, int]) -> str:
+    """A number in the largest unit that divides it: ``30 days``."""
+    unit, size = next((unit, size) for unit, size in units.items() if number % size == 0)
+    return f"{number / size:.0f} {unit}"
 
 
 def _amount(value: Any, units: Mapping[str, int]) -> tuple[int | None, int]:

@@ -114,7 +114,9 @@ class WriteConfig:
 
     @staticmethod
     def _read_format(reader: OptionReader) -> str:
-        found, problem = format_of(reader.value("file_format"), reader.value("options"))
+        found, problem = format_of(
+            reader.value("file_format", "`orc` or `parquet`", "`orc`"), reader.value("options")
+        )
         if problem:
             reader.problem(problem)
         return found
