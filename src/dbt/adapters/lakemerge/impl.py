@@ -211,8 +211,8 @@ class LakemergeAdapter(CatalogsBySchema):
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
         # the metastore keeps names in lower case whatever a project says about quoting
-        search = super()._make_match_kwargs(database, schema, identifier)
-        return {part: name.lower() for part, name in search.items()}
+        named = super()._make_match_kwargs(database, schema, identifier).items()
+        return {part: name.lower() for part, name in named}
 
     @classmethod
     def quote(cls, identifier: str) -> str:
@@ -447,9 +447,7 @@ class LakemergeAdapter(CatalogsBySchema):
         """The format of a table's files, by the options of its model. Raises CompilationError."""
         found, problem = format_of(named, options)
         if problem:
-            raise CompilationError(
-                f"Expected a valid configuration; found {problem}. Correct it in the model."
-            )
+            raise CompilationError(f"Expected a known format; found {problem}. Correct it in the model.")
         return found
 
     @available
