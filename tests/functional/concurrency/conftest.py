@@ -88,7 +88,8 @@ class DbtProject:
         return subprocess.Popen(
             [*under, sys.executable, *command, "--profiles-dir", ".", *folders],
             cwd=self.root,
-            env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
+            # a process that is aborted prints the stacks of its threads
+            env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "PYTHONFAULTHANDLER": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -96,17 +97,20 @@ class DbtProject:
         )
 
     @contextmanager
-    def commands(self, number: int = 1, under: Sequence[str] = ()) -> Iterator[DbtCommands]:
+    def commands(
+        self, number: int = 1, under: Sequence[str] = (), most_seconds: float = MOST_SECONDS
+    ) -> Iterator[DbtCommands]:
         """Runs of dbt in one process that stays.
 
         Args:
             under: the command that starts this process, such as ``setpriv`` with its options.
+            most_seconds: the process is killed if a command takes longer.
         """
         log = self.root / f"commands{number}.log"
         with log.open("w") as stderr:
             process = self._start([str(_DBT_COMMANDS)], number, stderr=stderr.fileno(), under=under)
             try:
-                yield DbtCommands(process, log)
+                yield DbtCommands(process, log, most_seconds)
             finally:
                 # closes its input, at which it ends
                 with killed_after(process, 60):
@@ -144,6 +148,7 @@ class DbtCommands:
 
     process: subprocess.Popen[str]
     log: Path
+    most_seconds: float
 
     def __call__(self, *arguments: str) -> dict[str, Any]:
         """Run a command; returns what `dbt_commands.py` says of it."""
@@ -151,13 +156,13 @@ class DbtCommands:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(arguments) + "\n")
         self.process.stdin.flush()
-        with killed_after(self.process):
+        with killed_after(self.process, self.most_seconds):
             for line in self.process.stdout:
                 if line.startswith("ANSWER "):
                     answer: dict[str, Any] = json.loads(line.removeprefix("ANSWER "))
                     return answer
         raise AssertionError(
-            f"dbt's process ended, or was killed after {MOST_SECONDS:.0f} s:\n{self.log.read_text()[-4000:]}"
+            f"dbt's process ended, or was killed after {self.most_seconds:.0f} s:\n{self.log.read_text()[-4000:]}"
         )
 
     def succeed(self, *arguments: str) -> None:

@@ -10,6 +10,7 @@ import argparse
 import json
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -20,7 +21,6 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from bounded import MOST_SECONDS
 from engines.plain_spark import PlainSpark
 from functional.concurrency.balanced_feed import Expected, model, query
 from functional.concurrency.conftest import STEPS, DbtCommands, DbtProject
@@ -32,6 +32,8 @@ from lakemerge.kernel import CompactionLog, Jvm, Kernel, TableName, ports_of
 TABLES = {"copied": "copy_on_write", "on_read": "merge_on_read"}
 # What may become of a run beside others without being a fault: run it again.
 _AGAIN = ("CommitsExhausted", "ClaimHeld")
+# Of one command: a merge is redone up to ten times, beside three other Sparks, and whoever claims is waited for.
+_MOST_SECONDS = 900.0
 # Seconds until each table has been merged into and read: each process has a Spark to start first.
 _MOST_TO_BEGIN = 2400.0
 # Longer than a query takes on a busy machine.
@@ -59,6 +61,7 @@ class Soak:
         self._expected = Expected()
         self._until = time.monotonic() + _MOST_TO_BEGIN
         self._processes: dict[str, Any] = {}
+        self._killed: set[int] = set()
         self._failed = threading.Event()
         self.rounds = dict.fromkeys(TABLES, 1)
         self.counts: Counter[str] = Counter()
@@ -103,7 +106,7 @@ class Soak:
                 if self._dice.random() < 0.5:
                     turn(lambda *arguments: self._alone(role, number, *arguments))
                     continue
-                with self._project.commands(number) as dbt:
+                with self._project.commands(number, most_seconds=_MOST_SECONDS) as dbt:
                     try:
                         for _ in range(8):
                             if self._goes_on:
@@ -118,17 +121,31 @@ class Soak:
     def _alone(self, role: str, number: int, *arguments: str) -> bool:
         step = self._dice.choice(STEPS)
         process = self._project.start(*arguments, number=number, dies_at=step)
-        output = process.communicate(timeout=MOST_SECONDS)[0]
+        output = self._said(process, arguments)
         if process.returncode == -signal.SIGKILL:
             self.kills[step] += 1
             raise Killed
         return self._stands(process.returncode == 0, arguments, output)
 
+    @staticmethod
+    def _said(process: subprocess.Popen[str], arguments: tuple[str, ...]) -> str:
+        """What a process printed, once it and its Java have ended; one that hangs fails with its threads' stacks."""
+        try:
+            return process.communicate(timeout=_MOST_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            ended = process.poll()
+            process.send_signal(signal.SIGABRT)
+            found = f"{arguments}: not done within {_MOST_SECONDS:.0f} s"
+            if ended is not None:
+                raise AssertionError(f"{found}: ended with {ended}, and its Java goes on") from None
+            raise AssertionError(f"{found}: {process.communicate(timeout=60)[0]}") from None
+
     def _within(self, dbt: DbtCommands, *arguments: str) -> bool:
         try:
             answer = dbt(*arguments)
         except (AssertionError, OSError):
-            if dbt.process.wait(MOST_SECONDS) == -signal.SIGKILL:
+            # not what hung and was ended for that
+            if dbt.process.pid in self._killed:
                 raise Killed from None
             raise
         return self._stands(answer["success"], arguments, answer["message"])
@@ -174,7 +191,9 @@ class Soak:
             print(f"{dict(self.counts)}, {self.kills.total()} killed", file=sys.stderr)
             time.sleep(self._dice.uniform(0.5, 1.5) * self._args.kill_every)
             if at_work := list(self._processes.values()):
-                self._dice.choice(at_work).kill()
+                victim = self._dice.choice(at_work)
+                self._killed.add(victim.pid)
+                victim.kill()
                 self.kills["any moment"] += 1
 
     @property
