@@ -210,7 +210,9 @@ _TYPES = [
 _RECORD_COLUMNS = [
     RecordColumn(f"column_{kind.kind}", kind.sql, kind, f"field_{kind.kind}") for kind in _TYPES
 ]
-_RECORD_COLUMNS.append(RecordColumn("_line", "bigint", ValueType("integer", "bigint"), "_line", "__line"))
+_RECORD_COLUMNS.append(
+    RecordColumn("_line", "bigint", ValueType("integer", "bigint"), "_line", "_lakemerge_line")
+)
 
 
 def _options(form: str, **changes: Any) -> IngestOptions:
@@ -221,7 +223,7 @@ def _ingest(form: str, routing: RoutingPlan | None = None, **changes: Any) -> In
     options = _options(form, **changes)
     fields = tuple(column.field for column in _RECORD_COLUMNS if not column.constant)
     typed = {
-        column.name: TypedField(f"__row.{column.field}", f"__row.{column.field}", "true")
+        column.name: TypedField(f"_lakemerge_row.{column.field}", f"_lakemerge_row.{column.field}", "true")
         for column in _RECORD_COLUMNS
         if form == "orc" and not column.constant
     }
@@ -243,7 +245,7 @@ def _ingest(form: str, routing: RoutingPlan | None = None, **changes: Any) -> In
 
 
 def _route(number: int, *, merges: bool) -> RoutePlan:
-    feed = f"__feed_{number}"
+    feed = f"_lakemerge_feed_{number}"
     named = {f"column_{kind.kind}": kind for kind in _TYPES}
     columns = (
         RouteColumn(_RECORD_COLUMNS[3], "column_string", None),

@@ -21,7 +21,7 @@ from (
         {{ column.from_feed }} as {{ column.quoted }}{{ ',' if not loop.last }}
         {%- endfor %}
     from lakemerge_records
-    where __ok
+    where _lakemerge_ok
     {%- endif %}
 )
 {%- endmacro -%}

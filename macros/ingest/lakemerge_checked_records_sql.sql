@@ -1,5 +1,5 @@
 {#
-    The records of a group as rows, with `__ok`: whether they keep all rules. Computed in layers (parts, fields,
+    The records of a group as rows, with `_lakemerge_ok`: whether they keep all rules. Computed in layers (parts, fields,
     values, changes of other tables, checks), so that nothing is computed twice and the code that Spark generates for
     each layer stays short.
 
@@ -36,7 +36,7 @@ from (
 {%- endset -%}
 select
     *,
-    coalesce({{ adapter.all_of(conditions) | indent(4) }}, false) as __ok
+    coalesce({{ adapter.all_of(conditions) | indent(4) }}, false) as _lakemerge_ok
 from (
     {{ (lakemerge_route_values_sql(plan.routing, values_sql) if plan.routing else values_sql) | indent(4) }}
 )

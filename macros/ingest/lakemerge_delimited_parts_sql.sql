@@ -4,19 +4,19 @@
     {%- set split = 'split(' ~ text ~ ', ' ~ adapter.ingest.split_pattern(options.field_delimiter) ~ ', -1)' -%}
     {%- set signs = [options.quote, options.escape] | select | list -%}
     {%- if not signs -%}
-select *, {{ split }} as __tokens from {{ group.view }}
+select *, {{ split }} as _lakemerge_tokens from {{ group.view }}
     {%- else -%}
 select
     *,
-    if(__plain, {{ split }}, transform(
+    if(_lakemerge_plain, {{ split }}, transform(
         regexp_extract_all(concat({{ delimiter }}, {{ text }}), {{ adapter.string_literal(options.field_pattern) }}, 1),
         token -> {{ _lakemerge_unquoted_sql('token', options) }}
-    )) as __tokens,
-    __plain or concat({{ delimiter }}, {{ text }}) rlike {{ adapter.string_literal(options.row_pattern) }} as __well_formed
+    )) as _lakemerge_tokens,
+    _lakemerge_plain or concat({{ delimiter }}, {{ text }}) rlike {{ adapter.string_literal(options.row_pattern) }} as _lakemerge_well_formed
 from (
     select
         *,
-        {% for sign in signs %}not contains({{ text }}, {{ adapter.string_literal(sign) }}){{ ' and ' if not loop.last }}{% endfor %} as __plain
+        {% for sign in signs %}not contains({{ text }}, {{ adapter.string_literal(sign) }}){{ ' and ' if not loop.last }}{% endfor %} as _lakemerge_plain
     from {{ group.view }}
 )
     {%- endif -%}

@@ -8,7 +8,7 @@
         {%- set found = 'cast(' ~ group.typed[record_column.name].source ~ ' as string)' -%}
     {%- elif group.format == 'json' -%}
         {#- as the record has it: variants change the notation of numbers; U+E000 distinguishes numbers from strings -#}
-        {%- set marked = '__written[' ~ adapter.string_literal(record_column.field) ~ ']' -%}
+        {%- set marked = '_lakemerge_written[' ~ adapter.string_literal(record_column.field) ~ ']' -%}
         {%- set written = 'regexp_replace(' ~ marked ~ ", '\"?\\ue000([-+.0-9eE]*)\"?', '$1')" -%}
         {%- set found = 'if(schema_of_variant(' ~ field ~ ") = 'STRING', to_json(" ~ field ~ '), ' ~ written ~ ')' -%}
     {%- else -%}

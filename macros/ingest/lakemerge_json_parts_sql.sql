@@ -1,23 +1,23 @@
 {#
-    The fields of a JSON record. `__plain` says whether the whole record can be a variant; an object with a repeated
+    The fields of a JSON record. `_lakemerge_plain` says whether the whole record can be a variant; an object with a repeated
     name cannot. If it cannot, its fields are read one by one, so that a bad field that no column needs does no harm;
-    fields that cannot be a variant are null. For many declared fields there is also `__values`, a struct of them; and
-    `__numbers`, if a number is written in a way that variants do not keep.
+    fields that cannot be a variant are null. For many declared fields there is also `_lakemerge_values`, a struct of them; and
+    `_lakemerge_numbers`, if a number is written in a way that variants do not keep.
 #}
 {%- macro lakemerge_json_parts_sql(group, text) -%}
 select
     *,
-    if(__plain, __objects[0], {{ _lakemerge_json_fields_sql(group, text) }}) as __fields
+    if(_lakemerge_plain, _lakemerge_objects[0], {{ _lakemerge_json_fields_sql(group, text) }}) as _lakemerge_fields
     {%- if group.has_many_fields %},
-    get({{ _lakemerge_parsed_sql(text, group.variants_type) }}, 0) as __values
+    get({{ _lakemerge_parsed_sql(text, group.variants_type) }}, 0) as _lakemerge_values
     {%- endif %}
     {%- if group.numbers_type %},
-    if({{ text }} rlike {{ adapter.string_literal(group.odd_number_pattern) }}, {{ _lakemerge_parsed_sql(lakemerge_json_quoted_sql(group, text), group.numbers_type) }}[0], null) as __numbers
+    if({{ text }} rlike {{ adapter.string_literal(group.odd_number_pattern) }}, {{ _lakemerge_parsed_sql(lakemerge_json_quoted_sql(group, text), group.numbers_type) }}[0], null) as _lakemerge_numbers
     {%- endif %}
 from (
-    select *, coalesce(size(__objects) = 1, false) as __plain
+    select *, coalesce(size(_lakemerge_objects) = 1, false) as _lakemerge_plain
     from (
-        select *, {{ _lakemerge_parsed_sql(text, 'map<string,variant>') }} as __objects from {{ group.view }}
+        select *, {{ _lakemerge_parsed_sql(text, 'map<string,variant>') }} as _lakemerge_objects from {{ group.view }}
     )
 )
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {#
     The records of a view, split into fields by the declared format alone. Columns besides those of the view:
-    `__tokens` (texts by position) or `__fields` (JSON values by name); `__plain`, whether the record has no quotes
-    or escapes; `__well_formed`, whether it keeps the format's rules.
+    `_lakemerge_tokens` (texts by position) or `_lakemerge_fields` (JSON values by name); `_lakemerge_plain`, whether the record has no quotes
+    or escapes; `_lakemerge_well_formed`, whether it keeps the format's rules.
 
     Args:
         plan: how records become rows: an IngestPlan.
@@ -16,9 +16,9 @@
     {%- elif group.format == 'regex' -%}
 select
     *,
-    if(__well_formed, {{ _lakemerge_groups_sql(plan.pattern_sql, group.size, text) }}, null) as __tokens
+    if(_lakemerge_well_formed, {{ _lakemerge_groups_sql(plan.pattern_sql, group.size, text) }}, null) as _lakemerge_tokens
 from (
-    select *, {{ text }} rlike {{ plan.pattern_sql }} as __well_formed from {{ group.view }}
+    select *, {{ text }} rlike {{ plan.pattern_sql }} as _lakemerge_well_formed from {{ group.view }}
 )
     {%- else -%}
 select * from {{ group.view }}

@@ -17,26 +17,26 @@ select
 from (
     {%- for group in plan.groups %}
     select
-        {{ 'to_json(__row)' if group.is_typed else plan.record_sql }} as record,
+        {{ 'to_json(_lakemerge_row)' if group.is_typed else plan.record_sql }} as record,
         {{ 'cast(null as binary)' if group.is_typed else plan.record_bytes_sql }} as record_bytes,
-        __file as file,
-        __line as line,
+        _lakemerge_file as file,
+        _lakemerge_line as line,
         {{ lakemerge_record_problems_sql(plan, group) | indent(8) }} as problems,
         {{ group.fields_sql }} as fields,
-        __file_modified as file_modified,
-        __batch as batch,
-        __ingested_at as quarantined_at,
-        __replays as replays
+        _lakemerge_file_modified as file_modified,
+        _lakemerge_batch as batch,
+        _lakemerge_ingested_at as quarantined_at,
+        _lakemerge_replays as replays
     from (
         select
             *
             {%- if group.format == 'json' %},
-            from_json({{ lakemerge_json_quoted_sql(group, plan.text_sql, '\\ue000') }}, 'map<string,string>') as __written
+            from_json({{ lakemerge_json_quoted_sql(group, plan.text_sql, '\\ue000') }}, 'map<string,string>') as _lakemerge_written
             {%- endif %}
         from (
             {{ lakemerge_checked_records_sql(plan, group) | indent(12) }}
         )
-        where not __ok
+        where not _lakemerge_ok
     )
     {{ 'union all' if not loop.last }}
     {%- endfor %}

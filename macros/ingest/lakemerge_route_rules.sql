@@ -9,8 +9,8 @@
 {%- macro lakemerge_route_rules(routing) -%}
     {%- set rules = [] -%}
     {%- if routing and not routing.keeps_unknown -%}
-        {%- set found = "concat('expected one of ', " ~ routing.values_text ~ ", ', found ', coalesce(__route, 'null'))" -%}
-        {%- do rules.append(['coalesce(__route in (' ~ routing.values_sql ~ '), false)', "'unknown_route'", 'null', found]) -%}
+        {%- set found = "concat('expected one of ', " ~ routing.values_text ~ ", ', found ', coalesce(_lakemerge_route, 'null'))" -%}
+        {%- do rules.append(['coalesce(_lakemerge_route in (' ~ routing.values_sql ~ '), false)', "'unknown_route'", 'null', found]) -%}
     {%- endif -%}
     {%- for route in (routing.routes if routing else []) -%}
         {%- for column in route.columns -%}

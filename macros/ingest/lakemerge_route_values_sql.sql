@@ -1,5 +1,5 @@
 {#
-    Records with the changes that they become in the tables of their routes: `__route`, and for each route a struct, the
+    Records with the changes that they become in the tables of their routes: `_lakemerge_route`, and for each route a struct, the
     change of its table, which is null for records of other routes.
 
     Args:
@@ -10,7 +10,7 @@
 select
     *,
     {%- for route in routing.routes %}
-    if(__route = {{ route.literal }}, named_struct(
+    if(_lakemerge_route = {{ route.literal }}, named_struct(
         {%- for column in route.columns %}
         {{ adapter.string_literal(column.column.name) }}, {{ _lakemerge_route_value_sql(route, column) }}{{ ',' if not loop.last or route.flags }}
         {%- endfor %}
@@ -22,7 +22,7 @@ select
 from (
     select
         *,
-        cast({{ routing.by }} as string) as __route
+        cast({{ routing.by }} as string) as _lakemerge_route
     from (
         {{ records_sql | indent(8) }}
     )

@@ -9,8 +9,8 @@
 select
     {{ route.feed }}.*
     {%- if route.merges %},
-    __place as __lakemerge_order
+    _lakemerge_place as __lakemerge_order
     {%- endif %}
 from {{ records }}
-where __ok and {{ route.feed }} is not null
+where _lakemerge_ok and {{ route.feed }} is not null
 {%- endmacro -%}

@@ -1,11 +1,11 @@
 {#
-    The current rows of the table in the types that it will have, with their keys, and __current_rows: the number of
+    The current rows of the table in the types that it will have, with their keys, and _lakemerge_current_rows: the number of
     rows with that key.
 #}
 {%- macro lakemerge_current_rows_sql(txn, snapshot, strategy) -%}
 select
     *,
-    count(*) over (partition by {{ lakemerge_snapshot_keys_sql(snapshot) }}) as __current_rows
+    count(*) over (partition by {{ lakemerge_snapshot_keys_sql(snapshot) }}) as _lakemerge_current_rows
 from (
     select
         *,

@@ -21,7 +21,7 @@ from (
     left semi join (
         select {{ lakemerge_snapshot_keys_sql(snapshot) }}
         from lakemerge_changes
-        where __action = 'insert'
+        where _lakemerge_action = 'insert'
     ) as inserted
         on {{ lakemerge_snapshot_keys_equal_sql(snapshot, 'closed', 'inserted') }}
 )

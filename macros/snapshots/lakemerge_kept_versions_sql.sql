@@ -6,12 +6,12 @@
 select {{ '/*+ broadcast(changed) */' if broadcast }}
     {%- for column in snapshot.columns %}
     {%- set kept = 'stored.' ~ column.quoted %}
-    {{ snapshot.layout.value(kept ~ ' = 0 and stored.__is_current') ~ ' as ' ~ column.quoted if snapshot.is_layout_column(column) else kept }}{{ ',' if not loop.last }}
+    {{ snapshot.layout.value(kept ~ ' = 0 and stored._lakemerge_is_current') ~ ' as ' ~ column.quoted if snapshot.is_layout_column(column) else kept }}{{ ',' if not loop.last }}
     {%- endfor %}
 from (
     select
         *,
-        coalesce({{ snapshot.is_current }}, false) as __is_current,
+        coalesce({{ snapshot.is_current }}, false) as _lakemerge_is_current,
         {{ unique_key_fields(strategy.unique_key) }}
     from (
         {{ lakemerge_kept_rows_sql(txn, touched) | indent(8) }}
@@ -20,8 +20,8 @@ from (
 left anti join (
     select {{ lakemerge_snapshot_keys_sql(snapshot) }}
     from lakemerge_changes
-    where __action in ('update', 'delete')
+    where _lakemerge_action in ('update', 'delete')
 ) as changed
-    on stored.__is_current
+    on stored._lakemerge_is_current
         {{ '' }}and {{ lakemerge_snapshot_keys_equal_sql(snapshot, 'stored', 'changed') }}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
     The action for each key: the source joined with the current rows of the table, in one pass over each. Keys without
     an action are left out.
 
-    Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null if none), and __action:
+    Columns: the key's, __run_time (one for all), __source and __stored (rows of the table's columns; null if none), and _lakemerge_action:
 
     insert, update, delete       a key that has no current row, another state of one, and one that the source lacks
     null key, duplicate          what a source must not have
@@ -23,9 +23,9 @@ matched as (
         coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as {{ key }},
         {%- endfor %}
         {{ snapshot.run_time }} as __run_time,
-        if(source_data.__source_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'source_data', true) | indent(8) }}) as __source,
-        if(snapshotted_data.__current_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'snapshotted_data', false) | indent(8) }}) as __stored,
-        {{ lakemerge_snapshot_action_sql(snapshot, strategy) | indent(8) }} as __action
+        if(source_data._lakemerge_source_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'source_data', true) | indent(8) }}) as __source,
+        if(snapshotted_data._lakemerge_current_rows is null, null, {{ lakemerge_version_row_sql(snapshot, 'snapshotted_data', false) | indent(8) }}) as __stored,
+        {{ lakemerge_snapshot_action_sql(snapshot, strategy) | indent(8) }} as _lakemerge_action
     from source_data
     {{ 'full outer' if snapshot.sees_deletes else 'left outer' }} join snapshotted_data
         on {{ lakemerge_snapshot_keys_equal_sql(snapshot, 'source_data', 'snapshotted_data') }}
@@ -33,5 +33,5 @@ matched as (
 
 select *
 from matched
-where __action is not null
+where _lakemerge_action is not null
 {%- endmacro -%}

@@ -14,15 +14,15 @@
 select
     *,
     case
-        when __action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
+        when _lakemerge_action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
         else __source.{{ valid_from }}
     end as __begins
 from (
     select
         *,
         case
-            when __action = 'update' then not coalesce(__source.{{ valid_from }} > __not_before, __not_before is null and __source.{{ valid_from }} is not null)
-            when __action = 'insert' and __last_scd_id is not null then not coalesce(__source.{{ valid_from }} >= __not_before and __source.{{ scd_id }} <> __last_scd_id, false)
+            when _lakemerge_action = 'update' then not coalesce(__source.{{ valid_from }} > __not_before, __not_before is null and __source.{{ valid_from }} is not null)
+            when _lakemerge_action = 'insert' and __last_scd_id is not null then not coalesce(__source.{{ valid_from }} >= __not_before and __source.{{ scd_id }} <> __last_scd_id, false)
             else false
         end as __is_displaced
     from (

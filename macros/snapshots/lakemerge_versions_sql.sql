@@ -8,14 +8,14 @@ select
     {{ lakemerge_closed_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from lakemerge_timed
-where __action in ('update', 'delete')
+where _lakemerge_action in ('update', 'delete')
 union all
 select
     {%- for column in snapshot.columns %}
     {{ lakemerge_opened_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from lakemerge_timed
-where __action in ('insert', 'update')
+where _lakemerge_action in ('insert', 'update')
 {%- if snapshot.marks_deletes %}
 union all
 select
@@ -23,6 +23,6 @@ select
     {{ lakemerge_deletion_column_sql(snapshot, column) }} as {{ column.quoted }}{{ ',' if not loop.last }}
     {%- endfor %}
 from lakemerge_timed
-where __action = 'delete'
+where _lakemerge_action = 'delete'
 {%- endif %}
 {%- endmacro -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 from dbt.include import lakemerge as package
+from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
+
+import lakemerge
 
 from .joining import joined
 
@@ -50,6 +54,12 @@ def invented() -> list[str]:
         "entry",
         "old",
         "__key_3",
+        "_metadata",
+    }
+    # those that ingest and snapshots once had
+    found |= {
+        f"__{name}"
+        for name in ("ok", "raw", "row", "file", "line", "place", "tokens", "fields", "is_current")
     }
     return sorted(name for name in found - OF_HISTORIES if not re.match("_+lakemerge_", name))
 
@@ -138,3 +148,114 @@ class TestColumnsOfAnyName:
             with pytest.raises(DbtRuntimeError, match=f"IncompatibleColumn.*{name.lower()}"):
                 table.merge([{"id": 1, name: 1}])
             assert table.left() == []
+
+
+# -- the other kinds of tables, in one project ---------------------------------------------------------
+
+ALL = ["id", "ts", *NAMES]
+FEED = """
+{{ config(materialized='table') }}
+{% for key in ([1, 2] if not var('again', false) else [1, 4]) %}
+{% set ts = 4 if var('again', false) else 1 %}
+select {{ key }} as id, {{ ts }} as ts, 'orders' as kind, timestamp_seconds({{ ts }}) as at
+{%- for name in var('names') %},
+{{ 1000 * key + loop.index0 + (0 if name == '__key_1' else ts) }} as `{{ name }}`
+{%- endfor %}
+{{ 'union all' if not loop.last }}
+{% endfor %}
+"""
+SELECTED = "select id, ts, {% for name in var('names') %}`{{ name }}`{{ ', ' if not loop.last }}{% endfor %} "
+LANDED = """
+{{ config(materialized='ingest', landing=var('landing') ~ '/' ~ this.name, settle_seconds=0, """
+ROUTES = """{'orders': {'table': 'orders'}, 'log': {'table': 'log'}}"""
+TABLES_OF_KINDS = {
+    "feed": FEED,
+    "orders": "{{ config(materialized='incremental', unique_key=['id', '__key_1'], sequence_by='ts') }}"
+    + SELECTED
+    + "from {{ ref('feed') }}",
+    "log": "{{ config(materialized='incremental', append_layout='commit_partitioned') }}"
+    + SELECTED
+    + "from {{ ref('feed') }}",
+    "plain_log": "{{ config(materialized='incremental') }}" + SELECTED + "from {{ ref('feed') }}",
+    "json_files": LANDED
+    + "format='json', route_by='kind', routes="
+    + ROUTES
+    + ") }}{% do ref('orders') %}{% do ref('log') %}",
+    "text_files": LANDED + "null_literal='-') }}",
+}
+SNAPSHOT = "{{% snapshot {name} %}}{{{{ config(unique_key=['id', '__key_1'], {config}) }}}}{query}{{% endsnapshot %}}"
+SNAPSHOTS = {
+    "by_time": "strategy='timestamp', updated_at='at', hard_deletes='invalidate'",
+    "by_values": "strategy='check', check_cols='all', hard_deletes='new_record'",
+    "by_some_values": "strategy='check', check_cols=['__action', 'stored'], partition_by='base'",
+}
+
+
+class TestOtherTables:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        files = ("json_files", "text_files")
+        columns = "".join(f"      - {{name: '{name}', data_type: int}}\n" for name in ALL)
+        kind = "      - {name: kind, data_type: string}\n"
+        declared = "".join(f"  - name: {name}\n    columns:\n{kind}{columns}" for name in files)
+        return {f"{name}.sql": text for name, text in TABLES_OF_KINDS.items()} | {
+            "files.yml": f"models:\n{declared}"
+        }
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        query = SELECTED.replace("id, ts", "id, ts, at") + "from {{ ref('feed') }}"
+        return {
+            f"{name}.sql": SNAPSHOT.format(name=name, config=config, query=query)
+            for name, config in SNAPSHOTS.items()
+        }
+
+    @staticmethod
+    def made(key: int, ts: int) -> tuple[int, ...]:
+        """The values of a change, in the order of `ALL`."""
+        values = (1000 * key + number + (0 if name == "__key_1" else ts) for number, name in enumerate(NAMES))
+        return (key, ts, *values)
+
+    def land(self, folder: Path, name: str, key: int, ts: int) -> None:
+        """A record for each route and one that is refused, as JSON and as a line of texts."""
+        values = dict(zip(ALL, self.made(key, ts), strict=True))
+        records = [{"kind": kind, **values} for kind in ("orders", "log", "unknown")]
+        lines = [",".join(map(str, record.values())) for record in records]
+        lines[2] += ",one too many"
+        for files, texts in (("json_files", map(json.dumps, records)), ("text_files", lines)):
+            (folder / files).mkdir(exist_ok=True)
+            (folder / files / name).write_text("".join(f"{text}\n" for text in texts))
+
+    def test_values_of_all_names_go_round(self, project: Any, tmp_path: Path) -> None:
+        made, schema = self.made, project.test_schema
+
+        def rows(table: str, where: str = "true", columns: Collection[str] = ALL) -> list[tuple[Any, ...]]:
+            selected = ", ".join(f"`{name}`" for name in columns)
+            with project.adapter.connection_named("reader"):
+                spark = project.adapter.handle.spark
+                found = spark.sql(f"select {selected} from {schema}.{table} where {where}").collect()
+                return sorted(map(tuple, found))
+
+        given = {"landing": str(tmp_path), "names": NAMES}
+        self.land(tmp_path, "1", 3, 2)
+        run_dbt(["build", "--vars", json.dumps(given)])
+        self.land(tmp_path, "2", 3, 5)
+        run_dbt(["build", "--vars", json.dumps({**given, "again": True})])
+        with project.adapter.connection_named("program"):
+            spark = project.adapter.handle.application.root
+        with lakemerge.transaction(f"{schema}.orders", f"{schema}.log", spark=spark) as transaction:
+            change = dict(zip(ALL, made(5, 6), strict=True))
+            transaction.upsert(f"{schema}.orders", change)
+            transaction.append(f"{schema}.log", change)
+
+        fed, landed = [made(1, 1), made(1, 4), made(2, 1), made(4, 4)], [made(3, 2), made(3, 5)]
+        assert rows("orders") == [made(1, 4), made(2, 1), made(3, 5), made(4, 4), made(5, 6)]
+        assert rows("log") == sorted([*fed, *landed, made(5, 6)])
+        assert rows("plain_log") == fed
+        for files in ("json_files", "text_files"):
+            assert rows(files) == sorted([*landed, *landed])
+            assert len(rows(f"{files}__quarantine", columns=["record"])) == 2
+        for name in SNAPSHOTS:
+            assert sorted(set(rows(name))) == fed, name
+            gone = [] if name == "by_time" else [made(2, 1)]
+            assert rows(name, "dbt_valid_to is null") == sorted([made(1, 4), *gone, made(4, 4)]), name

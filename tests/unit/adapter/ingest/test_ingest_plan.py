@@ -22,18 +22,24 @@ def json_group(fields: Sequence[str], kind: str = "double") -> RecordGroup:
 
 def test_some_fields_of_a_json_record_are_looked_for_in_a_map() -> None:
     group = json_group([f"f{number}" for number in range(100)])
-    assert group.part_sql(group.columns[7]) == "if(is_variant_null(__fields['f7']), null, __fields['f7'])"
+    assert (
+        group.part_sql(group.columns[7])
+        == "if(is_variant_null(_lakemerge_fields['f7']), null, _lakemerge_fields['f7'])"
+    )
 
 
 def test_many_fields_of_a_json_record_are_those_of_a_struct() -> None:
     group = json_group([f"f{number}" for number in range(101)])
-    assert group.part_sql(group.columns[7]) == "if(is_variant_null(__values.`f7`), null, __values.`f7`)"
+    assert (
+        group.part_sql(group.columns[7])
+        == "if(is_variant_null(_lakemerge_values.`f7`), null, _lakemerge_values.`f7`)"
+    )
 
 
 def test_of_names_that_differ_by_case_alone_the_second_is_looked_for_in_the_map() -> None:
     group = json_group([*(f"f{number}" for number in range(101)), "F7"])
-    assert "__values.`f7`" in str(group.part_sql(group.columns[7]))
-    assert "__fields['F7']" in str(group.part_sql(group.columns[101]))
+    assert "_lakemerge_values.`f7`" in str(group.part_sql(group.columns[7]))
+    assert "_lakemerge_fields['F7']" in str(group.part_sql(group.columns[101]))
     assert group.number_sql(group.columns[101]) == "cast(null as string)"
 
 

@@ -152,7 +152,7 @@ class Snapshot(Driver[SnapshotConfig]):
         """Up to five keys of ``lakemerge_changes`` with an action, as text for an error."""
         keys = self.macros.lakemerge_snapshot_keys_sql(snapshot)
         rows = self.queries.rows(
-            f"select distinct {keys} from lakemerge_changes where __action = '{action}' limit 5"
+            f"select distinct {keys} from lakemerge_changes where _lakemerge_action = '{action}' limit 5"
         )
         return f"For instance: {key_list(rows)}."
 

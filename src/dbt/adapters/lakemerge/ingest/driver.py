@@ -23,9 +23,13 @@ from lakemerge.errors import BadRecords
 from lakemerge.ingest import Arrivals, TopicArrivals
 
 _SAMPLES = 5
-_COUNTED = {"records": "count(*)", "rejected": "count_if(not __ok)"}
+_COUNTED = {"records": "count(*)", "rejected": "count_if(not _lakemerge_ok)"}
 # Also which records were rejected, so that these can be read again to find the reasons.
-_MARKED = {**_COUNTED, "bad_files": "collect_set(__bad_file)", "bad_marks": "collect_set(__bad_mark)"}
+_MARKED = {
+    **_COUNTED,
+    "bad_files": "collect_set(_lakemerge_bad_file)",
+    "bad_marks": "collect_set(_lakemerge_bad_mark)",
+}
 
 
 class RecordDriver(Driver[AppendConfig]):

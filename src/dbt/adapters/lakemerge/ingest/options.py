@@ -20,20 +20,20 @@ from lakemerge.ingest.topics import TopicRules
 TEXT_FORMATS = ("delimited", "json", "regex")
 #: What may be recorded of each record, as columns of the table: their types, and SQL of their values.
 RECORD_COLUMNS = {
-    "_file": ("string", "__file"),
-    "_file_modified": ("timestamp", "__file_modified"),
-    "_line": ("bigint", "__line"),
-    "_batch": ("bigint", "__batch"),
-    "_ingested_at": ("timestamp", "__ingested_at"),
+    "_file": ("string", "_lakemerge_file"),
+    "_file_modified": ("timestamp", "_lakemerge_file_modified"),
+    "_line": ("bigint", "_lakemerge_line"),
+    "_batch": ("bigint", "_lakemerge_batch"),
+    "_ingested_at": ("timestamp", "_lakemerge_ingested_at"),
 }
 #: The same of records of topics.
 TOPIC_COLUMNS = {
-    "_topic": ("string", "regexp_replace(__file, '-[0-9]+$', '')"),
-    "_partition": ("int", "cast(substring_index(__file, '-', -1) as int)"),
-    "_offset": ("bigint", "__line"),
-    "_timestamp": ("timestamp", "__file_modified"),
-    "_batch": ("bigint", "__batch"),
-    "_ingested_at": ("timestamp", "__ingested_at"),
+    "_topic": ("string", "regexp_replace(_lakemerge_file, '-[0-9]+$', '')"),
+    "_partition": ("int", "cast(substring_index(_lakemerge_file, '-', -1) as int)"),
+    "_offset": ("bigint", "_lakemerge_line"),
+    "_timestamp": ("timestamp", "_lakemerge_file_modified"),
+    "_batch": ("bigint", "_lakemerge_batch"),
+    "_ingested_at": ("timestamp", "_lakemerge_ingested_at"),
 }
 _INTERVAL = timedelta(seconds=10)
 _ENCODINGS = ("UTF-8", "US-ASCII", "ISO-8859-1")

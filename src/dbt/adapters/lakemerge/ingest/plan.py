@@ -78,16 +78,16 @@ class RecordGroup:
         ``None`` if these records have no such field.
         """
         if self.format == "json":
-            part = f"__fields[{literal(column.field)}]"
+            part = f"_lakemerge_fields[{literal(column.field)}]"
             if self.has_many_fields and column.field in self._distinct_fields:
-                part = f"__values.{quote(column.field)}"
+                part = f"_lakemerge_values.{quote(column.field)}"
             return f"if(is_variant_null({part}), null, {part})"
         if self.is_typed or column.field not in self._places:
             return None
-        part = f"get(__tokens, {self._places[column.field]})"
+        part = f"get(_lakemerge_tokens, {self._places[column.field]})"
         part_or_null = f"nullif({part}, {literal(self.options.null_literal)})"
         if self.format == "delimited" and (self.options.quote or self.options.escape):
-            return f"if(__plain, {part_or_null}, {part})"
+            return f"if(_lakemerge_plain, {part_or_null}, {part})"
         return part_or_null
 
     def field_sql(self, column: RecordColumn) -> str | None:
@@ -95,7 +95,7 @@ class RecordGroup:
         if self.is_typed:
             found = self.typed.get(column.name)
             return found.value if found else None
-        return None if self.part_sql(column) is None else quote(f"__field_{column.name}")
+        return None if self.part_sql(column) is None else quote(f"_lakemerge_field_{column.name}")
 
     def number_sql(self, column: RecordColumn) -> str:
         """SQL of the numbers in a JSON field as they are written; null where their variants show the same."""
@@ -103,7 +103,7 @@ class RecordGroup:
             return "null"
         if column.field not in self._number_fields:
             return f"cast(null as {column.type.numbers_sql})"
-        return f"__numbers.{quote(column.field)}"
+        return f"_lakemerge_numbers.{quote(column.field)}"
 
     @property
     def numbers_type(self) -> str:
@@ -213,21 +213,29 @@ class IngestPlan:
     @property
     def place_sql(self) -> str:
         """SQL of a record's place: of a key's records, the latest counts. Kafka orders the records of a partition."""
-        return "struct(__file, __line)" if self.options.topics else "struct(__file_modified, __file, __line)"
+        return (
+            "struct(_lakemerge_file, _lakemerge_line)"
+            if self.options.topics
+            else "struct(_lakemerge_file_modified, _lakemerge_file, _lakemerge_line)"
+        )
 
     @property
     def text_sql(self) -> str:
         """SQL of a record's text."""
         if self.options.encoding == "ISO-8859-1":
-            return "decode(cast(__raw as binary), 'ISO-8859-1')"
-        return "__raw"
+            return "decode(cast(_lakemerge_raw as binary), 'ISO-8859-1')"
+        return "_lakemerge_raw"
 
     @property
     def valid_sql(self) -> str:
         """SQL that is true where a record's bytes are a text of the declared encoding."""
         if self.options.encoding == "UTF-8":
-            return "is_valid_utf8(__raw)"
-        return "true" if self.options.encoding == "ISO-8859-1" else "not __raw rlike '[^\\\\x00-\\\\x7F]'"
+            return "is_valid_utf8(_lakemerge_raw)"
+        return (
+            "true"
+            if self.options.encoding == "ISO-8859-1"
+            else "not _lakemerge_raw rlike '[^\\\\x00-\\\\x7F]'"
+        )
 
     def valid_sql_of_exact(self, group: RecordGroup) -> str:
         """The same as :attr:`valid_sql` for records whose values are exact, so only their texts need a check.
@@ -253,12 +261,13 @@ class IngestPlan:
     @property
     def record_sql(self) -> str:
         """SQL of a record as people read it, whatever its bytes."""
-        return self.text_sql if self.options.encoding == "ISO-8859-1" else "make_valid_utf8(__raw)"
+        return self.text_sql if self.options.encoding == "ISO-8859-1" else "make_valid_utf8(_lakemerge_raw)"
 
     @property
     def record_bytes_sql(self) -> str:
         """SQL of a record's bytes, for when its text is not enough to read it again."""
-        return f"if(cast({self.record_sql} as binary) = cast(__raw as binary), null, cast(__raw as binary))"
+        raw = "cast(_lakemerge_raw as binary)"
+        return f"if(cast({self.record_sql} as binary) = {raw}, null, {raw})"
 
     @property
     def mark_sql(self) -> str:
@@ -266,7 +275,7 @@ class IngestPlan:
 
         In the files that hold rejected records, records with other marks than these need not be parsed again.
         """
-        return "xxhash64(__raw) & 65535"
+        return "xxhash64(_lakemerge_raw) & 65535"
 
     @property
     def pattern_sql(self) -> str:

@@ -1,8 +1,8 @@
 """Landed files and quarantined records as temporary views, which macros turn into rows.
 
-A view has one row per record: ``__raw`` (the line's bytes as a string) or ``__row`` (a struct of a typed file's
-columns); ``__file``, ``__file_modified``, ``__line``, ``__batch``, ``__ingested_at``, ``__replays``; and
-``__unterminated`` if a group has marks.
+A view has one row per record: ``_lakemerge_raw`` (the line's bytes as a string) or ``_lakemerge_row`` (a struct of a
+typed file's columns); and, each with ``_lakemerge_`` in front, ``file``, ``file_modified``, ``line``, ``batch``,
+``ingested_at``, ``replays``; and ``unterminated`` if a group has marks.
 
 **Lines are counted by tasks.** Spark gives no position of a line in its file. But a task that reads one split, and
 nothing else, counts its rows in the order of the file, so each split is given a task of its own. In a file of several
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest.header_lines import Header, read_header
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.record_types import typed_field
+from dbt.adapters.lakemerge.relations.file_frames import file_fact
 from dbt.adapters.lakemerge.spark.connectors import connector_missing
 from dbt.adapters.lakemerge.spark.unreadable_files import typed_read_errors, unreadable_file
 from dbt.adapters.lakemerge.sql_text import literal
@@ -55,7 +56,7 @@ class RecordSource:
         """Make the views of files.
 
         Args:
-            positions: whether ``__line`` must be right in files that several tasks read.
+            positions: whether ``_lakemerge_line`` must be right in files that several tasks read.
 
         Raises:
             UnreadableFile: a typed file's schema cannot be read, or a file cannot be read to its end.
@@ -122,30 +123,32 @@ class RecordSource:
         marks = self._marks(entries, positions)
         frame = self._text(entries).selectExpr(
             "value",
-            "_metadata.file_path as __file",
-            "_metadata.file_modification_time as __file_modified",
-            "_metadata.file_block_start as __block",
-            f"{_ROW_OF_TASK} as __index",
+            "_metadata.file_path as _lakemerge_file",
+            "_metadata.file_modification_time as _lakemerge_file_modified",
+            "_metadata.file_block_start as _lakemerge_block",
+            f"{_ROW_OF_TASK} as _lakemerge_index",
         )
         if marks:
             from pyspark.sql.functions import broadcast
 
-            schema = "__file string, __block bigint, __before bigint, __last bigint"
+            schema = "_lakemerge_file string, _lakemerge_block bigint, _lakemerge_before bigint, _lakemerge_last bigint"
             frame = frame.join(
-                broadcast(self._spark.createDataFrame(marks, schema)), ["__file", "__block"], "left"
+                broadcast(self._spark.createDataFrame(marks, schema)),
+                ["_lakemerge_file", "_lakemerge_block"],
+                "left",
             )
         else:
-            frame = frame.selectExpr("*", "0L as __before", "-1L as __last")
+            frame = frame.selectExpr("*", "0L as _lakemerge_before", "-1L as _lakemerge_last")
         if self._options.header:
-            frame = frame.where("not (__block = 0 and __index = 0)")
+            frame = frame.where("not (_lakemerge_block = 0 and _lakemerge_index = 0)")
         if self._options.skip_empty_lines:
             frame = frame.where("trim(value) not in ('', '\\r')")
         frame = frame.selectExpr(
-            f"{self._raw_sql} as __raw",
-            "__file",
-            "__file_modified",
-            "__index + 1 + coalesce(__before, 0) as __line",
-            "__index <=> __last as __unterminated",
+            f"{self._raw_sql} as _lakemerge_raw",
+            "_lakemerge_file",
+            "_lakemerge_file_modified",
+            "_lakemerge_index + 1 + coalesce(_lakemerge_before, 0) as _lakemerge_line",
+            "_lakemerge_index <=> _lakemerge_last as _lakemerge_unterminated",
             *self._constants,
         )
         frame.createOrReplaceTempView(view)
@@ -163,9 +166,9 @@ class RecordSource:
     @property
     def _constants(self) -> list[str]:
         return [
-            f"{self._plan.batch}L as __batch",
-            f"timestamp '{self._now}' as __ingested_at",
-            "0 as __replays",
+            f"{self._plan.batch}L as _lakemerge_batch",
+            f"timestamp '{self._now}' as _lakemerge_ingested_at",
+            "0 as _lakemerge_replays",
         ]
 
     @property
@@ -263,13 +266,16 @@ class RecordSource:
         return reader.load([_verbatim(entry.path) for entry in entries])
 
     def _typed(self, number: int, schema: StructType, entries: Sequence[FileEntry]) -> RecordGroup:
+        from pyspark.sql import functions
+
         view = f"lakemerge_lines_{number}"
-        self._frame(entries).selectExpr(
-            "struct(*) as __row",
-            "_metadata.file_path as __file",
-            "_metadata.file_modification_time as __file_modified",
-            f"({_ROW_OF_TASK}) + 1 as __line",
-            *self._constants,
+        frame = self._frame(entries)
+        others = (f"({_ROW_OF_TASK}) + 1 as _lakemerge_line", *self._constants)
+        frame.select(
+            functions.expr("struct(*)").alias("_lakemerge_row"),
+            file_fact(frame, "file_path").alias("_lakemerge_file"),
+            file_fact(frame, "file_modification_time").alias("_lakemerge_file_modified"),
+            *map(functions.expr, others),
         ).createOrReplaceTempView(view)
         declared = {column.field.lower(): column for column in self._plan.columns if not column.constant}
         names = [field.name for field in schema.fields]
@@ -313,14 +319,15 @@ class RecordSource:
             fields = self._plan.file_fields if header is None else tuple(header)
             same = f"fields <=> {_array_sql(header)}" if named else "true"
             frame.where(same).selectExpr(
-                "if(record_bytes is null, record, cast(record_bytes as string)) as __raw",
-                "file as __file",
-                "file_modified as __file_modified",
-                "line as __line",
-                "batch as __batch",
-                "quarantined_at as __ingested_at",
-                "replays + 1 as __replays",
-                "array_contains(transform(problems, problem -> problem.reason), 'truncated_record') as __unterminated",
+                "if(record_bytes is null, record, cast(record_bytes as string)) as _lakemerge_raw",
+                "file as _lakemerge_file",
+                "file_modified as _lakemerge_file_modified",
+                "line as _lakemerge_line",
+                "batch as _lakemerge_batch",
+                "quarantined_at as _lakemerge_ingested_at",
+                "replays + 1 as _lakemerge_replays",
+                "array_contains(transform(problems, problem -> problem.reason), 'truncated_record') "
+                "as _lakemerge_unterminated",
             ).createOrReplaceTempView(view)
             groups.append(
                 RecordGroup(

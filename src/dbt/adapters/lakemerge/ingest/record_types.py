@@ -11,7 +11,12 @@ from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.options.append import COMMIT_COLUMN
 from dbt.adapters.lakemerge.relations.nested_types import cast_by_name
 from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
-from dbt.adapters.lakemerge.relations.table_schema import comparable, spark_type, stores_losslessly
+from dbt.adapters.lakemerge.relations.table_schema import (
+    check_names,
+    comparable,
+    spark_type,
+    stores_losslessly,
+)
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
@@ -33,17 +38,6 @@ _KINDS: Mapping[type[DataType], str] = {
     spark_types.BinaryType: "binary",
 }
 _CHARACTERS = re.compile(r"(?:var)?char\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
-
-
-# Names in the queries that read records.
-_OWN = frozenset(
-    f"__{name}"
-    for name in (
-        *("raw", "row", "file", "file_modified", "line", "batch", "ingested_at", "replays", "unterminated"),
-        *("tokens", "plain", "well_formed", "objects", "fields", "numbers", "ok", "bad_file", "bad_mark"),
-        *("route", "place"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -166,6 +160,7 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
 
     Raises:
         InvalidConfig: there are none, or some have no data_type, or options name columns that are not there.
+        IncompatibleColumn: some have names of ours; their fields may have them (`meta: {field: …}`).
         UnsupportedColumnType: a type that records cannot be read into.
     """
     own = {name: options.record_kinds[name][0] for name in options.record_columns}
@@ -184,11 +179,7 @@ def record_columns(model: Mapping[str, Any], options: IngestOptions) -> tuple[Re
     problems += [
         f"partition_values names {n}, which is no column" for n in options.partition_values if n not in names
     ]
-    problems += [
-        f"{name} is a name of lakemerge's own; call the column otherwise, and give its field in meta"
-        for name in names
-        if name in _OWN
-    ]
+    check_names(names)
     if not problems:
         columns = [_column(column, options) for column in declared]
         problems += _too_deep(columns, options)
@@ -265,7 +256,9 @@ class TypedField:
 def typed_field(column: RecordColumn, schema: StructType) -> TypedField | None:
     """How the column is read from a file; ``None`` if its schema has no such column, or one of an unrelated type."""
     found = next((field for field in schema.fields if field.name.lower() == column.field.lower()), None)
-    return None if found is None else typed_value(column, f"__row.{quote(found.name)}", found.dataType)
+    return (
+        None if found is None else typed_value(column, f"_lakemerge_row.{quote(found.name)}", found.dataType)
+    )
 
 
 def typed_value(column: RecordColumn, name: str, source: DataType) -> TypedField | None:

@@ -121,7 +121,7 @@ class RoutePlan:
                 found="; ".join(problems),
                 action="Correct its columns, deletes and truncates. See the guide about routes.",
             )
-        feed = f"__feed_{number}"
+        feed = f"_lakemerge_feed_{number}"
         return cls(
             value=given.value,
             table=str(table.name),
@@ -166,7 +166,7 @@ class RoutingPlan:
     @property
     def counts(self) -> dict[str, str]:
         """Aggregates over the accepted records: how many each route has."""
-        return {route.feed: f"count_if(__ok and {route.feed} is not null)" for route in self.routes}
+        return {route.feed: f"count_if(_lakemerge_ok and {route.feed} is not null)" for route in self.routes}
 
     @property
     def size(self) -> int:

@@ -161,13 +161,13 @@ class TopicSource:
         if not rules.keeps_tombstones:
             frame = frame.where("value is not null")
         frame.selectExpr(
-            "cast(value as string) as __raw",
-            "concat(topic, '-', partition) as __file",
-            "timestamp as __file_modified",
-            "offset as __line",
-            f"{plan.batch}L as __batch",
-            "current_timestamp() as __ingested_at",
-            "0 as __replays",
+            "cast(value as string) as _lakemerge_raw",
+            "concat(topic, '-', partition) as _lakemerge_file",
+            "timestamp as _lakemerge_file_modified",
+            "offset as _lakemerge_line",
+            f"{plan.batch}L as _lakemerge_batch",
+            "current_timestamp() as _lakemerge_ingested_at",
+            "0 as _lakemerge_replays",
         ).createOrReplaceTempView(view)
         plan.tasks = max(1, min(len(ranges), self._spark.sparkContext.defaultParallelism))
         options = plan.options

@@ -45,7 +45,7 @@ def frame_of_files(
     keys_schema = ", ".join(f"{quote(column.name)} string" for column in partition_columns)
     rows = [(as_uri(path), *values_of(name)) for path, name in files]
     places = spark.createDataFrame(rows, f"{_PATH} string, {keys_schema}")
-    joined = frame.withColumn(_FILE, normal(functions.col("_metadata.file_path"))).join(
+    joined = frame.withColumn(_FILE, normal(file_fact(frame, "file_path"))).join(
         functions.broadcast(places), functions.col(_FILE) == functions.col(_PATH), "left"
     )
     found = f"if({_PATH} is null, raise_error(concat('lakemerge does not know the file ', {_FILE})), "
@@ -53,6 +53,11 @@ def frame_of_files(
         f"cast({found}{quote(key.name)}) as {key.type}) as {quote(key.name)}" for key in partition_columns
     ]
     return joined.selectExpr(*names, *values)
+
+
+def file_fact(frame: DataFrame, name: str) -> Column:
+    """What Spark knows of the file of each row, such as its ``file_path``; files may have a column ``_metadata``."""
+    return frame.metadataColumn("_metadata").getField(name)
 
 
 def schema_of(columns: Sequence[HiveColumn]) -> types.StructType:
