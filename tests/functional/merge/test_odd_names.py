@@ -2,55 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt
 
+import lakemerge
 from lakemerge.kernel import TableName
+from odd_names import ODD_NAMES as NAMES
 
-NAMES = (
-    *(
-        "a b",
-        "a-b",
-        "a.b",
-        "a,b",
-        "a:b",
-        "a;b",
-        "a=b",
-        "a<b",
-        "a>b",
-        "<a>",
-        "a'b",
-        'a"b',
-        "a\\b",
-        "a\tb",
-    ),
-    *(
-        "a(b)",
-        "a/b",
-        "a%b",
-        "a#b",
-        "a?b",
-        "[a]",
-        "1a",
-        "123",
-        "_a",
-        ".a",
-        "größe",
-        "日本",
-        "😀",
-        " a",
-        "a ",
-        "select",
-    ),
-    *("x" * 700, "--", "/*", "$a", "@a", "col", "*", "key", "value", "s.b"),
-)
+# Besides the columns of these names, two of constant values, by which tables are partitioned.
+KEPT = "materialized='incremental', unique_key='id'"
 TABLES: Mapping[str, str] = {
-    "plain": "materialized='table', file_format='orc'",
-    "merged": "materialized='incremental', unique_key='id', file_format='parquet', partition_by='Größe p=t'",
-    "on_read": "materialized='incremental', unique_key='id', write_mode='merge_on_read', file_format='orc'",
+    "plain": "materialized='table', file_format='orc', partition_by='.p.t'",
+    "merged": f"{KEPT}, file_format='parquet', partition_by='Größe p=t'",
+    "on_read": "materialized='incremental', unique_key=['id', '.p.t'], write_mode='merge_on_read', "
+    "partition_by='Größe p=t'",
+    "history": f"{KEPT}, sequence_by='seq', stored_as_scd_type=2, partition_by=['.p.t', 'Größe p=t']",
+    "replaced": f"{KEPT}, incremental_strategy='delete+insert', partition_by='.p.t'",
+    "overwritten": "materialized='incremental', incremental_strategy='insert_overwrite', partition_by='.p.t'",
+    "appended": "materialized='incremental', append_layout='commit_partitioned', partition_by='.p.t'",
 }
 REFUSED = {
     "line_end": ("1 as `a\nb`", "UnsupportedColumnName", "a line end"),
@@ -91,7 +65,7 @@ def model_of(config: str) -> str:
     """One row, and in the second run this row changed and another one."""
 
     def row(key: int, number: int) -> str:
-        return f"select {key} as id, {number} as seq, {columns(number)}, 'p' as `Größe p=t`"
+        return f"select {key} as id, {number} as seq, {columns(number)}, 'p' as `Größe p=t`, 'q' as `.p.t`"
 
     later = f"{row(1, 2)}\nunion all\n{row(2, 2)}"
     return f"{{{{ config({config}) }}}}\n{{% if var('again', false) %}}{later}{{% else %}}{row(1, 1)}{{% endif %}}"
@@ -99,7 +73,11 @@ def model_of(config: str) -> str:
 
 class TestOddNames:
     @pytest.fixture(scope="class")
-    def models(self, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    def files_of_types(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return tmp_path_factory.mktemp("files_of_types")
+
+    @pytest.fixture(scope="class")
+    def models(self, tmp_path_factory: pytest.TempPathFactory, files_of_types: Path) -> dict[str, str]:
         landing = tmp_path_factory.mktemp("landing")
         values = ("ü" * 127, "ü" * 126, "=" * 85)
         (landing / "1.json").write_text("".join(f'{{"id": 1, "Pt": "{value}"}}\n' for value in values))
@@ -121,10 +99,21 @@ class TestOddNames:
         given = "materialized='ingest', format='json', settle_seconds=0, partition_by='pt'"
         found["landed.sql"] = f"{{{{ config({given}, landing='{landing}') }}}}"
         columns_of_records = "[{name: id, data_type: int}, {name: Pt, data_type: string}]"
-        found["landed.yml"] = f"models: [{{name: landed, columns: {columns_of_records}}}]"
+        declared = [{"name": name, "data_type": "int"} for name in NAMES]
+        typed = {"name": "typed", "columns": declared}
+        found["landed.yml"] = (
+            f"models: [{{name: landed, columns: {columns_of_records}}}, {json.dumps(typed, ensure_ascii=False)}]"
+        )
+        found["typed.sql"] = (
+            f"{{{{ config(materialized='ingest', format='orc', landing='{files_of_types}', settle_seconds=0, "
+            "record_columns=['_file']) }}"
+        )
         return found
 
-    def test_each_reads_back_or_is_refused(self, project: Any) -> None:
+    def test_each_reads_back_or_is_refused(self, project: Any, files_of_types: Path) -> None:
+        with project.adapter.connection_named("another program"):
+            frame = project.adapter.handle.spark.sql(f"select {columns(2)}")
+            frame.coalesce(1).write.mode("overwrite").orc(f"file://{files_of_types}/made")
         results = {r.node.name: r for r in run_dbt(["run"], expect_pass=False)}
         for name, (_, error, text) in REFUSED.items():
             assert str(results[name].status) == "error", name
@@ -158,6 +147,16 @@ class TestOddNames:
             spark = adapter.handle.spark
             selected = ", ".join(map(quoted, NAMES))
             wanted = tuple(2 * place for place, _ in enumerate(NAMES, 1))
+            first = tuple(place for place, _ in enumerate(NAMES, 1))
             for table in TABLES:
-                rows = spark.sql(f"select {selected} from {project.test_schema}.{table}").collect()
-                assert list(map(tuple, rows)) == [wanted] * 2, table
+                newest = "where __END_AT is null" if table == "history" else ""
+                rows = spark.sql(f"select {selected} from {project.test_schema}.{table} {newest}").collect()
+                more = [first] if table == "appended" else []
+                assert sorted(map(tuple, rows)) == [*more, wanted, wanted], table
+            (row,) = spark.sql(f"select {selected}, _file from {project.test_schema}.typed").collect()
+            assert tuple(row)[:-1] == wanted
+            assert row["_file"].endswith(".orc")
+            names = [f"{project.test_schema}.{table}" for table in ("plain", "merged", "on_read", "appended")]
+            for name, frame in lakemerge.read_together(*names, spark=spark).items():
+                rows = sorted(map(tuple, frame.selectExpr(*map(quoted, NAMES)).collect()))
+                assert rows[-2:] == [wanted] * 2, name

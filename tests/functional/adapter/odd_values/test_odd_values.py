@@ -26,6 +26,21 @@ ODD = [
     *("sep\u2028arator", "ünï"),
 ]
 DELETE = "del\nete"
+ROUTED = """
+{{{{ config(materialized='incremental', partition_by='p'{more}) }}}}
+select cast(null as string) as p, cast(null as int) as id, cast(null as string) as v where false
+"""
+LANDED = """
+{{{{ config(materialized='ingest', format='json', landing='{landing}', settle_seconds=0, partition_by='p',
+            route_by='name', routes={{
+                'routed': {{'table': 'routed', 'deletes': "op = 'del\\nete'"}},
+                'routed_on_read': {{'table': 'routed_on_read', 'deletes': "op = 'del\\nete'"}},
+                'routed_log': {{'table': 'routed_log'}},
+            }}) }}}}
+{{% do ref('routed') %}} {{% do ref('routed_on_read') %}} {{% do ref('routed_log') %}}
+"""
+ROUTES = ("routed", "routed_on_read", "routed_log")
+LANDED_COLUMNS = {"name": "string", "p": "string", "id": "int", "v": "string", "op": "string"}
 QUERY = "select p, id, v, ts, op from {{ source('given', 'given') }} where round = {{ var('round', 1) }}"
 MERGED = """
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key=['p', 'id'], sequence_by='ts',
@@ -62,7 +77,11 @@ DROP = """
 
 class TestOddValues:
     @pytest.fixture(scope="class")
-    def models(self) -> dict[str, str]:
+    def landing(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return tmp_path_factory.mktemp("landing")
+
+    @pytest.fixture(scope="class")
+    def models(self, landing: Path) -> dict[str, str]:
         sources = {
             "version": 2,
             "sources": [
@@ -76,7 +95,11 @@ class TestOddValues:
                     "description": COMMENT,
                     "columns": [{"name": "v", "description": COMMENT}],
                     "config": {"tags": [COMMENT], "meta": {"odd": COMMENT}},
-                }
+                },
+                {
+                    "name": "landed",
+                    "columns": [{"name": name, "data_type": kind} for name, kind in LANDED_COLUMNS.items()],
+                },
             ],
         }
         query = QUERY
@@ -94,6 +117,10 @@ class TestOddValues:
             "added.sql": KEYED.format(
                 strategy="append", more=", append_layout='commit_partitioned'", query=query
             ),
+            "routed.sql": ROUTED.format(more=", unique_key=['p', 'id']"),
+            "routed_on_read.sql": ROUTED.format(more=", unique_key=['p', 'id'], write_mode='merge_on_read'"),
+            "routed_log.sql": ROUTED.format(more=", append_layout='commit_partitioned'"),
+            "landed.sql": LANDED.format(landing=landing),
             "sparks.sql": SPARKS,
             "batches.sql": BATCHES,
             "sources.yml": json.dumps(sources),
@@ -133,18 +160,33 @@ class TestOddValues:
         found = project.run_sql(f"select {columns} from {project.test_schema}.{name}", fetch="all")
         return sorted(tuple(row) for row in found)
 
-    def test_values_stay_what_they_are(self, project: Any) -> None:
+    @staticmethod
+    def land(landing: Path, number: int, end: str, ops: tuple[str, str]) -> None:
+        """A record for each value and each route."""
+        with (landing / f"{number}.json").open("w") as file:
+            for name in ROUTES:
+                for place, p in enumerate(ODD):
+                    record = {"name": name, "p": p, "id": 1, "v": p + end, "op": ops[place % 2]}
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def test_values_stay_what_they_are(self, project: Any, landing: Path) -> None:
+        self.land(landing, 1, "", ("up", "up"))
         run_dbt(["build", "--exclude", "batches"])
         first = sorted((p, 1, p) for p in ODD)
-        for name in ("merged", "on_read", "replaced", "overwritten", "added"):
+        for name in ("merged", "on_read", "replaced", "overwritten", "added", *ROUTES):
             assert self.rows(project, "p, id, v", name) == first, name
         assert self.rows(project, "p, id, v", "kept") == first
         assert self.rows(project, "id, name", "typed") == [(1, "a")]
+        self.land(landing, 2, "!", ("up", DELETE))
         run_dbt(["build", "--exclude", "batches", "typed", "--vars", "round: 2"])
         second = sorted((p, 1, f"{p}!") for p in ODD)
         merged = sorted((p, 1, f"{p}!") for p in ODD[::2])
         assert self.rows(project, "p, id, v", "merged") == merged
         assert self.rows(project, "p, id, v", "on_read") == merged
+        assert self.rows(project, "p, id, v", "routed") == merged
+        assert self.rows(project, "p, id, v", "routed_on_read") == merged
+        assert self.rows(project, "p, id, v", "routed_log") == sorted(first + second)
+        assert self.rows(project, "p, id, v", "landed") == sorted(3 * (first + second))
         assert self.rows(project, "p, id, v", "replaced") == second
         assert self.rows(project, "p, id, v", "overwritten") == second
         assert self.rows(project, "p, id, v", "added") == sorted(first + second)
