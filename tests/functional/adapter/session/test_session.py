@@ -15,6 +15,7 @@ import pytest
 from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -115,15 +116,30 @@ class TestSession:
                 files.write(spark.sql("select raise_error('no') as id"), str(tmp_path / "bad"))
             assert spark.conf.getAll == before
 
-    @pytest.mark.parametrize("setting", ["spark.sql.caseSensitive", "spark.sql.parser.escapedStringLiterals"])
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            "spark.sql.caseSensitive",
+            "spark.sql.parser.escapedStringLiterals",
+            "spark.sql.parser.quotedRegexColumnNames",
+        ],
+    )
     def test_a_session_that_reads_names_or_strings_in_another_way_is_refused(
         self, project: Any, setting: str
     ) -> None:
-        with (
-            handle_of(project, "other") as handle,
-            pytest.raises(InvalidConfig, match=re.escape(f"found {setting}: true")),
-        ):
+        refused = pytest.raises(InvalidConfig, match=re.escape(f"found {setting}: true"))
+        with handle_of(project, "other") as handle, refused:
             handle.application.new_session({setting: "true"})
+        # as a hook or the header of a model does it
+        for sql in (f"SET {setting} = true", f"set {setting}=true; select 1"):
+            with handle_of(project, "hook") as handle, refused:
+                handle.cursor().execute(sql)
+        code = (
+            "class dbtObj:\n    def __init__(self, load): pass\n"
+            f"def model(dbt, session):\n    session.conf.set('{setting}', 'true')\n    return session.range(1)"
+        )
+        with handle_of(project, "model") as handle, refused:
+            SessionPythonJob({}, handle.application, handle_of_thread=lambda: handle).submit(code)  # type: ignore[arg-type]
 
     def test_code_for_few_columns_is_compiled(self, project: Any) -> None:
         with handle_of(project, "records") as handle:

@@ -50,6 +50,7 @@ class FakeSpark:
         self.cancelled: list[str] = []
         self.group: tuple[str, str] | None = None
         self.arguments: list[Any] | None = None
+        self.conf: dict[str, str] = {}
         self.sparkContext = self
         self._jsc = self
 

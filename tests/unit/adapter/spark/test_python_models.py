@@ -23,6 +23,7 @@ class dbtObj:
 class FakeSession:
     def __init__(self) -> None:
         self.created: list[Any] = []
+        self.conf: dict[str, str] = {}
 
     def table(self, name: str) -> str:
         return f"frame of {name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.java_process import lost_connection
 from dbt.adapters.lakemerge.spark.session import Application
+from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
 from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
 from dbt.adapters.lakemerge.staged_names import runnable_text
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from lakemerge.kernel import Transaction
 
 T = TypeVar("T")
+_SETS = re.compile(r"\bset\b", re.IGNORECASE)
 
 
 #: PEP 249's seven fields: name and type are known, and whether nulls may occur.
@@ -194,6 +197,9 @@ class SessionCursor:
 
         Args:
             bindings: values for the ``?`` of a single statement.
+
+        Raises:
+            InvalidConfig: a statement has made Spark read SQL in another way than lakemerge writes it.
         """
         self.close()
         self._handle.raise_if_cancelled()
@@ -204,10 +210,15 @@ class SessionCursor:
             return
         *first, last = split_statements(sql)
         for statement in first:
-            self._frame = self._handle.spark.sql(statement)
+            self._run(statement)
             self.complete()
             self._handle.raise_if_cancelled()
-        self._frame = self._handle.spark.sql(last)
+        self._run(last)
+
+    def _run(self, statement: str) -> None:
+        self._frame = self._handle.spark.sql(statement)
+        if _SETS.search(statement):
+            require_own_sql(self._handle.spark)
 
     def complete(self) -> None:
         """Run a query whose rows nobody will fetch, as other databases do: it may fail or log."""

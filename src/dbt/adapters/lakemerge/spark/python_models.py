@@ -12,6 +12,7 @@ from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import Credentials
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
+from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
 from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class SessionPythonJob(PythonJobHelper):
 
         Raises:
             PythonModelFailed: the code raised an error.
+            InvalidConfig: see :func:`require_own_sql`.
             UnsupportedFrame: it returned something else.
         """
         handle = self._handle_of_thread()
@@ -64,6 +66,7 @@ class SessionPythonJob(PythonJobHelper):
             result = namespace["model"](namespace["dbtObj"](session.table), session)  # type: ignore[operator]
         except Exception as error:
             raise PythonModelFailed(_model_traceback(error, file_name)) from error
+        require_own_sql(session)
         handle.python_result = frame_of(result, session)
 
 

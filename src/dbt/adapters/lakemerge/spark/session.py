@@ -22,12 +22,12 @@ from dbt.adapters.lakemerge.spark.java_process import (
     leave_errors_of_queries_to_dbt,
     lost_connection,
 )
+from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
 from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 
 from lakemerge.class_archive import archive_of, use_options
 from lakemerge.errors import (
-    InvalidConfig,
     JavaDied,
     LakemergeError,
     MetastoreError,
@@ -49,14 +49,6 @@ _DERBY_BOOTED = "XSDB6"
 _ENDING_SECONDS = 10
 
 _lock = threading.Lock()
-# What Spark must do, by the setting that changes it when it is true.
-_MUST_BE_FALSE: Mapping[str, str] = {
-    "spark.sql.caseSensitive": "read columns' names in any case, as Hive keeps them in lower case",
-    # names of partitions and files are written with escapes, and would be others in silence
-    "spark.sql.parser.escapedStringLiterals": (
-        r"read backslashes in strings as escapes; a regular expression without them is a raw string, r'\d+'"
-    ),
-}
 _application: Application | None = None
 # The application of a program that has started Spark by itself.
 _of_program: Application | None = None
@@ -99,19 +91,13 @@ class Application:
             settings: of this session; those that only an application can have are left out.
 
         Raises:
-            InvalidConfig: it would read columns' names or strings in another way than lakemerge writes them.
+            InvalidConfig: see :func:`require_own_sql`.
         """
         session = self.root.newSession()
         for name, value in settings.items():
             if not name.startswith("spark.") or session.conf.isModifiable(name):
                 session.conf.set(name, value)
-        for name, what in _MUST_BE_FALSE.items():
-            if str(session.conf.get(name, "false")).lower() == "true":
-                raise InvalidConfig(
-                    expected=f"Spark to {what}",
-                    found=f"{name}: true",
-                    action="Remove it from `server_side_parameters` in the profile, or from spark-defaults.conf.",
-                )
+        require_own_sql(session)
         return session
 
 
