@@ -9,7 +9,7 @@ from typing import Any
 
 from lakemerge.errors import InvalidConfig, InvalidRecord, UnsupportedColumnType, shown
 from lakemerge.kernel import HiveColumn
-from lakemerge.writer.values import Convert, JsonNumber, converter
+from lakemerge.writer.values import Convert, JsonNumber, converter, key_converter
 
 #: ``rows`` are mappings or sequences of Python values, ``delimited`` lines of text, ``json`` JSON objects.
 FORMATS = ("rows", "delimited", "json")
@@ -21,6 +21,7 @@ class Reader:
 
     Attributes:
         columns: what a record holds, in its order.
+        keys: how many of the columns, the last ones, are partition columns.
         delimiter: what separates the fields of a line.
         null: the text of a field that is null.
     """
@@ -29,6 +30,7 @@ class Reader:
     format: str
     delimiter: str = ","
     null: str = "\\N"
+    keys: int = 0
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -37,9 +39,12 @@ class Reader:
                 found=repr(self.format),
                 action="Correct `format`.",
             )
-        object.__setattr__(
-            self, "_converters", [(column, _converter(column, self.format)) for column in self.columns]
-        )
+        first_key = len(self.columns) - self.keys
+        converters = [
+            (column, _converter(column, self.format, key_converter if place >= first_key else converter))
+            for place, column in enumerate(self.columns)
+        ]
+        object.__setattr__(self, "_converters", converters)
 
     def texts(self, record: Any) -> list[str | None]:
         """The record's values as Hive's row format has them, in the order of the columns.
@@ -94,7 +99,11 @@ class Reader:
 
     def _of_mapping(self, record: Any, body: Mapping[str, Any]) -> Sequence[Any]:
         names = [column.name for column in self.columns]
-        unknown = sorted({str(name) for name in body} - set(names))
+        if body.keys() != set(names):  # they may be spelled as readers see them
+            body, given = {str(name).lower(): value for name, value in body.items()}, body
+            if len(body) < len(given):
+                raise _invalid(record, f"fields of the same name: {sorted(map(str, given))}")
+        unknown = sorted(set(body) - set(names))
         missing = [name for name in names if name not in body]
         if unknown or missing:
             raise _invalid(record, f"fields unknown: {unknown}, missing: {missing}")
@@ -129,9 +138,9 @@ def _decoded(record: Any) -> str:
     return record
 
 
-def _converter(column: HiveColumn, form: str) -> Convert:
+def _converter(column: HiveColumn, form: str, make: Callable[[str, str], Convert]) -> Convert:
     try:
-        return converter(column.type, form)
+        return make(column.type, form)
     except KeyError as error:
         raise UnsupportedColumnType(
             expected="columns of simple types for a writer",

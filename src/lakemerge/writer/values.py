@@ -24,6 +24,7 @@ _TIME = re.compile(
 )
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _SIZED = re.compile(r"(?:var)?char\((\d+)\)")
+_CHAR = re.compile(r"char\((\d+)\)")
 
 # Numbers up to the first round to the float zero, and those from the second on to infinity.
 _SINGLE = (decimal.Decimal(2.0**-150), decimal.Decimal(2**128 - 2**103))
@@ -54,6 +55,21 @@ def converter(kind: str, form: str = "rows") -> Convert:
     kind = kind.lower().replace(" ", "")
     convert = _converter(kind) if kind != "binary" or form == "rows" else _base64
     return _of_json(kind, convert) if form == "json" else convert
+
+
+def key_converter(kind: str, form: str = "rows") -> Convert:
+    """As :func:`converter`, for a partition column: Spark names a short ``char(n)`` with blanks, and Hive without."""
+    convert, match = converter(kind, form), _CHAR.fullmatch(kind)
+    if match is None:
+        return convert
+
+    def full(value: Any) -> str:
+        text = convert(value)
+        if len(text.rstrip(" ")) < int(match[1]):
+            raise ValueError(f"shorter than the {match[1]} characters of a partition column of this type")
+        return text
+
+    return full
 
 
 def _converter(kind: str) -> Convert:

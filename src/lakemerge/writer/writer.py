@@ -31,7 +31,7 @@ from lakemerge.kernel import (
 )
 from lakemerge.writer.compaction import compact
 from lakemerge.writer.records import Reader
-from lakemerge.writer.values import converter
+from lakemerge.writer.values import key_converter
 
 _BATCH = "batch"
 
@@ -112,7 +112,9 @@ class Writer:
         self._keys = manifest.partition_columns[:-1]
         self._static = None if partition is None else _static_values(self._keys, partition)
         fields = self._columns if partition is not None else (*self._columns, *self._keys)
-        self._reader = Reader(fields, format, delimiter, null)
+        self._reader = Reader(
+            fields, format, delimiter, null, keys=0 if partition is not None else len(self._keys)
+        )
         self._transaction: Transaction | None = None
         self._files: dict[str, RowFile] = {}
         self._closed = False
@@ -321,18 +323,18 @@ class Writer:
 def _static_values(keys: tuple[HiveColumn, ...], partition: Mapping[str, Any]) -> list[str | None]:
     given = {name.lower(): value for name, value in partition.items()}
     names = [key.name for key in keys]
-    if sorted(given) != sorted(names):
+    if sorted(given) != sorted(names) or len(given) < len(partition):
         raise InvalidConfig(
             expected=f"values of the partition columns {', '.join(names) or '(none)'}",
-            found=", ".join(given) or "none",
-            action="Name each of them, or leave `partition` out and give them in the records.",
+            found=", ".join(partition) or "none",
+            action="Name each of them once, or leave `partition` out and give them in the records.",
         )
     return [_static_value(key, given[key.name]) for key in keys]
 
 
 def _static_value(key: HiveColumn, value: Any) -> str | None:
     try:
-        return None if value in (None, "") else converter(key.type)(value)
+        return None if value in (None, "") else key_converter(key.type)(value)
     except ValueError as error:
         raise InvalidConfig(
             expected=f"a value of {key.type} for the partition column {key.name}",

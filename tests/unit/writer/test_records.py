@@ -165,13 +165,25 @@ def test_times_that_the_local_clock_tells(
     [
         ("rows", (1, "a")),
         ("rows", {"msg": "a", "id": 1}),
+        ("rows", {"Msg": "a", "ID": 1}),
         ("delimited", "1,a"),
         ("delimited", b"1,a\r\n"),
         ("json", '{"msg": "a", "id": 1}'),
+        ("json", '{"Msg": "a", "ID": 1}'),
     ],
 )
 def test_the_same_record_in_each_format(form: str, record: Any) -> None:
     assert Reader(COLUMNS, form).texts(record) == ["1", "a"]
+
+
+def test_a_partition_column_has_a_full_char_or_another_type() -> None:
+    keys = (*COLUMNS, HiveColumn("code", "char(3)"), HiveColumn("day", "varchar(3)"))
+    reader = Reader(keys, "rows", keys=2)
+    assert reader.texts((1, "a", "abc", "x")) == ["1", "a", "abc", "x"]
+    for short in ("ab", "ab ", ""):
+        with pytest.raises(InvalidRecord, match=r"code char\(3\): .* shorter than the 3 characters"):
+            reader.texts((1, "a", short, "x"))
+    assert Reader(keys, "rows").texts((1, "a", "ab", "x"))[2] == "ab"
 
 
 @pytest.mark.parametrize(
@@ -181,6 +193,7 @@ def test_the_same_record_in_each_format(form: str, record: Any) -> None:
         ("rows", "1a"),
         ("rows", {"id": 1}),
         ("rows", {"id": 1, "msg": "a", "more": 2}),
+        ("rows", {"id": 1, "msg": "a", "ID": 2}),
         ("delimited", "1,a,b"),
         ("delimited", "x,a"),
         ("delimited", b"1,\xff"),
