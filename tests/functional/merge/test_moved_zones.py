@@ -30,7 +30,9 @@ def move_to(merger: Any, project: Any) -> Iterator[Callable[[str], None]]:
     zones.setDefault(before)
 
 
-@pytest.mark.parametrize(("first", "second"), [("Asia/Tokyo", "UTC"), ("UTC", "Asia/Tokyo")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("Asia/Tokyo", "UTC"), pytest.param("UTC", "Asia/Tokyo", marks=pytest.mark.slow)]
+)
 class TestMovedZones:
     def test_what_is_newer_is_what_the_table_shows(
         self, merger: Any, move_to: Callable[[str], None], first: str, second: str
