@@ -6,12 +6,15 @@ Spark's own cast matches them by place: a struct whose fields come in another or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from dbt.adapters.lakemerge.sql_text import literal
+from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 #: Gets two simple types and says what is wrong with storing the first in the second; ``None`` for nothing.
 Misfit = Callable[[DataType, DataType], "str | None"]
+#: Gets SQL of a value and its type, and returns SQL to use in its place; ``None`` for the value, or what is inside it.
+Rewrite = Callable[[str, DataType], "str | None"]
 #: Gets the stored and the offered type of what both have, and returns the type that it will have.
 Choice = Callable[[DataType, DataType], DataType]
 
@@ -21,18 +24,73 @@ def field_of(kind: StructType, name: str) -> StructField | None:
     return next((field for field in kind.fields if field.name.lower() == name.lower()), None)
 
 
+@dataclass(frozen=True)
+class Pair:
+    """What two nested types have in one place, and neither nests in the way of the other there.
+
+    Attributes:
+        path: of the value, such as ``address``; its fields are ``address.city``, and the parts of arrays and maps
+            ``element``, ``key`` and ``value``.
+        source, target: the types; ``None`` where a struct lacks the field.
+        in_key: whether it is inside the keys of a map.
+    """
+
+    path: str
+    source: DataType | None
+    target: DataType | None
+    in_key: bool = False
+
+
+def pairs(source: DataType, target: DataType, path: str = "", in_key: bool = False) -> Iterator[Pair]:
+    """Walk two types together: what has no parts in both of them, and the fields that only one of them has."""
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        yield from pairs(source.elementType, target.elementType, f"{path}.element", in_key)
+    elif isinstance(source, MapType) and isinstance(target, MapType):
+        yield from pairs(source.keyType, target.keyType, f"{path}.key", True)
+        yield from pairs(source.valueType, target.valueType, f"{path}.value", in_key)
+    elif isinstance(source, StructType) and isinstance(target, StructType):
+        for field in source.fields:
+            if (match := field_of(target, field.name)) is None:
+                yield Pair(f"{path}.{field.name}", field.dataType, None, in_key)
+            else:
+                yield from pairs(field.dataType, match.dataType, f"{path}.{field.name}", in_key)
+        for field in target.fields:
+            if field_of(source, field.name) is None:
+                yield Pair(f"{path}.{field.name}", None, field.dataType, in_key)
+    else:
+        yield Pair(path, source, target, in_key)
+
+
 def same_type(one: DataType, other: DataType) -> bool:
     """Whether two types differ at most in the order of fields, and in the case of their names."""
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return same_type(one.elementType, other.elementType)
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        return same_type(one.keyType, other.keyType) and same_type(one.valueType, other.valueType)
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        return len(one.fields) == len(other.fields) and all(
-            (match := field_of(other, field.name)) is not None and same_type(field.dataType, match.dataType)
-            for field in one.fields
-        )
-    return one.simpleString() == other.simpleString()
+    return all(
+        pair.source and pair.target and pair.source.simpleString() == pair.target.simpleString()
+        for pair in pairs(one, other)
+    )
+
+
+def rewritten(value: str, kind: DataType, rewrite: Rewrite) -> str:
+    """SQL of a value with others in the place of what is inside it, at any depth; the value itself if nothing changes.
+
+    Args:
+        value: SQL of a value of the type ``kind``.
+    """
+    if (found := rewrite(value, kind)) is not None:
+        return found
+    if isinstance(kind, ArrayType):
+        item = rewritten("item", kind.elementType, rewrite)
+        return value if item == "item" else f"transform({value}, item -> {item})"
+    if isinstance(kind, MapType):
+        key, item = rewritten("name", kind.keyType, rewrite), rewritten("value", kind.valueType, rewrite)
+        if key != "name":
+            value = f"transform_keys({value}, (name, value) -> {key})"
+        return value if item == "value" else f"transform_values({value}, (name, value) -> {item})"
+    if isinstance(kind, StructType):
+        parts = {field.name: f"{value}.{quote(field.name)}" for field in kind.fields}
+        inside = {field.name: rewritten(parts[field.name], field.dataType, rewrite) for field in kind.fields}
+        members = ", ".join(f"{sql} as {quote(name)}" for name, sql in inside.items())
+        return value if inside == parts else f"if({value} is null, null, struct({members}))"
+    return value
 
 
 def cast_by_name(value: str, source: DataType, target: DataType) -> str:
@@ -86,28 +144,18 @@ def misfits(
     """Why not every value of a type can be stored in another one: each as a path and what is wrong there.
 
     Args:
-        path: of the value, such as ``address``; its fields are ``address.city``, and the parts of arrays and maps
-            ``element``, ``key`` and ``value``.
+        path: see :class:`Pair`.
         may_add: whether the target may have fields that the source lacks.
     """
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        yield from misfits(source.elementType, target.elementType, f"{path}.element", misfit, may_add=may_add)
-    elif isinstance(source, MapType) and isinstance(target, MapType):
-        yield from misfits(source.keyType, target.keyType, f"{path}.key", misfit, may_add=may_add)
-        yield from misfits(source.valueType, target.valueType, f"{path}.value", misfit, may_add=may_add)
-    elif isinstance(source, StructType) and isinstance(target, StructType):
-        for field in source.fields:
-            match = field_of(target, field.name)
-            if match is None:
-                yield f"{path}.{field.name}: a new field, {field.dataType.simpleString()}"
-            else:
-                inner = f"{path}.{field.name}"
-                yield from misfits(field.dataType, match.dataType, inner, misfit, may_add=may_add)
-        for field in target.fields if not may_add else ():
-            if field_of(source, field.name) is None:
-                yield f"{path}.{field.name}: missing, {field.dataType.simpleString()} in the table"
-    elif (problem := misfit(source, target)) is not None:
-        yield f"{path}: {problem}"
+    for pair in pairs(source, target, path):
+        if pair.target is None:
+            assert pair.source is not None
+            yield f"{pair.path}: a new field, {pair.source.simpleString()}"
+        elif pair.source is None:
+            if not may_add:
+                yield f"{pair.path}: missing, {pair.target.simpleString()} in the table"
+        elif (problem := misfit(pair.source, pair.target)) is not None:
+            yield f"{pair.path}: {problem}"
 
 
 def evolved(
@@ -144,17 +192,9 @@ def evolved(
 
 def simple_casts(source: DataType, target: DataType, path: str) -> Iterator[tuple[str, DataType, DataType]]:
     """The pairs of types that :func:`cast_by_name` leaves to Spark, each with the path to its values."""
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        yield from simple_casts(source.elementType, target.elementType, f"{path}.element")
-    elif isinstance(source, MapType) and isinstance(target, MapType):
-        yield from simple_casts(source.keyType, target.keyType, f"{path}.key")
-        yield from simple_casts(source.valueType, target.valueType, f"{path}.value")
-    elif isinstance(source, StructType) and isinstance(target, StructType):
-        for field in source.fields:
-            if (match := field_of(target, field.name)) is not None:
-                yield from simple_casts(field.dataType, match.dataType, f"{path}.{field.name}")
-    elif source != target:
-        yield path, source, target
+    for pair in pairs(source, target, path):
+        if pair.source and pair.target and pair.source != pair.target:
+            yield pair.path, pair.source, pair.target
 
 
 def lost_value(value: str, source: DataType, target: DataType, loses: Callable[[str, DataType], str]) -> str:
@@ -188,12 +228,4 @@ def _any(name: str, values: str, lost: str) -> str:
 
 def loses_map_keys(source: DataType, target: DataType) -> bool:
     """Whether keys of a map lose a field, so that two of them may become the same."""
-    if isinstance(source, MapType) and isinstance(target, MapType):
-        lost = any(misfits(source.keyType, target.keyType, "", lambda *_: None, may_add=True))
-        return lost or loses_map_keys(source.valueType, target.valueType)
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return loses_map_keys(source.elementType, target.elementType)
-    if isinstance(source, StructType) and isinstance(target, StructType):
-        pairs = ((field, field_of(target, field.name)) for field in source.fields)
-        return any(match and loses_map_keys(field.dataType, match.dataType) for field, match in pairs)
-    return False
+    return any(pair.in_key and pair.target is None for pair in pairs(source, target))

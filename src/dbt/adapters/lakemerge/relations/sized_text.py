@@ -7,9 +7,10 @@ only where it writes to one of its tables, or reads one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.lakemerge.relations.nested_types import rewritten
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructType
@@ -38,7 +39,7 @@ def holds_sized_text(kind: str) -> bool:
 
 def padded(expression: str, kind: str) -> str:
     """A stored value with its blanks: programs may have written a ``char(n)`` without them."""
-    return _rewritten(expression, _parsed(kind), _filled) if _CHAR.search(kind) else expression
+    return rewritten(expression, _parsed(kind), _filled) if _CHAR.search(kind) else expression
 
 
 def fitted(expression: str, kind: str, column: str) -> str:
@@ -52,7 +53,9 @@ def fitted(expression: str, kind: str, column: str) -> str:
     if not holds_sized_text(kind):
         return expression
 
-    def checked(text: str, sized: spark_types.CharType | spark_types.VarcharType) -> str:
+    def checked(text: str, sized: DataType) -> str | None:
+        if not isinstance(sized, spark_types.CharType | spark_types.VarcharType):
+            return None
         most = sized.length
         expected = f"Expected texts of at most {most} characters in {column} ({kind}); found one of "
         refused = f"raise_error(concat({literal(expected)}, char_length(rtrim({text})), '.'))"
@@ -61,7 +64,7 @@ def fitted(expression: str, kind: str, column: str) -> str:
             fits = f"if(char_length({text}) > {most}, left({text}, {most}), {text})"
         return f"if(char_length(rtrim({text})) > {most}, {refused}, {fits})"
 
-    return _rewritten(expression, _parsed(kind), checked)
+    return rewritten(expression, _parsed(kind), checked)
 
 
 def declared_texts(model: Mapping[str, Any]) -> dict[str, str]:
@@ -123,42 +126,10 @@ def as_too_long(error: Exception) -> IncompatibleColumn | None:
     )
 
 
-def _filled(text: str, sized: spark_types.CharType | spark_types.VarcharType) -> str:
-    if isinstance(sized, spark_types.VarcharType):
-        return text
+def _filled(text: str, sized: DataType) -> str | None:
+    if not isinstance(sized, spark_types.CharType):
+        return None
     return f"if(char_length({text}) < {sized.length}, rpad({text}, {sized.length}, ' '), {text})"
-
-
-Rewrite = Callable[[str, spark_types.CharType | spark_types.VarcharType], str]
-
-
-def _rewritten(expression: str, kind: DataType, rewrite: Rewrite) -> str:
-    """A value with its texts of a declared length rewritten, at any depth."""
-    if isinstance(kind, spark_types.CharType | spark_types.VarcharType):
-        return rewrite(expression, kind)
-    if not _holds_sized(kind):
-        return expression
-    if isinstance(kind, spark_types.ArrayType):
-        return f"transform({expression}, item -> {_rewritten('item', kind.elementType, rewrite)})"
-    if isinstance(kind, spark_types.MapType):
-        keys = f"transform_keys({expression}, (name, value) -> {_rewritten('name', kind.keyType, rewrite)})"
-        return f"transform_values({keys}, (name, value) -> {_rewritten('value', kind.valueType, rewrite)})"
-    assert isinstance(kind, StructType)
-    members = ", ".join(
-        f"{_rewritten(f'{expression}.{quote(field.name)}', field.dataType, rewrite)} as {quote(field.name)}"
-        for field in kind.fields
-    )
-    return f"if({expression} is null, null, struct({members}))"
-
-
-def _holds_sized(kind: DataType) -> bool:
-    if isinstance(kind, spark_types.ArrayType):
-        return _holds_sized(kind.elementType)
-    if isinstance(kind, spark_types.MapType):
-        return _holds_sized(kind.keyType) or _holds_sized(kind.valueType)
-    if isinstance(kind, StructType):
-        return any(_holds_sized(field.dataType) for field in kind.fields)
-    return isinstance(kind, spark_types.CharType | spark_types.VarcharType)
 
 
 def _parsed(kind: str) -> DataType:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.lakemerge.relations.hive_types import hive_columns, hive_type
-from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, evolved, misfits, same_type
+from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, evolved, misfits, rewritten, same_type
 from dbt.adapters.lakemerge.relations.sized_text import fitted, padded, unsized
 from dbt.adapters.lakemerge.sql_text import quote
 from pyspark.sql import types as spark_types
@@ -32,28 +32,15 @@ _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 def comparable(expression: str, kind: DataType) -> str:
     """The expression in a form that ``=``, ``<=>`` and hashes accept: maps become sorted entries."""
-    if not _holds_map(kind):
-        return expression
-    if isinstance(kind, spark_types.MapType):
-        key, value = comparable("entry.key", kind.keyType), comparable("entry.value", kind.valueType)
-        entries = f"map_entries({expression})"
-        return f"array_sort(transform({entries}, entry -> struct({key} as key, {value} as value)))"
-    if isinstance(kind, spark_types.ArrayType):
-        return f"transform({expression}, item -> {comparable('item', kind.elementType)})"
-    assert isinstance(kind, StructType)
-    members = ", ".join(
-        f"{comparable(f'{expression}.{quote(field.name)}', field.dataType)} as {quote(field.name)}"
-        for field in kind.fields
-    )
-    return f"if({expression} is null, null, struct({members}))"
+    return rewritten(expression, kind, _sorted_entries)
 
 
-def _holds_map(kind: DataType) -> bool:
-    if isinstance(kind, spark_types.MapType):
-        return True
-    if isinstance(kind, spark_types.ArrayType):
-        return _holds_map(kind.elementType)
-    return isinstance(kind, StructType) and any(_holds_map(field.dataType) for field in kind.fields)
+def _sorted_entries(value: str, kind: DataType) -> str | None:
+    if not isinstance(kind, spark_types.MapType):
+        return None
+    key, item = comparable("entry.key", kind.keyType), comparable("entry.value", kind.valueType)
+    entries = f"map_entries({value})"
+    return f"array_sort(transform({entries}, entry -> struct({key} as key, {item} as value)))"
 
 
 def stores_losslessly(source: DataType, target: DataType, *, may_add: bool = False) -> bool:
