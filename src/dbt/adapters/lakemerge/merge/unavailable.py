@@ -22,11 +22,11 @@ def unavailable_sql(expression: str, kind: DataType, placeholder: str) -> str:
     The placeholder of bytes is its own bytes, of numbers their values, of a UUID a hash. Text may also be what a
     connector makes of bytes (base64 or hexadecimal), or the JSON of an array or of ``hstore``.
     """
-    text = literal(placeholder)
+    text = _literal(placeholder)
     data = placeholder.encode()
     if isinstance(kind, spark_types.StringType | spark_types.VarcharType | spark_types.CharType):
         value = f"rtrim({expression})" if isinstance(kind, spark_types.CharType) else expression
-        forms = [text, *map(literal, _texts(placeholder, data))]
+        forms = [text, *map(_literal, _texts(placeholder, data))]
         return f"{value} in ({', '.join(forms)})"
     if isinstance(kind, spark_types.BinaryType):
         return f"{expression} = {_bytes(data)}"
@@ -40,13 +40,18 @@ def unavailable_sql(expression: str, kind: DataType, placeholder: str) -> str:
 
 def _of_array(expression: str, item: DataType, text: str, data: bytes) -> str:
     if isinstance(item, spark_types.StringType):
-        return f"{expression} in (array({text}), array({literal(_uuid_of(data))}))"
+        return f"{expression} in (array({text}), array({_literal(_uuid_of(data))}))"
     if isinstance(item, spark_types.BinaryType):
         return f"{expression} = array({_bytes(data)})"
     if isinstance(item, spark_types.IntegerType | spark_types.LongType):
         numbers = ", ".join(f"{number}L" for number in data)
         return f"cast({expression} as array<bigint>) = array({numbers})"
     return ""
+
+
+def _literal(text: str) -> str:
+    """A string of this text without ``{}``, which stands for the value in the SQL of a :class:`MergeColumn`."""
+    return literal(text).replace("{}", r"{\u007D")
 
 
 def _texts(placeholder: str, data: bytes) -> list[str]:
