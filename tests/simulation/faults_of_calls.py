@@ -19,14 +19,14 @@ OF_CALLS = {
         "kernel.protocol.repairs",
         "        return self._dropped(state, newest, absent & self._concerned(state, newest, late))\n",
         "        return []\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "vacuum-unasked": Mutant(
         "vacuum does not ask where partitions point to, and deletes what readers find there",
         "kernel.maintenance.vacuum",
         "    kernel.roll_forward.put_right(state)\n    found = kernel.external.locations(state.table)\n",
         "    return set()\n    found = kernel.external.locations(state.table)\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "lock-given-back": Mutant(
         "a lock is given back although the write under it may still come",

@@ -46,13 +46,20 @@ OF_REFUSALS = {
         "kernel.tables",
         "        gone = self.removals.remove(name, row)\n",
         "        gone = False\n",
-        first=SERVED,
+        first=REFUSING,
     ),
     "undone-as-before": Mutant(
         "a version that restores the one before is rolled forward as if the claim that it ends had done nothing",
         "kernel.protocol.roll_forward",
         "        if manifest.operation == RELEASE:\n            return read_manifest",
         "        if False:\n            return read_manifest",
+        first=REFUSING,
+    ),
+    "undone-unlaid": Mutant(
+        "the undoing of a claim that was to make a view takes the table for its base, which it may not be yet",
+        "kernel.protocol.overlays",
+        "        if self._has_claim(name, manifest):\n",
+        "        if False:\n",
         first=REFUSING,
     ),
     "undone-untouched": Mutant(
@@ -88,7 +95,7 @@ OF_REFUSALS = {
         "kernel.protocol.repairs",
         "        self.expect(name, state.table_id, late or [Late(state.layout, manifest, everywhere=True)])\n",
         "",
-        first=SERVED,
+        first=REFUSING,
     ),
     "rescue-unnoted": Mutant(
         "who finishes another's commit does not say that calls of that one may still come",

@@ -259,10 +259,15 @@ class Append(Operation):
 
 @dataclass
 class Batches(Operation):
-    """Numbered batches of a named stream, each written again until the writer knows that it is there."""
+    """Numbered batches of a named stream, each written again until the writer knows that it is there.
+
+    Attributes:
+        conflicts: how batches ended that were written for nothing.
+    """
 
     writer: str = ""
     count: int = 3
+    conflicts: list[str] = field(default_factory=list)
 
     def apply(self, model: Model) -> None:
         raise AssertionError("it makes several versions")
@@ -290,6 +295,9 @@ class Batches(Operation):
                 return
             except CommitUnfinished:
                 return
+            except CommitConflict as error:
+                self.conflicts.append(f"batch {number}: {error}".replace("\n", " "))
+                raise
             except (StorageError, MetastoreError, ClaimHeld):
                 batches.abort()
                 if not left:

@@ -53,7 +53,8 @@ _THEMES: Mapping[str, Theme] = {
     "and undone, on read": replace(
         _REFUSED,
         kinds=("partitioned", "whole"),
-        work=either({"overlaid merge": 55, "lay": 15, "fold": 10, "into base": 10, "take off": 10}),
+        work=either({"overlaid merge": 40, "lay": 25, "fold": 10, "into base": 10, "take off": 15}),
+        refuses_calls=(*_AFTERWARDS, "create_table", "create_table", "drop_table"),
         operators=True,
     ),
     # a proxy cuts off every answer to a call that takes long
@@ -94,6 +95,33 @@ _THEMES: Mapping[str, Theme] = {
         faults={"late": 1},
         calls=("alter_table",),
         most=(1, 2),
+    ),
+    # vacuums that come while a late call is not put right yet
+    "vacuums of late swaps": replace(
+        SERVED_BASE,
+        kinds=("partitioned",),
+        work={"partitioned": {"overwrite": 80, "merge": 20}},
+        keys=2,
+        writers=(2,),
+        several=(2, 3),
+        faults={"late": 1},
+        calls=("alter_partitions",),
+        most=(1, 2),
+        upkeep=1.0,
+        upkeeps=(6, 8),
+        retention=5.0,
+    ),
+    # partitions that come and go, and drops that come late
+    "late drops of partitions": replace(
+        SERVED_BASE,
+        kinds=("partitioned",),
+        work={"partitioned": {"merge": 80, "replace": 20}},
+        keys=2,
+        writers=(3,),
+        several=(3, 4),
+        faults={"late": 1},
+        calls=("drop_partition",),
+        most=(2, 3),
     ),
     # readers who come while a late call is not put right yet
     "readers of late swaps": replace(

@@ -240,7 +240,11 @@ class Run:
             # until what others have locked is free
             undo = Undo(TABLE, "undo", seconds=0.0 if self.plan.compares else self.metastore.lock_seconds)
             self._alone(process, lambda: self._do(undo, kernel))
-            if undo.outcome != "acknowledged" and refusal.call != "drop_partition" and self.checker.of(TABLE):
+            if (
+                undo.outcome != "acknowledged"
+                and not refusal.call.startswith("drop")
+                and self.checker.of(TABLE)
+            ):
                 raise Violation(f"{refusal.call} is refused, and {undo}: {undo.error}")
         self.metastore.refusal = NONE
 
@@ -436,6 +440,7 @@ class Run:
     def _check_end(self, model: Model) -> None:
         for operation in self.result.operations:
             if isinstance(operation, Batches) and operation.outcome == "acknowledged":
+                self._check_alone(operation)
                 missing = set(operation.facts()) - set(model.facts)
                 if missing:
                     raise Violation(f"{operation} was acknowledged, and lacks {sorted(missing)}")
@@ -448,6 +453,12 @@ class Run:
         counted = table.parameters.get("spark.sql.statistics.numRows") if table else None
         if counted is not None and int(counted) != len(shown):
             raise Violation(f"numRows is {counted}, and the table shows {len(shown)} rows")
+
+    def _check_alone(self, stream: Batches) -> None:
+        """Where nothing goes wrong, batches of a writer that is the only one of its name meet no conflict."""
+        alone = self.plan.rules.names.count(stream.writer) == 1
+        if stream.conflicts and alone and not (self.faults.drawn or self.checker.dropped):
+            raise Violation(f"{stream} had to write batches again: {stream.conflicts}")
 
     def _check_strangers(self, rows: set[str]) -> None:
         """What other programs inserted is there, unless a commit or a program replaced what was in its place."""

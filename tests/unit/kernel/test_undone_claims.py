@@ -22,10 +22,11 @@ from kernel.support import (
     ingest,
     merge,
     picture,
+    rows_of,
     stage,
 )
 from lakemerge.errors import ClaimRefused, CommitConflict, CommitUnfinished, UnsupportedTable
-from lakemerge.kernel import Kernel, Settings, TableName, history, vacuum
+from lakemerge.kernel import Kernel, Settings, TableName, history, remove_overlay, vacuum
 from lakemerge.kernel.ports.metastore import Refused
 from lakemerge.testing import World
 
@@ -177,3 +178,47 @@ def test_what_is_not_refused_is_not_undone(world: World) -> None:
         merge(writer, NAME, {"p=1": ["new"]})
     assert kernel.recover(NAME, undo_refused=True)[0].startswith("finished")
     assert history(kernel, NAME)[0].operation == "merge"
+
+
+def take_off(kernel: Kernel) -> None:
+    with kernel.begin(NAME, "write_mode") as transaction:
+        remove_overlay(transaction)
+        transaction.commit()
+
+
+@pytest.mark.parametrize(
+    ("call", "comes"), [("create_table", True), ("drop_table", False)], ids=["a view that comes", "that goes"]
+)
+def test_a_view_that_is_refused_after_the_claim_is_undone(call: str, comes: bool, world: World) -> None:
+    """The table has its base's name by then, or its view is about to be dropped."""
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=1": ["old"]})
+    if not comes:
+        add_overlay(kernel, NAME)
+    seen = picture(kernel, NAME)
+    writer, metastore = process(world)
+
+    def reached(step: str) -> None:
+        if step == "claimed":
+            metastore.refused = {call}
+
+    writer.step = reached  # type: ignore[method-assign]
+    with pytest.raises(CommitUnfinished, match="undo_refused"):
+        add_overlay(writer, NAME) if comes else take_off(writer)
+    other, metastore = process(world)
+    metastore.refused = {call}
+    if comes:
+        done = other.recover(NAME, undo_refused=True)
+        assert any(line.startswith("undid") for line in done)
+    else:  # nothing of the view can be dropped, so that the version before cannot be restored either
+        with pytest.raises(Refused):
+            other.recover(NAME, undo_refused=True)
+    metastore.refused = set()
+    other.recover(NAME)
+    after = picture(kernel, NAME)
+    assert after is not None
+    assert after == seen or not (comes or after.is_view)
+    names = {"t"} if comes or not after.is_view else {"t", "t__base", "t__deltas"}
+    assert {row.name for row in kernel.metastore.table_summaries("s")} == names
+    merge(kernel, NAME, {"p=1": ["after"]})
+    assert rows_of(kernel, NAME)["p=1"] == ["after"]

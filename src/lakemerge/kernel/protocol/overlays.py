@@ -113,13 +113,18 @@ class Overlays:
         """Take the view away, give its base the name, and settle the version.
 
         Args:
-            overlay: of the version before.
+            overlay: of the version before, or of the claim that this one undoes.
 
         Raises:
             MetastoreError: another program has made a table of the name in between.
         """
         claim, empty = _claim_of(manifest), layout.empty_of(manifest.txn)
         base = TableName(name.schema, overlay.base)
+        if self._has_claim(name, manifest):
+            # an undone claim had not come as far as to give the name to its view
+            self.drop_deltas(name, overlay.made_by)
+            self._settle(name, layout, manifest, lambda row: row)
+            return
         for _ in range(_TRIES):
             if not self._has_claim(base, manifest):
                 break  # another process has settled it
