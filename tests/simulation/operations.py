@@ -8,14 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakemerge import writer
 from lakemerge.errors import (
-    ClaimHeld,
     CommitConflict,
     CommitUnfinished,
     LakemergeError,
-    MetastoreError,
-    StorageError,
     TableNotFound,
 )
 from lakemerge.kernel import HiveColumn, Kernel, Manifest, TableDefinition, TableName, Transaction
@@ -255,54 +251,6 @@ class Append(Operation):
             return transaction.commit()
         finally:
             transaction.abort()
-
-
-@dataclass
-class Batches(Operation):
-    """Numbered batches of a named stream, each written again until the writer knows that it is there.
-
-    Attributes:
-        conflicts: how batches ended that were written for nothing.
-    """
-
-    writer: str = ""
-    count: int = 3
-    conflicts: list[str] = field(default_factory=list)
-
-    def apply(self, model: Model) -> None:
-        raise AssertionError("it makes several versions")
-
-    def facts(self) -> list[str]:
-        """The rows of all batches."""
-        return [f"{self.writer} {number}" for number in range(1, self.count + 1)]
-
-    def attempt(self, kernel: Kernel) -> int | None:
-        for _ in range(5):
-            try:
-                with writer.open(str(self.table), kernel, name=self.writer, compact_after=0) as batches:
-                    for number in range(1, self.count + 1):
-                        self._write(kernel, batches, number)
-                return None
-            except (StorageError, MetastoreError, ClaimHeld, CommitUnfinished):
-                kernel.clock.sleep(kernel.host.chance() * 10)
-        raise StorageError(expected="the batches to be written", found="too many faults", action="None.")
-
-    def _write(self, kernel: Kernel, batches: writer.Writer, number: int) -> None:
-        for left in reversed(range(3)):
-            try:
-                batches.write([(f"{self.writer} {number}", "x")])
-                batches.commit(number)
-                return
-            except CommitUnfinished:
-                return
-            except CommitConflict as error:
-                self.conflicts.append(f"batch {number}: {error}".replace("\n", " "))
-                raise
-            except (StorageError, MetastoreError, ClaimHeld):
-                batches.abort()
-                if not left:
-                    raise
-                kernel.clock.sleep(kernel.host.chance() * 20)
 
 
 @dataclass

@@ -18,7 +18,6 @@ from simulation.operations import (
     COMMIT_KEYS,
     KEYS,
     Append,
-    Batches,
     Create,
     Flatten,
     Merge,
@@ -32,6 +31,7 @@ from simulation.operations import (
 from simulation.operators import Undo
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
 from simulation.served_work import Describe, Name, OddAppend, Reject, StageFirst
+from simulation.streams import Batches
 from simulation.themes import THEMES, Theme, theme_of
 
 TABLE = TableName("s", "t")

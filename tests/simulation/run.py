@@ -26,7 +26,7 @@ from simulation.drops import Remake
 from simulation.faults import Faults
 from simulation.folders import TIMES, TimedFiles
 from simulation.ingests import Ingest, Land
-from simulation.operations import Append, Batches, Model, Operation
+from simulation.operations import Append, Model, Operation
 from simulation.operators import Undo
 from simulation.overlays import MergeOnRead
 from simulation.places import Places
@@ -38,6 +38,7 @@ from simulation.scheduler import Process, Scheduler
 from simulation.seeds import SERVED, has_several_tables
 from simulation.served_work import Name
 from simulation.strangers import Meddling, Stranger
+from simulation.streams import Batches
 from simulation.watched import WatchedMetastore
 
 LEASE = 30
@@ -439,11 +440,10 @@ class Run:
 
     def _check_end(self, model: Model) -> None:
         for operation in self.result.operations:
-            if isinstance(operation, Batches) and operation.outcome == "acknowledged":
-                self._check_alone(operation)
-                missing = set(operation.facts()) - set(model.facts)
-                if missing:
-                    raise Violation(f"{operation} was acknowledged, and lacks {sorted(missing)}")
+            if isinstance(operation, Batches):
+                alone = self.plan.rules.names.count(operation.writer) == 1
+                undisturbed = alone and not (self.faults.drawn or self.checker.dropped)
+                operation.check(model.facts, undisturbed=undisturbed)
         places = self.metastore.locations(TABLE)
         shown = places.rows(self.world.files) if places else []
         if shown != model.rows():
@@ -453,12 +453,6 @@ class Run:
         counted = table.parameters.get("spark.sql.statistics.numRows") if table else None
         if counted is not None and int(counted) != len(shown):
             raise Violation(f"numRows is {counted}, and the table shows {len(shown)} rows")
-
-    def _check_alone(self, stream: Batches) -> None:
-        """Where nothing goes wrong, batches of a writer that is the only one of its name meet no conflict."""
-        alone = self.plan.rules.names.count(stream.writer) == 1
-        if stream.conflicts and alone and not (self.faults.drawn or self.checker.dropped):
-            raise Violation(f"{stream} had to write batches again: {stream.conflicts}")
 
     def _check_strangers(self, rows: set[str]) -> None:
         """What other programs inserted is there, unless a commit or a program replaced what was in its place."""
