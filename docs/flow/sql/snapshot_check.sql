@@ -36,12 +36,12 @@ select
     *,
     case
         when dbt_unique_key is null then 'null key'
-        when __source_rows > 1 then 'duplicate'
+        when _lakemerge_source_rows > 1 then 'duplicate'
         else 'insert'
-    end as __action
+    end as _lakemerge_action
 from (select
     *,
-    count(*) over (partition by dbt_unique_key) as __source_rows
+    count(*) over (partition by dbt_unique_key) as _lakemerge_source_rows
 from (
     select
         *,
@@ -132,7 +132,7 @@ select *, timestamp_seconds(ts) as at from values
 with source_data as (
     select
         *,
-        count(*) over (partition by dbt_unique_key) as __source_rows
+        count(*) over (partition by dbt_unique_key) as _lakemerge_source_rows
     from (
         select
             *,
@@ -146,7 +146,7 @@ with source_data as (
 snapshotted_data as (
     select
         *,
-        count(*) over (partition by dbt_unique_key) as __current_rows
+        count(*) over (partition by dbt_unique_key) as _lakemerge_current_rows
     from (
         select
             *,
@@ -178,7 +178,7 @@ matched as (
     select
         coalesce(source_data.dbt_unique_key, snapshotted_data.dbt_unique_key) as dbt_unique_key,
         cast(current_timestamp() as timestamp) as __run_time,
-        if(source_data.__source_rows is null, null, named_struct(
+        if(source_data._lakemerge_source_rows is null, null, named_struct(
             'id', source_data.`id`,
             'name', source_data.`name`,
             'amount', source_data.`amount`,
@@ -192,7 +192,7 @@ matched as (
             'dbt_valid_to', source_data.`dbt_valid_to`,
             'dbt_closed_in', cast(null as bigint)
         )) as __source,
-        if(snapshotted_data.__current_rows is null, null, named_struct(
+        if(snapshotted_data._lakemerge_current_rows is null, null, named_struct(
             'id', snapshotted_data.`id`,
             'name', snapshotted_data.`name`,
             'amount', snapshotted_data.`amount`,
@@ -207,13 +207,13 @@ matched as (
             'dbt_closed_in', snapshotted_data.`dbt_closed_in`
         )) as __stored,
         case
-            when source_data.__source_rows is not null and (source_data.dbt_unique_key is null) then 'null key'
-            when source_data.__source_rows > 1 then 'duplicate'
-            when snapshotted_data.__current_rows > 1 then 'several current'
-            when snapshotted_data.__current_rows is null then 'insert'
-            when source_data.__source_rows is null then 'delete'
+            when source_data._lakemerge_source_rows is not null and (source_data.dbt_unique_key is null) then 'null key'
+            when source_data._lakemerge_source_rows > 1 then 'duplicate'
+            when snapshotted_data._lakemerge_current_rows > 1 then 'several current'
+            when snapshotted_data._lakemerge_current_rows is null then 'insert'
+            when source_data._lakemerge_source_rows is null then 'delete'
             when not (struct(snapshotted_data.`name`, snapshotted_data.`amount`) <=> struct(source_data.`name`, source_data.`amount`)) then 'update'
-        end as __action
+        end as _lakemerge_action
     from source_data
     full outer join snapshotted_data
         on source_data.dbt_unique_key = snapshotted_data.dbt_unique_key
@@ -221,21 +221,21 @@ matched as (
 
 select *
 from matched
-where __action is not null
+where _lakemerge_action is not null
 ;
 
 select
     *,
     case
-        when __action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
+        when _lakemerge_action = 'delete' or __is_displaced then greatest(__run_time, __not_before)
         else __source.`dbt_valid_from`
     end as __begins
 from (
     select
         *,
         case
-            when __action = 'update' then not coalesce(__source.`dbt_valid_from` > __not_before, __not_before is null and __source.`dbt_valid_from` is not null)
-            when __action = 'insert' and __last_scd_id is not null then not coalesce(__source.`dbt_valid_from` >= __not_before and __source.`dbt_scd_id` <> __last_scd_id, false)
+            when _lakemerge_action = 'update' then not coalesce(__source.`dbt_valid_from` > __not_before, __not_before is null and __source.`dbt_valid_from` is not null)
+            when _lakemerge_action = 'insert' and __last_scd_id is not null then not coalesce(__source.`dbt_valid_from` >= __not_before and __source.`dbt_scd_id` <> __last_scd_id, false)
             else false
         end as __is_displaced
     from (
@@ -262,7 +262,7 @@ select
     __begins as `dbt_valid_to`,
     cast(if(false, 0, 2) as bigint) as `dbt_closed_in`
 from lakemerge_timed
-where __action in ('update', 'delete')
+where _lakemerge_action in ('update', 'delete')
 union all
 select
     __source.`id` as `id`,
@@ -280,7 +280,7 @@ select
     __source.`dbt_valid_to` as `dbt_valid_to`,
     cast(if(true, 0, 2) as bigint) as `dbt_closed_in`
 from lakemerge_timed
-where __action in ('insert', 'update')
+where _lakemerge_action in ('insert', 'update')
 ;
 
 select /*+ rebalance(`dbt_closed_in`) */
@@ -298,11 +298,11 @@ from (
         stored.`dbt_updated_at`,
         stored.`dbt_valid_from`,
         stored.`dbt_valid_to`,
-        cast(if(stored.`dbt_closed_in` = 0 and stored.__is_current, 0, 2) as bigint) as `dbt_closed_in`
+        cast(if(stored.`dbt_closed_in` = 0 and stored._lakemerge_is_current, 0, 2) as bigint) as `dbt_closed_in`
     from (
         select
             *,
-            coalesce((`dbt_valid_to` is null), false) as __is_current,
+            coalesce((`dbt_valid_to` is null), false) as _lakemerge_is_current,
 
             id as dbt_unique_key
 
@@ -327,9 +327,9 @@ from (
     left anti join (
         select dbt_unique_key
         from lakemerge_changes
-        where __action in ('update', 'delete')
+        where _lakemerge_action in ('update', 'delete')
     ) as changed
-        on stored.__is_current
+        on stored._lakemerge_is_current
             and stored.dbt_unique_key = changed.dbt_unique_key
     union all
     select * from lakemerge_versions
