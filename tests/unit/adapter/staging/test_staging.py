@@ -161,6 +161,8 @@ def test_a_run_knows_what_it_has_staged_until_its_end() -> None:
     assert dropped() == []
     run.drop_views()
     assert dropped() == ["lakemerge_staged_1", "lakemerge_staged_2"]
+    run.drop_views()
+    assert dropped() == [], "a later run may have made views of these names"
 
 
 def test_a_run_that_was_cut_off_is_given_up_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,13 +175,14 @@ class StagingMethods(Capability):
         finish: Callable[[], None],
     ) -> None:
         name, layout, kernel = transaction.name, transaction.layout, self.kernel()
+        run = staged_run()  # before its views are made: what an earlier run has left is dropped by its name
         try:
             with self.guarded(f"read what is staged of {name}"):
                 discard_left(kernel, layout)
                 row = find_row(kernel.metastore, name)
                 spelling = {**(spelling_of(row) if row else {}), **new_spelling(transaction)}
                 rows = define_rows(self.handle.spark, name, layout, manifest, spelling, like=name)
-                staged_run().add(StagedTable(name, unique_id, rows, transaction, refresh, [finish]))
+                run.add(StagedTable(name, unique_id, rows, transaction, refresh, [finish]))
         except BaseException:
             resume(transaction)
             transaction.abort()
@@ -211,9 +212,10 @@ class StagingMethods(Capability):
         row = self.handle.application.metastore.get_table(name)
         if row is not None and row.kind != "VIRTUAL_VIEW":
             raise _refused(f"{name} to be a view, or not there", "a table")
+        run = staged_run()  # before its view is made, as for a table
         with self.guarded(sql):
             rows = define_query(self.handle.spark, sql, name)
-            staged_run().add(StagedView(name, str(model["unique_id"]), rows, statement))
+            run.add(StagedView(name, str(model["unique_id"]), rows, statement))
         return NodeResponse(_message=f"VIEW ({STAGED})", code="VIEW", unpublished=True)
 
     def when_published(self, relation: LakemergeRelation, action: Callable[[], object]) -> bool:

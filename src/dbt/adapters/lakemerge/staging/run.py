@@ -66,7 +66,7 @@ class StagedRun:
     def __init__(self, invocation: str) -> None:
         self.invocation = invocation
         self._nodes: dict[TableName, StagedNode] = {}
-        self._is_over = False
+        self._is_over = self._dropped = False
         self._lock = threading.Lock()
 
     def add(self, node: StagedNode) -> None:
@@ -121,8 +121,10 @@ class StagedRun:
         staged_names.clear(self.invocation)
 
     def drop_views(self) -> None:
-        """Drop the views by which nodes have read what was staged."""
-        for node in self._nodes.values():
+        """Drop the views by which nodes have read what was staged; once, for a later run may use their names."""
+        with self._lock:
+            nodes, self._dropped = ([] if self._dropped else list(self._nodes.values())), True
+        for node in nodes:
             node.rows.drop()
 
 
