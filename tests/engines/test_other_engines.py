@@ -28,15 +28,15 @@ FEED = """
 select
     id,
     cast({{ day }} as bigint) as day,
-    if(id % 11 = 0, null, concat('naïve 日本 ', id)) as name,
-    cast(id * 1.25 as decimal(12, 2)) as price,
+    if(id % 11 = 0, null, concat('naïve 日本 ', id)) as Name,
+    cast(id * 1.25 as decimal(12, 2)) as Price,
     id / 7.0d as share,
     id % 2 = 0 as even,
     date_add(date'2026-11-01', cast(id as int)) as listed_on,
-    timestamp_millis(1700000000123 + id * 1000) as changed_at,
+    timestamp_millis(1700000000123 + id * 1000) as Changed_At,
     array(name_of, null) as tags,
     id % 7 = {{ day }} % 7 as gone,
-    element_at(array('north', 'south', 'a/b=c', null), cast((id + {{ day }}) % 4 as int) + 1) as region
+    element_at(array('north', 'south', 'a/b=c', null), cast((id + {{ day }}) % 4 as int) + 1) as Region
 from (select id, concat('t', id) as name_of from range({{ day }} * 20, {{ day }} * 20 + 40))
 {% endmacro %}
 """

@@ -33,6 +33,10 @@ class TestClone(BaseClonePossible):
 
 @pytest.mark.slow
 class TestClonedRows(BaseClone):
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"seed.csv": fixtures.seed_csv.replace("name", "FullName", 1)}
+
     def test_a_clone_has_the_rows_and_the_layout_of_its_original(
         self, project: Any, unique_schema: str, other_schema: str
     ) -> None:
@@ -46,6 +50,8 @@ class TestClonedRows(BaseClone):
         for table in ("table_model", "seed"):
             rows = project.run_sql(f"select * from {other_schema}.{table} order by id", fetch="all")
             assert [tuple(row) for row in rows] == [(1, "Alice"), (2, "Bob")]
+            described = project.run_sql(f"describe {other_schema}.{table}", fetch="all")
+            assert [row[0] for row in described] == ["id", "FullName"]
 
         again = run_dbt([*CLONE])
         assert all("no-op" in result.message.lower() for result in again)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+import lakemerge
 from lakemerge.kernel import HiveColumn, TableName
 
 SELECT = "select 1 as CustomerId, named_struct('Inner', 1) as Deep, cast('x' as varchar(3)) as Short, {more}'p' as Pt"
@@ -20,7 +21,14 @@ MODELS = {
     "appended": "materialized='incremental', append_layout='commit_partitioned', incremental_strategy='append', "
     "on_schema_change='append_new_columns'",
     "adopted": "materialized='incremental', unique_key='customerid', on_schema_change='append_new_columns'",
+    "staged": f"{KEYED}, publish='after_tests'",
     "shown": "materialized='view'",
+}
+# Models that read a table while its rows are staged, and partitions of one that are consumed.
+READERS = {
+    "of_staged": "{{ config(materialized='table', publish='after_tests') }} select * from {{ ref('staged') }}",
+    "of_consumed": "{{ config(materialized='incremental', append_layout='commit_partitioned', "
+    "except_column_list=['_commit']) }} select * from {{ consume(ref('appended')) }}",
 }
 NAMES = ["CustomerId", "Deep", "Short", "Pt"]
 
@@ -43,6 +51,7 @@ class TestNames:
         )
         column = "{name: customerID, description: whose}"
         model = f"{{name: merged, config: {{persist_docs: {{columns: true}}}}, columns: [{column}]}}"
+        files |= {f"{name}.sql": text for name, text in READERS.items()}
         landed = "{name: landed, columns: [{name: CustomerId, data_type: int}]}"
         files["landed.sql"] = (
             f"{{{{ config(materialized='ingest', landing='{landing}', format='json', settle_seconds=0) }}}}"
@@ -59,7 +68,19 @@ class TestNames:
             "config(strategy='check', unique_key='CustomerId', check_cols='all', target_schema=target.schema)"
         )
         sql = SELECT.format(more="{% if var('more', false) %} 2 as NewOne, {% endif %}")
-        return {"snapped.sql": f"{{% snapshot snapped %}}\n{{{{ {config} }}}}\n{sql}\n{{% endsnapshot %}}"}
+        checked = config.replace("'all'", "['SHORT', 'pt']").replace("CustomerId", "CUSTOMERID")
+        timed = checked.replace("check'", "timestamp'").replace(
+            "check_cols=['SHORT', 'pt']", "updated_at='AT'"
+        )
+        dated = sql.replace("select ", "select timestamp '2026-01-01' as At, ")
+        return {
+            f"{name}.sql": f"{{% snapshot {name} %}}\n{{{{ {one} }}}}\n{text}\n{{% endsnapshot %}}"
+            for name, one, text in (
+                ("snapped", config, sql),
+                ("checked", checked, sql),
+                ("timed", timed, dated),
+            )
+        }
 
     def names(self, project: Any, table: str) -> list[str]:
         with project.adapter.connection_named("reader"):
@@ -81,7 +102,7 @@ class TestNames:
             "(CustomerId int, Deep struct<Inner:int>, Short varchar(3), Pt string) using orc"
         )
         run_dbt(["build"])
-        for table in (*MODELS, "snapped"):
+        for table in (*MODELS, *READERS, "snapped"):
             assert self.names(project, table) == NAMES, table
         assert self.names(project, "sown") == ["CustomerId", "Pt"]
         assert self.names(project, "landed") == ["CustomerId"]
@@ -96,10 +117,16 @@ class TestNames:
 
         run_dbt(["build", "--vars", "{more: true}", "--exclude", "sown"])
         with_new = [*NAMES[:3], "NewOne", "Pt"]
-        for table in ("made", "merged", "on_read", "history", "shown"):
+        for table in ("made", "merged", "on_read", "history", "staged", "of_staged", "shown"):
             assert self.names(project, table) == with_new, table
         for table in ("appended", "adopted", "snapped"):
             assert self.names(project, table) == [*NAMES, "NewOne"], table
+        for table in (
+            "checked",
+            "timed",
+        ):  # whose options have the names in another case: nothing has changed
+            counted = project.run_sql(f"select count(*) from {{schema}}.{table}", fetch="one")
+            assert tuple(counted) == (1,), table
         found = project.run_sql(
             "select CUSTOMERID, deep.inner, short, newone, pt from {schema}.on_read", fetch="all"
         )
@@ -110,7 +137,21 @@ class TestNames:
         assert ("CustomerId", "int", "whose") in [tuple(row) for row in described]
         assert self.row(project, "adopted").columns[2].type == "varchar(3)"
 
+        self.a_program_writes_and_reads_by_these_names(project)
         self.other_programs_columns_are_shown(project)
+
+    def a_program_writes_and_reads_by_these_names(self, project: Any) -> None:
+        name = f"{project.test_schema}.merged"
+        with project.adapter.connection_named("program"):
+            spark = project.adapter.handle.application.root
+        row = {"CustomerId": 5, "DEEP": {"Inner": 2}, "short": "s", "NewOne": 3, "pt": "p"}
+        with lakemerge.transaction(name, spark=spark) as changes:
+            changes.upsert(name, row)
+            schema = "CustomerId int, DEEP struct<Inner:int>, short string, NewOne int, pt string"
+            changes.upsert(name, spark.createDataFrame([{**row, "CustomerId": 6}], schema))
+        frame = lakemerge.read_together(name, spark=spark)[name]
+        assert frame.columns == self.names(project, "merged") == [*NAMES[:3], "NewOne", "Pt"]
+        assert sorted(row.CustomerId for row in frame.collect()) == [1, 5, 6]
 
     def other_programs_columns_are_shown(self, project: Any) -> None:
         row = self.row(project, "made")
