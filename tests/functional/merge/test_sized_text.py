@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
 import lakemerge
+import lakemerge.writer
 from functional.node_table import NodeTable
-from lakemerge.errors import IncompatibleColumn
+from lakemerge.errors import IncompatibleColumn, InvalidRecord
+from lakemerge.kernel import Kernel
 
 COLUMNS = "code char(5), grade char(4), name varchar(3), tags array<varchar(2)>, s struct<c:char(2)>, ts int"
 FEED = "code string, grade string, name string, tags array<string>, s struct<c:string>, ts int"
@@ -54,13 +57,26 @@ class Existing(NodeTable):
         end = "1, cast(null as int)" if start else "1"
         return f"select 'ab', 'A', 'x', array('t'), named_struct('c', 'q'), {end}"
 
-    def write(self, code: str, grade: str, name: str, tag: str, member: str, ts: int) -> Any:
+    def write(
+        self,
+        code: str,
+        grade: str,
+        name: str,
+        tag: str,
+        member: str,
+        ts: int,
+        settings: Mapping[str, str] = {},
+    ) -> Any:
         strategy = self.model["config"]["incremental_strategy"]
         with self.adapter.connection_named(self.name):
+            for setting, value in settings.items():
+                self.adapter.handle.spark.conf.set(setting, value)
             rows = [(code, grade, name, [tag], (member,), ts)]
             frame = self.adapter.handle.spark.createDataFrame(rows, FEED)
             frame.createOrReplaceTempView("lakemerge_feed")
             options = self.adapter.nodes.config(self.model, strategy)
+            if getattr(options, "keeps_history", False):
+                strategy = "scd2"
             return self.adapter.nodes.publish(self.context, strategy, self.relation, options)
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -129,6 +145,26 @@ class TestExistingTables:
         table.write("ab   ", "C", "z", "u", "r", 3)
         assert len(table.rows()) == len(ended) * 2 + 1
 
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {"spark.sql.readSideCharPadding": "false"},
+            {"spark.sql.legacy.charVarcharAsString": "true"},
+        ],
+        ids=lambda setting: next(iter(setting)).rpartition(".")[2],
+    )
+    @pytest.mark.parametrize("mode", ["copy on write", "merge on read"])
+    def test_blanks_are_ours_whatever_spark_makes_of_them(
+        self, existing: Any, mode: str, setting: dict[str, str]
+    ) -> None:
+        table = existing({"unique_key": "code", **MATCHING[mode]})
+        again = table.write("ab", "A", "x", "t", "q", 1, setting)
+        assert (again.inserted, again.updated, again.ignored) == (0, 0, 1)
+        table.write("ab", "B", "y", "u", "r", 2, setting)
+        assert table.rows() == [("ab   ", "B   ", "y", "u", "r ")]
+        with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn: .*at most 3 characters in name"):
+            table.write("ab", "B", "long", "u", "r", 3, setting)
+
     @pytest.mark.parametrize("mode", of_rings({**MATCHING, **ADDING}))
     def test_a_longer_text_is_refused_and_blanks_beyond_the_length_go(self, existing: Any, mode: str) -> None:
         table = existing({"unique_key": "code", **{**MATCHING, **ADDING}[mode]})
@@ -140,6 +176,17 @@ class TestExistingTables:
         assert table.rows() == before
         table.write("ab       ", "A      ", "xyz   ", "t", "q", 2)
         assert ("ab   ", "A   ", "xyz", "t", "q ") in table.rows()
+
+    @pytest.mark.parametrize("mode", ["copy on write", "merge on read"])
+    def test_a_column_that_becomes_a_string_takes_longer_texts(self, existing: Any, mode: str) -> None:
+        table = existing({"unique_key": "code", "on_schema_change": "sync_all_columns", **MATCHING[mode]})
+        table.write("abcdef", "longer", "long", "tag", "member", 2)
+        longer = ("abcdef", "longer", "long", "tag", "member")
+        assert table.rows() == [longer, ("ab   ", "A   ", "x", "t", "q ")]
+        types = {row[0]: row[1] for row in table.sql("describe {table}")}
+        assert {types[name] for name in ("code", "grade", "name")} == {"string"}
+        table.write("abcdef", "longest", "longest", "tag", "member", 3)
+        assert table.rows()[0] == ("abcdef", "longest", "longest", "tag", "member")
 
 
 class TestTransactions:
@@ -180,3 +227,126 @@ class TestDeclaredLengths:
         Path(project.project_root, "seeds", "sized_seed.csv").write_text("id,name\n1,abcd\n")
         (result,) = run_dbt(["seed"], expect_pass=False)
         assert "IncompatibleColumn" in result.message
+
+
+KINDS = {
+    "orders": """
+{{ config(materialized='incremental', unique_key='code', sequence_by='grade', partition_by='name',
+          contract={'enforced': true}, on_schema_change='append_new_columns') }}
+select 'ab' as code, 'A' as grade, 'x' as name
+""",
+    "log": """
+{{ config(materialized='incremental', append_layout='commit_partitioned', partition_by='name',
+          contract={'enforced': true}, on_schema_change='append_new_columns') }}
+select 'ab' as code, 'A' as grade, 'x' as name
+""",
+    "landed": """
+{{ config(materialized='ingest', format='json', landing=var('landing'), settle_seconds=0, route_by='kind',
+          routes={'orders': {'table': 'orders'}, 'log': {'table': 'log'}}) }}
+{% do ref('orders') %} {% do ref('log') %}
+""",
+    "parquet_files": """
+{{ config(materialized='ingest', format='parquet', landing=var('landing') ~ '/../typed', settle_seconds=0) }}
+""",
+}
+LENGTHS = {"code": "char(5)", "grade": "char(4)", "name": "varchar(3)"}
+SNAPSHOT = """
+{% snapshot kept %}
+{{ config(strategy='check', unique_key='code', check_cols='all', hard_deletes='invalidate') }}
+select {{ var('code', 'code') }} as code, {{ var('name', 'name') }} as name
+from {{ target.schema }}.texts
+{% endsnapshot %}
+"""
+
+
+class TestOtherKinds:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        columns = [{"name": name, "data_type": kind} for name, kind in LENGTHS.items()]
+        kinds = {"landed": [{"name": "kind", "data_type": "string"}]}
+        models = [{"name": name, "columns": [*kinds.get(name, []), *columns]} for name in KINDS]
+        files = {f"{name}.sql": text for name, text in KINDS.items()}
+        return {**files, "schema.yml": json.dumps({"models": models})}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {"kept.sql": SNAPSHOT}
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {}
+
+    @staticmethod
+    def rows(project: Any, sql: str) -> list[tuple[Any, ...]]:
+        with project.adapter.connection_named("reader"):
+            found = project.adapter.handle.spark.sql(sql.format(schema=project.test_schema)).collect()
+            return sorted(map(tuple, found))
+
+    def test_ingest_routes_and_append_tables(self, project: Any, tmp_path: Path) -> None:
+        landing = tmp_path / "landing"
+        landing.mkdir()
+        records = [
+            *(("orders", "ab", "B", "y"), ("orders", "ab   ", "B ", "y"), ("orders", "ab", "A ", "late")),
+            *(("orders", "ab", "AB", "z"), ("orders", "abcdef", "Z", "y"), ("log", "cd", "A", "zzz")),
+            ("log", "cd", "A", "long"),
+        ]
+        texts = [json.dumps(dict(zip(("kind", *LENGTHS), record, strict=True))) for record in records]
+        (landing / "1.json").write_text("".join(f"{text}\n" for text in texts))
+        with project.adapter.connection_named("another program"):
+            frame = project.adapter.handle.spark.createDataFrame(
+                [record[1:] for record in records], "code string, grade string, name string"
+            )
+            frame.write.parquet(f"file://{tmp_path}/typed/made")
+        run_dbt(["run", "--vars", json.dumps({"landing": str(landing)})])
+        fits = [("ab   ", "A   ", "x"), ("cd   ", "A   ", "zzz")]
+        # of the changes of one key, the one with the highest sequence, blanks aside
+        assert self.rows(project, "select code, grade, name from {schema}.orders") == [("ab   ", "B   ", "y")]
+        assert self.rows(project, "select code, grade, name from {schema}.log") == fits
+        reasons = [("too_long", "code"), ("too_long", "name"), ("too_long", "name")]
+        for files in ("landed", "parquet_files"):
+            found = self.rows(project, f"select reason, column_name from {{schema}}.{files}__quarantine")
+            assert found == reasons, files
+            assert len(self.rows(project, f"select code from {{schema}}.{files} where code = 'ab   '")) == 3
+
+        name = f"{project.test_schema}.log"
+        with project.adapter.connection_named("program"):
+            spark = project.adapter.handle.application.root
+            kernel = Kernel(project.adapter.handle.application.ports)
+        row = {"code": "ef", "grade": "Z", "name": "w"}
+        with lakemerge.transaction(name, spark=spark) as changes:
+            changes.append(name, row)
+        too_long = pytest.raises(IncompatibleColumn, match="at most 3 characters in name")
+        with too_long, lakemerge.transaction(name, spark=spark) as changes:
+            changes.append(name, {**row, "name": "long"})
+        with lakemerge.writer.open(name, kernel) as writer:
+            writer.write([{**row, "name": "v"}])
+            for longer in ({"code": "abcdef"}, {"name": "long"}):
+                with pytest.raises(InvalidRecord, match="longer than"):
+                    writer.write([{**row, **longer}])
+            writer.commit()
+        added = [("ef   ", "Z   ", "v"), ("ef   ", "Z   ", "w")]
+        assert self.rows(project, "select code, grade, name from {schema}.log") == [*fits, *added]
+        assert self.rows(project, "select code, grade, name from {schema}.log where code = 'ef'") == added
+
+    def test_a_snapshot_finds_its_rows_by_keys_with_and_without_blanks(self, project: Any) -> None:
+        table = f"{project.test_schema}.texts"
+        project.run_sql(f"create table {table} (code char(5), name varchar(3)) stored as orc")
+        project.run_sql(f"insert into {table} values ('ab', 'x'), ('cd', 'y')")
+        run_dbt(["snapshot"])
+        types = self.rows(project, "describe {schema}.kept")
+        assert {("code", "char(5)"), ("name", "varchar(3)")} <= {row[:2] for row in types}
+        first = [("ab   ", "x", True), ("cd   ", "y", True)]
+        current = "select code, name, dbt_valid_to is null from {schema}.kept"
+        assert self.rows(project, current) == first
+        # the source's column becomes a string, as that of another system may be: its blanks go, the column stays
+        string = {"code": "rtrim(code)"}
+        run_dbt(["snapshot", "--vars", json.dumps(string)])
+        assert self.rows(project, current) == first
+        run_dbt(["snapshot", "--vars", json.dumps({**string, "name": "if(code = 'ab', 'z', name)"})])
+        changed = [("ab   ", "x", False), ("ab   ", "z", True), first[1]]
+        assert self.rows(project, current) == changed
+        (result,) = run_dbt(
+            ["snapshot", "--vars", json.dumps({"code": "concat(code, 'longer')"})], expect_pass=False
+        )
+        assert "IncompatibleColumn" in result.message
+        assert self.rows(project, current) == changed

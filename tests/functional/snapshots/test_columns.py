@@ -36,6 +36,7 @@ class TestColumns:
             ("date", "timestamp", True),
             ("varchar(5)", "varchar(9)", False),
             ("varchar(5)", "string", False),
+            ("char(5)", "char(9)", False),
         ],
     )
     def test_a_wider_type_widens_the_column(self, stored: str, offered: str, rewrites: bool) -> None:
@@ -45,7 +46,11 @@ class TestColumns:
 
     @pytest.mark.parametrize(
         ("stored", "offered"),
-        [("bigint", "int"), ("timestamp", "date"), ("string", "varchar(5)"), ("string", "int")],
+        [
+            *(("bigint", "int"), ("timestamp", "date"), ("string", "varchar(5)"), ("string", "int")),
+            # the blanks of a char's values would become part of them
+            *(("char(5)", "string"), ("char(5)", "varchar(9)"), ("varchar(5)", "char(9)")),
+        ],
     )
     def test_a_type_that_fits_leaves_the_column_as_it_is(self, stored: str, offered: str) -> None:
         made = widened(stored, offered)

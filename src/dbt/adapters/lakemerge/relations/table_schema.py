@@ -359,9 +359,14 @@ def is_nested(kind: str) -> bool:
 
 
 def is_wider_text(offered: str, stored: str) -> bool:
-    """Whether a text type holds longer texts than another text type."""
+    """Whether a text type holds longer texts than another text type.
+
+    Neither is wider where one is a ``char(n)``: the blanks of its values would become part of them, or others get some.
+    """
+    if not is_text(stored) or offered.startswith("char(") != stored.startswith("char("):
+        return False
     new, old = (int(re.sub(r"\D", "", kind) or 2**31) for kind in (offered, stored))
-    return is_text(stored) and new > old
+    return new > old
 
 
 def is_wider(offered: str, stored: str) -> bool:
