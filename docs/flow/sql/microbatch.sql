@@ -8,9 +8,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 select * from lakemerge_typed_feed
 ;
 
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-01' and `day` < date'2026-01-02' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-01 00:00:00.000000' and `day` < timestamp_ntz'2026-01-02 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-01 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-02 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-01 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-02 00:00:00.000000+00:00' end), false)
-;
-
 select /*+ rebalance */
     *
 from (
@@ -31,9 +28,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 ;
 
 select * from lakemerge_typed_feed
-;
-
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-02' and `day` < date'2026-01-03' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-02 00:00:00.000000' and `day` < timestamp_ntz'2026-01-03 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-02 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-03 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-02 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-03 00:00:00.000000+00:00' end), false)
 ;
 
 select count(*) as row_count, collect_set('[]') as partitions from (select * from `shop`.`microbatch` where (case when typeof(`day`) = 'date' then `day` >= date'2026-01-02' and `day` < date'2026-01-03' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-02 00:00:00.000000' and `day` < timestamp_ntz'2026-01-03 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-02 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-03 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-02 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-03 00:00:00.000000+00:00' end))
@@ -71,9 +65,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 select * from lakemerge_typed_feed
 ;
 
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-03' and `day` < date'2026-01-04' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-03 00:00:00.000000' and `day` < timestamp_ntz'2026-01-04 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-03 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-04 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-03 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-04 00:00:00.000000+00:00' end), false)
-;
-
 select count(*) as row_count, collect_set('[]') as partitions from (select * from `shop`.`microbatch` where (case when typeof(`day`) = 'date' then `day` >= date'2026-01-03' and `day` < date'2026-01-04' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-03 00:00:00.000000' and `day` < timestamp_ntz'2026-01-04 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-03 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-04 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-03 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-04 00:00:00.000000+00:00' end))
 ;
 
@@ -93,9 +84,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 ;
 
 select * from lakemerge_typed_feed
-;
-
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-01' and `day` < date'2026-01-02' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-01 00:00:00.000000' and `day` < timestamp_ntz'2026-01-02 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-01 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-02 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-01 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-02 00:00:00.000000+00:00' end), false)
 ;
 
 select count(*) as row_count, collect_set('[]') as partitions from (select * from `shop`.`microbatch` where (case when typeof(`day`) = 'date' then `day` >= date'2026-01-01' and `day` < date'2026-01-02' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-01 00:00:00.000000' and `day` < timestamp_ntz'2026-01-02 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-01 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-02 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-01 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-02 00:00:00.000000+00:00' end))
@@ -133,9 +121,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 select * from lakemerge_typed_feed
 ;
 
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-02' and `day` < date'2026-01-03' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-02 00:00:00.000000' and `day` < timestamp_ntz'2026-01-03 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-02 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-03 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-02 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-03 00:00:00.000000+00:00' end), false)
-;
-
 select count(*) as row_count, collect_set('[]') as partitions from (select * from `shop`.`microbatch` where (case when typeof(`day`) = 'date' then `day` >= date'2026-01-02' and `day` < date'2026-01-03' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-02 00:00:00.000000' and `day` < timestamp_ntz'2026-01-03 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-02 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-03 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-02 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-03 00:00:00.000000+00:00' end))
 ;
 
@@ -169,9 +154,6 @@ select * from (select * from shop.fed where (case when typeof(day) = 'date' then
 ;
 
 select * from lakemerge_typed_feed
-;
-
-select count(*) as row_count, string(min(`day`)) as low, string(max(`day`)) as high from lakemerge_kept_feed where not coalesce((case when typeof(`day`) = 'date' then `day` >= date'2026-01-03' and `day` < date'2026-01-04' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-03 00:00:00.000000' and `day` < timestamp_ntz'2026-01-04 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-03 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-04 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-03 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-04 00:00:00.000000+00:00' end), false)
 ;
 
 select count(*) as row_count, collect_set('[]') as partitions from (select * from `shop`.`microbatch` where (case when typeof(`day`) = 'date' then `day` >= date'2026-01-03' and `day` < date'2026-01-04' when typeof(`day`) = 'timestamp_ntz' then `day` >= timestamp_ntz'2026-01-03 00:00:00.000000' and `day` < timestamp_ntz'2026-01-04 00:00:00.000000' when typeof(`day`) like 'string%' then cast(`day` as timestamp_ntz) >= timestamp_ntz'2026-01-03 00:00:00.000000' and cast(`day` as timestamp_ntz) < timestamp_ntz'2026-01-04 00:00:00.000000' else `day` >= timestamp_ltz'2026-01-03 00:00:00.000000+00:00' and `day` < timestamp_ltz'2026-01-04 00:00:00.000000+00:00' end))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.lakemerge.options.append import AppendConfig
@@ -19,10 +19,11 @@ KEPT_FEED = "lakemerge_kept_feed"
 
 @dataclass(frozen=True)
 class Placed:
-    """How many rows there are, and the names of the partitions that they belong to."""
+    """How many rows there are, the names of the partitions that they belong to, and what else was counted."""
 
     rows: int
     partitions: list[str]
+    counts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Replace(Driver[WriteConfig]):
@@ -134,40 +135,55 @@ class Microbatch(Driver[WriteConfig]):
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         batch = self.macros.lakemerge_batch_range(txn)
-        feed = materialize_feed(self, txn)
-        self._check(batch)
+        feed = materialize_feed(self, txn, _outside(batch))
+        self._check(batch, feed.counts)
         txn.read()
         gone = f"select * from {txn.table} where {batch['sql']}" if txn.exists else None
         kept = self.macros.lakemerge_kept_rows_sql(txn, None, f"not coalesce({batch['sql']}, false)")
         return replace_rows(self, txn, feed, gone, kept)
 
-    def _check(self, batch: Mapping[str, Any]) -> None:
+    def _check(self, batch: Mapping[str, Any], counts: Mapping[str, Any]) -> None:
         """Refuse rows that no other run of the batch would replace: each run would add them again.
+
+        Args:
+            counts: the feed's, of :func:`_outside`.
 
         Raises:
             EventTimeOutsideBatch: the feed has such rows; nothing was written.
         """
-        event_time = batch["event_time"]
-        found = self.queries.rows(
-            f"select count(*) as row_count, string(min({event_time})) as low, string(max({event_time})) as high "
-            f"from {KEPT_FEED} where not coalesce({batch['sql']}, false)"
-        )[0]
-        if found["row_count"]:
-            times = "null" if found["low"] is None else f"{found['low']} to {found['high']}"
+        if counts["outside"]:
+            times = "null" if counts["lowest"] is None else f"{counts['lowest']} to {counts['highest']}"
             raise EventTimeOutsideBatch(
-                expected=f"{event_time} of each row to be in the batch: {batch['start']} to {batch['end']}, in UTC",
-                found=f"{found['row_count']} rows that are not ({times}); each run of the batch would add them again",
+                expected=f"{batch['event_time']} of each row to be in the batch: {batch['start']} to {batch['end']}, "
+                "in UTC",
+                found=f"{counts['outside']} rows that are not ({times}); each run of the batch would add them again",
                 action="Set event_time for the inputs, or filter the model by it; and take the model's event time "
                 "from the input's as it is, or by rules that hold in UTC.",
             )
 
 
-def materialize_feed(driver: Driver[Any], txn: NodeTransaction) -> Placed:
-    """Compute the feed once (:data:`KEPT_FEED`), for strategies that must know its partitions first."""
-    counts = driver.queries.materialize(
-        KEPT_FEED, "select * from lakemerge_typed_feed", driver.macros.lakemerge_placed_counts(txn)
-    )
-    return Placed(counts["row_count"], txn.partitions.names_of(counts["partitions"]))
+def _outside(batch: Mapping[str, Any]) -> dict[str, str]:
+    """Aggregates over a feed: how many rows are outside of a batch's range, and between which event times they are."""
+    outside = f"not coalesce({batch['sql']}, false)"
+    time = f"if({outside}, {batch['event_time']}, null)"
+    return {
+        "outside": f"count_if({outside})",
+        "lowest": f"string(min({time}))",
+        "highest": f"string(max({time}))",
+    }
+
+
+def materialize_feed(
+    driver: Driver[Any], txn: NodeTransaction, metrics: Mapping[str, str] | None = None
+) -> Placed:
+    """Compute the feed once (:data:`KEPT_FEED`), for strategies that must know its partitions first.
+
+    Args:
+        metrics: more aggregates over its rows.
+    """
+    wanted = {**driver.macros.lakemerge_placed_counts(txn), **(metrics or {})}
+    counts = driver.queries.materialize(KEPT_FEED, "select * from lakemerge_typed_feed", wanted)
+    return Placed(counts["row_count"], txn.partitions.names_of(counts["partitions"]), counts)
 
 
 def replace_rows(
