@@ -67,6 +67,26 @@ def invented() -> list[str]:
 NAMES = invented()
 DDL = "id int, region string, ts int, " + ", ".join(f"`{name}` int" for name in NAMES)
 
+#: What our SQL calls the sides of its joins, and some of its common table expressions.
+SIDES = [
+    *(
+        "stored",
+        "changes",
+        "resolved",
+        "remembered",
+        "live",
+        "latest",
+        "source",
+        "target",
+        "b",
+        "k",
+        "s",
+        "d",
+        "t",
+    ),
+    *("hashed", "source_data", "snapshotted_data", "changed", "inserted", "closed", "feed", "old", "new"),
+]
+
 MODES: dict[str, dict[str, Any]] = {
     "merge": {"sequence_by": "ts", "partition_by": "region"},
     "predicates": {"incremental_predicates": ["DBT_INTERNAL_DEST.id < 100", "DBT_INTERNAL_SOURCE.id < 100"]},
@@ -132,6 +152,35 @@ class TestColumnsOfAnyName:
             if "merge on read" in mode:
                 self.compact(table)
                 assert current(table.rows("id, ts")) == found
+        finally:
+            table.drop()
+
+    @pytest.mark.parametrize("mode", ["merge", "merge on read", "history"])
+    def test_a_struct_that_is_named_as_a_side_of_a_join(self, merger: Any, mode: str) -> None:
+        """Its fields have the names of the table's columns: what names a side and a column names no field."""
+        ddl = "id int, region string, ts int, " + ", ".join(
+            f"`{name}` struct<id:int,ts:int>" for name in SIDES
+        )
+        table = merger({"unique_key": ["id"], **MODES[mode]}, ddl)
+
+        def made(key: int, ts: int) -> dict[str, Any]:
+            values = {name: {"id": -key, "ts": -ts - number} for number, name in enumerate(SIDES)}
+            return {"id": key, "region": "n", "ts": ts, **values}
+
+        def rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
+            return [
+                {name: tuple(v.values()) if isinstance(v, dict) else v for name, v in one.items()}
+                for one in changes
+            ]
+
+        try:
+            table.merge(rows(made(1, 1), made(2, 1)))
+            for by_one_task in (True, False):
+                with joined(by_one_task=by_one_task):
+                    table.merge(rows(made(1, 4), made(2, 0), made(3, 4)))
+            found = [one for one in table.rows("id, ts") if one.get("__end_at") is None]
+            expected = [made(1, 4), made(2, 1), made(3, 4)]
+            assert [{name: one[name] for name in expected[0]} for one in found] == expected
         finally:
             table.drop()
 
