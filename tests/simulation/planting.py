@@ -26,6 +26,8 @@ from simulation.seeds import WORLDS
 
 ROOT = Path(__file__).parents[2]
 STORE = ROOT / "build" / "mutants"
+#: Mutants that were looked at and change nothing that anybody could see: module, what is done, statement, why.
+EQUIVALENTS = Path(__file__).with_name("equivalents.tsv")
 #: The tests that run in memory.
 UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
 #: Seconds after which a mutant counts as one that never ends.
@@ -135,6 +137,17 @@ def _alone(mutant: Planted, kind: str, work: list[Any]) -> str:
     return seen if os.WIFEXITED(status) else f"no end within {_LIMIT} s"
 
 
+def equivalents(mutants: list[Planted]) -> dict[Planted, str]:
+    """Those of some mutants that change nothing that anybody could see, each with why.
+
+    They are known by their statements: a line's number changes with every change above it.
+    """
+    lines = (line.split("\t") for line in EQUIVALENTS.read_text().splitlines())
+    known = {(module, kind, text): why for module, kind, text, why in lines}
+    found = {one: known.get((one.module, one.name.rpartition(" ")[2], one.text)) for one in mutants}
+    return {one: why for one, why in found.items() if why is not None}
+
+
 # -- all of them -------------------------------------------------------------------------------
 
 
@@ -147,6 +160,7 @@ class Hunt:
 
     def __init__(self, few: int, many: int) -> None:
         self._few, self._many = few, many
+        self._equivalents = equivalents(all_mutants())
         self._seeds = json.loads((STORE / "seeds.json").read_text())
         self._units = json.loads((STORE / "units.json").read_text())
         pytest.main(
@@ -165,6 +179,8 @@ class Hunt:
         for kind, work in rounds:
             if work and (seen := _alone(mutant, kind, work)):
                 return kind, seen
+        if mutant in self._equivalents:
+            return "equivalent", self._equivalents[mutant]
         return "nobody", f"{min(len(seeds), self._many)} seeds, {len(tests)} tests"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from lakemerge.kernel.protocol import lease
 from simulation.planted import Planted, all_mutants, mutants_of, plant
+from simulation.planting import EQUIVALENTS, equivalents
 
 _TEXT = """
 def decide(value):
@@ -78,3 +79,11 @@ def _in_fork(check: object) -> bool:
         except BaseException:  # noqa: BLE001 - the fork must not go on as a test run of its own
             os._exit(2)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_every_known_equivalent_is_a_mutant_of_today() -> None:
+    lines = EQUIVALENTS.read_text().splitlines()
+    assert len(equivalents(all_mutants())) >= len(lines)
+    assert len({tuple(line.split("\t")[:3]) for line in lines}) == len(lines)
+    known = {(one.module, one.text) for one in equivalents(all_mutants())}
+    assert {(line.split("\t")[0], line.split("\t")[2]) for line in lines} == known

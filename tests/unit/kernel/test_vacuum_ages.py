@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kernel.support import create, merge, stage
+from kernel.support import create, merge, rows_of, stage
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel import Kernel, TableName, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
-WEEK = datetime.timedelta(days=7)
+WEEK, HOUR = datetime.timedelta(days=7), datetime.timedelta(hours=1)
 
 
 def leave(world: World, text: str) -> str:
@@ -66,3 +66,36 @@ def test_a_short_retention_has_to_be_allowed(kernel: Kernel, dry_run: bool) -> N
     with pytest.raises(InvalidConfig, match="0 or more"):
         vacuum(kernel, NAME, retention=-WEEK, dry_run=dry_run, allow_short_retention=True)
     vacuum(kernel, NAME, retention=datetime.timedelta(hours=24), dry_run=dry_run)
+
+
+def test_a_version_of_long_ago_whose_files_are_in_use_is_no_dead_transaction(
+    world: World, kernel: Kernel
+) -> None:
+    """Its manifest is gone, and only the places of partitions tell that it was committed."""
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["kept"]})
+    for number in range(3):
+        merge(kernel, NAME, {"p=1": [f"new {number}"]})
+    first = history(kernel, NAME)[-1].txn
+    for _ in range(3):
+        world.timeline.pass_by(3600)
+        vacuum(kernel, NAME, retention=HOUR, dry_run=False, allow_short_retention=True)
+    assert not kernel.files.exists(kernel.open(NAME).layout.manifest_of(first))
+    version = kernel.open(NAME).version
+    world.timeline.pass_by(3600)
+    vacuum(kernel, NAME, retention=HOUR, dry_run=False, allow_short_retention=True)
+    assert kernel.open(NAME).version == version == 4
+    assert rows_of(kernel, NAME) == {"p=1": ["new 2"], "p=2": ["kept"]}
+
+
+def test_a_file_beside_a_partition_that_is_in_use_stays(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["kept"]})
+    state = kernel.open(NAME)
+    mark = f"{state.layout.data_of(state.txn)}/_SUCCESS"
+    kernel.files.write_text(mark, "")
+    merge(kernel, NAME, {"p=1": ["new"]})
+    for _ in range(2):
+        world.timeline.pass_by(7200)
+        vacuum(kernel, NAME, retention=HOUR, dry_run=False, allow_short_retention=True)
+    assert not kernel.files.list(f"{state.layout.data_of(state.txn)}/p=1")
+    assert kernel.files.exists(mark)
+    assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["kept"]}
