@@ -2,5 +2,5 @@
 
 ``python -m packages`` (``make packages``) runs them and prints a table. The packages are those of ``hub/packages.yml``,
 which ``dbt deps`` fetches, or a folder of clones. ``registry`` says what is run, what has to be set for it, and why a
-node is wrong.
+node is wrong. A package without tests in its release has a project of ours here.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from dbt_spark_target import in_dbt_spark
 from packages.outcomes import Outcome, Results, outcomes, without_report
 from packages.page import Run, page, unexplained
 from packages.project import Sources, merge, prepare
-from packages.registry import CASES, Case
+from packages.registry import CASES, MACROS, Case
 from small_spark import SMALL_SPARK
 
 HUB = Path(__file__).parent / "hub"
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run packages from the command line and return the exit code: 1 if something is wrong that has no known cause."""
     parser = argparse.ArgumentParser(prog="python -m packages", description=__doc__)
     parser.add_argument("--adapter", choices=ADAPTERS, default="lakemerge")
-    parser.add_argument("--only", nargs="*", choices=CASES, help="packages; without it, all")
+    parser.add_argument("--only", nargs="*", choices=CASES, help="cases; without it, all")
     parser.add_argument("--sources", type=Path, help="a folder of clones; without it, dbt deps fetches them")
     parser.add_argument(
         "--results", type=Path, default=ROOT / "build" / "packages", help="folder for what came out"
@@ -75,6 +76,9 @@ def run(case: Case, sources: Sources, adapter: str, work: Path) -> list[Outcome]
     """Run the tests of a package, in a folder of its own."""
     settings = merge(ORC, case.settings) if adapter == "spark" else case.settings
     profile = prepare(work, case.project(sources), sources, settings, case.type_in_tests)
+    (work / "macros").mkdir(exist_ok=True)
+    for file in case.macros:
+        shutil.copy(MACROS / file, work / "macros")
     target = {"schema": case.package, **target_of(adapter, work)}
     text = {profile: {"target": "dev", "outputs": {"dev": target}}}
     (work / "profiles.yml").write_text(yaml.safe_dump(text))

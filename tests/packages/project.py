@@ -55,13 +55,18 @@ def prepare(
     shutil.copytree(tests, work, ignore=_NOT_COPIED)
     if type_in_tests:
         for path in (path for path in work.rglob("*") if path.suffix in (".sql", ".yml")):
-            path.write_text(path.read_text().replace("target.type", f"'{type_in_tests}'"))
+            path.write_text(path.read_text().replace("target.type", _expression(type_in_tests)))
     for name, folder in _needed(tests, sources).items():
         shutil.copytree(folder, work / "dbt_packages" / name, ignore=_NOT_COPIED)
     project = yaml.safe_load((work / PROJECT_FILE).read_text())
     merged = merge(project, settings)
     (work / PROJECT_FILE).write_text(yaml.safe_dump(merged, sort_keys=False))
     return str(merged["profile"])
+
+
+def _expression(text: str) -> str:
+    """A text as an expression of Jinja that is not constant: what constants come to, dbt's YAML has as a text."""
+    return f"(target and '{text}')"
 
 
 def merge(given: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
+from dbt.clients.jinja import get_rendered
 
 from packages.__main__ import HUB, releases
 from packages.outcomes import Outcome, Results, Verdict, outcomes, without_report
 from packages.page import Run, page, unexplained
 from packages.project import PackageNotFound, Sources, merge, prepare
-from packages.registry import CASES, Case
+from packages.registry import CASES, MACROS, Case
 
 
 def written(folder: Path, **files: Any) -> Path:
@@ -60,7 +61,13 @@ def test_tests_are_copied_with_all_packages_that_they_need(tmp_path: Path, sourc
 def test_the_type_is_another_one_in_the_tests_alone(tmp_path: Path, sources: Sources) -> None:
     work = tmp_path / "work"
     prepare(work, sources.of("dates") / "integration_tests", sources, {}, "spark")
-    assert (work / "models" / "today.sql").read_text() == "select '{{ 'spark' }}' as type"
+    expression = (work / "models" / "today.sql").read_text().split("'", 1)[1].removesuffix("' as type")
+    context = {"target": {"type": "lakemerge"}}
+    assert get_rendered(expression, context) == "spark"
+    # as in `enabled: "{{ target.type in ['spark'] }}"`, which must not be a text
+    for types, is_one in (("['spark']", True), ("['redshift']", False)):
+        asked = expression.replace("}}", f"in {types} }}}}")
+        assert get_rendered(asked, context, native=True) is is_one
     package = work / "dbt_packages" / "dates" / "macros" / "today.sql"
     assert "target.type" in package.read_text()
 
@@ -162,3 +169,15 @@ def test_each_package_has_a_release_that_can_be_fetched() -> None:
     names = [item["package"].rpartition("/")[2] for item in listed]
     assert {case.package for case in CASES.values()} <= set(names)
     assert releases(Sources({names[0]: HUB})) == {names[0]: str(listed[0]["version"])}
+
+
+def test_all_macros_are_tried() -> None:
+    assert {file for case in CASES.values() for file in case.macros} == {
+        path.name for path in MACROS.iterdir()
+    }
+
+
+def test_the_guide_shows_the_macros_that_were_run() -> None:
+    guide = (HUB.parents[2] / "docs" / "guides" / "packages.md").read_text()
+    for path in MACROS.iterdir():
+        assert path.read_text() in guide, f"{path.name} is another one in the guide"

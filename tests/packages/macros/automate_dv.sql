@@ -1,0 +1,21 @@
+{# automate_dv has no macros for Spark. Those for Databricks are Spark SQL; the default ones are Snowflake's. #}
+{% macro spark__hub() %}{{ return(automate_dv.databricks__hub(**kwargs)) }}{% endmacro %}
+{% macro spark__link() %}{{ return(automate_dv.databricks__link(**kwargs)) }}{% endmacro %}
+{% macro spark__nh_link() %}{{ return(automate_dv.databricks__nh_link(**kwargs)) }}{% endmacro %}
+{% macro spark__sat() %}{{ return(automate_dv.databricks__sat(**kwargs)) }}{% endmacro %}
+{% macro spark__eff_sat() %}{{ return(automate_dv.databricks__eff_sat(**kwargs)) }}{% endmacro %}
+{% macro spark__ma_sat() %}{{ return(automate_dv.databricks__ma_sat(**kwargs)) }}{% endmacro %}
+{% macro spark__xts() %}{{ return(automate_dv.databricks__xts(**kwargs)) }}{% endmacro %}
+{% macro spark__pit() %}{{ return(automate_dv.databricks__pit(**kwargs)) }}{% endmacro %}
+{% macro spark__bridge() %}{{ return(automate_dv.databricks__bridge(**kwargs)) }}{% endmacro %}
+{% macro spark__ref_table() %}{{ return(automate_dv.databricks__ref_table(**kwargs)) }}{% endmacro %}
+{% macro spark__hash() %}{{ return(automate_dv.databricks__hash(**kwargs)) }}{% endmacro %}
+{% macro spark__hash_alg_md5() %}{{ return(automate_dv.databricks__hash_alg_md5()) }}{% endmacro %}
+{% macro spark__hash_alg_sha1() %}{{ return(automate_dv.databricks__hash_alg_sha1()) }}{% endmacro %}
+{% macro spark__hash_alg_sha256() %}{{ return(automate_dv.databricks__hash_alg_sha256()) }}{% endmacro %}
+{% macro spark__standard_column_wrapper() %}{{ return(automate_dv.databricks__standard_column_wrapper(**kwargs)) }}{% endmacro %}
+{% macro spark__type_binary() %}{{ return(automate_dv.databricks__type_binary(**kwargs)) }}{% endmacro %}
+{% macro spark__type_string() %}{{ return(automate_dv.databricks__type_string()) }}{% endmacro %}
+{% macro spark__cast_date() %}{{ return(automate_dv.databricks__cast_date(**kwargs)) }}{% endmacro %}
+{% macro spark__cast_datetime() %}{{ return(automate_dv.databricks__cast_datetime(**kwargs)) }}{% endmacro %}
+{% macro spark__get_escape_characters() %}{{ return(automate_dv.databricks__get_escape_characters()) }}{% endmacro %}
