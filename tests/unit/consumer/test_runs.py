@@ -50,3 +50,22 @@ def test_a_run_that_ends_while_no_metastore_answers_holds_its_partitions_no_long
             batch.fail("the metastore is down")
     other = consumer_of(Kernel(world.process()), SOURCE, OUTPUT)
     assert [row.state for row in other.refresh()] == [AVAILABLE]
+
+
+def test_a_look_at_a_source_that_has_not_changed_makes_no_version() -> None:
+    """Orchestrators look every minute."""
+    world = World()
+    kernel = Kernel(world.process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consumer = consumer_of(kernel, SOURCE, OUTPUT)
+    shown = consumer.refresh()
+    (working_set,) = [
+        TableName("s", row.name)
+        for row in kernel.metastore.table_summaries("s")
+        if row.name.startswith(OUTPUT.name)
+    ]
+    version = kernel.open(working_set).version
+    for _ in range(3):
+        world.timeline.pass_by(60)
+        assert consumer.refresh() == shown
+    assert kernel.open(working_set).version == version
