@@ -1,16 +1,17 @@
-"""A warehouse that cannot be written: a full disk, a quota, a disk for reading only, missing rights."""
+"""A warehouse that cannot be written, and a full disk of Spark's temporary files."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from functional.concurrency.small_disks import WITHOUT_OVERRIDE, Disk, SmallDisks
+from small_spark import JAVA_OPTIONS
 
 # Each run that succeeds stores the next day.
 MODEL = """
@@ -52,8 +53,13 @@ class Tables:
 
     def run(self, dbt: Any) -> dict[str, str]:
         """Merge the next day; returns the messages of the tables that were not written."""
-        failed: dict[str, str] = dbt("run")["failed"]
-        self.days = {table: day + (table not in failed) for table, day in self.days.items()}
+        answer = dbt("run")
+        failed: dict[str, str] = answer["failed"]
+        if not answer["success"] and not failed:
+            failed = dict.fromkeys(MODES, answer["message"])  # no model was run
+        # a commit that stands is finished by the next one
+        stored = {table for table in MODES if table not in failed or "CommitUnfinished" in failed[table]}
+        self.days = {table: day + (table in stored) for table, day in self.days.items()}
         return failed
 
     def operate(self, dbt: Any, operation: tuple[str, str]) -> str:
@@ -72,24 +78,40 @@ class Tables:
         assert found == {table: (300, 300, day, day) for table, day in self.days.items()}
 
 
-@pytest.mark.parametrize(
-    "names", [["full"], pytest.param([*HINDRANCES], marks=pytest.mark.slow)], ids=["one", "all"]
-)
-def test_a_warehouse_that_cannot_be_written(
-    dbt_project: Callable[..., Any], small_disks: SmallDisks, names: list[str]
-) -> None:
+def require_named(messages: Iterable[str], said: str, disk: Disk) -> None:
+    """Each message has a text, and names the disk."""
+    for message in messages:
+        assert re.search(said, message), message
+        assert str(disk.folder) in message
+
+
+def test_a_full_warehouse(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
+    disk = small_disks.make("disk", "16m")
+    project = dbt_project("full", None, disk.folder)
+    tables = Tables(project)
+    with project.commands() as dbt:
+        assert not tables.run(dbt)
+        with disk.filled():
+            failed = tables.run(dbt)
+        assert set(failed) == set(MODES)
+        require_named(failed.values(), FULL, disk)
+        assert not tables.run(dbt)
+        tables.check(dbt)
+
+
+@pytest.mark.slow
+def test_a_warehouse_that_cannot_be_written(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
     if not shutil.which(WITHOUT_OVERRIDE[0]):
         pytest.skip(f"{WITHOUT_OVERRIDE[0]} is not installed, without which root has all rights")
     disk = small_disks.make("disk", "24m")
-    project = dbt_project(f"hindered{len(names)}", None, disk.folder)
+    project = dbt_project("hindered", None, disk.folder)
     tables = Tables(project)
-    hindered = dict.fromkeys(names, 0)
+    hindered = dict.fromkeys(HINDRANCES, 0)
     with project.commands(under=WITHOUT_OVERRIDE) as dbt:
         assert not tables.run(dbt)
-        for name in names:
+        for name, (hinder, said) in HINDRANCES.items():
             # also leaves a delta to compact
             assert not tables.run(dbt)
-            hinder, said = HINDRANCES[name]
             with hinder(disk):
                 messages = [
                     *tables.run(dbt).values(),
@@ -97,10 +119,36 @@ def test_a_warehouse_that_cannot_be_written(
                     tables.operate(dbt, VACUUM),
                 ]
                 tables.check(dbt)
-            for message in filter(None, messages):
-                hindered[name] += 1
-                assert re.search(said, message), message
-                assert str(disk.folder) in message
+            found = [message for message in messages if message]
+            hindered[name] += len(found)
+            require_named(found, said, disk)
         assert not tables.run(dbt)
         tables.check(dbt)
     assert all(hindered.values()), hindered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["spark.local.dir", "java.io.tmpdir"])
+def test_a_full_disk_of_temporary_files(
+    dbt_project: Callable[..., Any], small_disks: SmallDisks, setting: str
+) -> None:
+    disk = small_disks.make("tmp", "16m")
+    settings = {
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+        # joins write temporary files
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+    }
+    if setting == "spark.local.dir":
+        settings[setting] = str(disk.folder)
+    else:
+        settings["spark.driver.extraJavaOptions"] += f" -Djava.io.tmpdir={disk.folder}"
+    project = dbt_project(setting.replace(".", "_"), settings)
+    tables = Tables(project)
+    with project.commands() as dbt:
+        assert not tables.run(dbt)
+        with disk.filled():
+            failed = tables.run(dbt)
+        assert failed
+        require_named(failed.values(), FULL, disk)
+        assert not tables.run(dbt)
+        tables.check(dbt)

@@ -132,7 +132,7 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
 def as_dbt_error(error: LakemergeError) -> DbtRuntimeError:
     """An error as dbt shows it."""
-    return DbtRuntimeError(f"{type(error).__name__}: {error}")
+    return DbtRuntimeError(explained(f"{type(error).__name__}: {error}"))
 
 
 @contextmanager

@@ -31,6 +31,23 @@ def test_an_error_of_a_full_disk_names_the_folders_on_it(
     assert with_full_disks(text, []) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "free", "named"),
+    [
+        ("Refused: … found MetaException: … a user in a read-only database is not permitted …", 0, True),
+        ("javax.jdo.JDODataStoreException: …", 0, True),
+        ("javax.jdo.JDODataStoreException: …", 2**30, False),
+        ("NullKey: …", 0, False),
+    ],
+)
+def test_whatever_an_embedded_metastore_says_its_full_disk_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, free: int, named: bool
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    found = with_full_disks(text, [tmp_path / "warehouse"], tmp_path / "db")
+    assert found == (f"{text}\nThere is no space left for {tmp_path}/db. Free some first." if named else text)
+
+
 def test_a_disk_without_inodes_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=10, f_favail=0))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2**30))

@@ -63,6 +63,9 @@ _EMBEDDED_SETTINGS: Mapping[str, str] = {
     _HADOOP + "hive.metastore.schema.verification": "false",
     # so that clients that do verify can open it
     _HADOOP + "hive.metastore.schema.verification.record.version": "true",
+    # Hive makes each call that fails ten times, by default two seconds apart. Derby, in this process, is either free by
+    # then or has failed: with a full disk, a run would seem to hang.
+    _HADOOP + "hive.hmshandler.retry.interval": "200ms",
 }
 
 #: Derby's folder, below the warehouse. The underscore keeps it from being a table's name in Hive.

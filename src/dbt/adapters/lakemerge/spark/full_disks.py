@@ -12,6 +12,9 @@ from pathlib import Path
 from dbt.adapters.lakemerge.spark.configuration import Configuration
 
 _FULL = re.compile(r"no space left|quota exceeded|not enough space on the disk", re.IGNORECASE)
+# What comes from a database that is in this process. With a full disk, Derby says that it is read only, or has no
+# connection left.
+_OF_DATABASE = re.compile(r"MetaException|SQLException|JDO\w*Exception|derby")
 # A disk with less than this is taken to be full: Spark writes in larger pieces.
 _LEAST_FREE = 2**20
 _JAVA_FOLDER = re.compile(r"-Djava\.io\.tmpdir=(\S+)")
@@ -28,17 +31,25 @@ def local_folders(configuration: Configuration, environment: Mapping[str, str]) 
     return list(dict.fromkeys([*folders, *(folder for folder in others if folder)]))
 
 
-def with_full_disks(text: str, folders: Iterable[Path]) -> str:
+def with_full_disks(text: str, folders: Iterable[Path], database: Path | None = None) -> str:
     """The text of an error; if it says that a disk is full, with those of the folders that lie on a full one.
 
     A quota cannot be seen from outside: where no disk looks full, all folders are named.
+
+    Args:
+        database: the folder of an embedded metastore, which fails with other texts when its disk is full.
     """
     known = list(folders)
-    if not known or not _FULL.search(text):
-        return text
-    full = [folder for folder in known if _is_full(folder)]
-    which = ", ".join(map(str, full or known))
-    return f"{text}\nThere is no space left for {'' if full else 'one of '}{which}. Free some, and run again."
+    if known and _FULL.search(text):
+        full = [folder for folder in known if _is_full(folder)]
+        return _with(text, full or known, "" if full else "one of ")
+    if database is not None and _OF_DATABASE.search(text) and _is_full(database):
+        return _with(text, [database])
+    return text
+
+
+def _with(text: str, folders: list[Path], which: str = "") -> str:
+    return f"{text}\nThere is no space left for {which}{', '.join(map(str, folders))}. Free some first."
 
 
 def _is_full(folder: Path) -> bool:

@@ -190,9 +190,12 @@ def reporting_java_death() -> Iterator[None]:
 
 def explained(text: str) -> str:
     """The text of an error, with the local folders whose disk is full if that is what it says."""
-    return with_full_disks(
-        text, local_folders(_application.configuration, os.environ) if _application else ()
-    )
+    return _with_full_disks(text, _application.configuration) if _application else text
+
+
+def _with_full_disks(text: str, configuration: Configuration) -> str:
+    database = configuration.derby.parent if configuration.derby else None
+    return with_full_disks(text, local_folders(configuration, os.environ), database)
 
 
 def _is_running() -> bool:
@@ -228,7 +231,7 @@ def _start(configuration: Configuration) -> Application:
     except (PySparkException, Py4JError, OSError) as error:
         raise SparkNotStarted(
             expected="Spark to start",
-            found=with_full_disks(_first_line(error), local_folders(configuration, os.environ)),
+            found=_with_full_disks(_first_line(error), configuration),
             action="Correct `server_side_parameters` in the profile, spark-defaults.conf or the machine; "
             "see Java's output above.",
         ) from error
