@@ -55,7 +55,6 @@ CASES: Mapping[str, Case] = {
         causes={
             "get_relations_by": "it asks `information_schema`, which Spark does not have; the macro above does not",
             "test_groupby": "the test groups `select *` by position, which Spark refuses",
-            "seed data_p": "the seed has a text with a quote, which dbt-spark does not escape",
             "equality_floats": "it compares eight decimals; dbt's numeric type has six on Spark, in dbt-spark's macros",
         },
     ),
