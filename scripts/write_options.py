@@ -93,7 +93,11 @@ def page() -> str:
                 raise LookupError(
                     f"expected a row for `{name}` in a table of {', '.join(said)}; found none: add it"
                 )
-            cells = (f"`{name}`", one.values, one.default, said[guide][name], f"[{guide}](guides/{guide}.md)")
+            values = (
+                one.values if isinstance(one.values, str) else ", ".join(f"`{word}`" for word in one.values)
+            )
+            default = f"`{one.default}`" if one.default else ""
+            cells = (f"`{name}`", values, default, said[guide][name], f"[{guide}](guides/{guide}.md)")
             parts.append(f"| {' | '.join(cells)} |\n")
     return "".join(parts)
 

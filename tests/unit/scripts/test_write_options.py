@@ -28,6 +28,6 @@ def test_options_stand_where_they_are_read_first() -> None:
     found = sections()
     assert "partition_by" in found["All tables"]
     assert "partition_by" not in found["Strategy merge"]
-    assert found["Strategy merge"]["sync"].values == "`none` or `full`"
-    assert found["Histories"]["history_partition"].default == "`dbt_closed_in`"
+    assert found["Strategy merge"]["sync"].values == ("none", "full")
+    assert found["Histories"]["history_partition"].default == "dbt_closed_in"
     assert found["Arguments of consume()"]["pin"].default == "7 days"

@@ -53,10 +53,10 @@ class HistoryLayout:
     @classmethod
     def of(cls, reader: OptionReader) -> HistoryLayout:
         """Read the options of a dbt config."""
-        layout = reader.value("history_layout", "`split` or `plain`", "`split`") or "split"
+        layout = reader.value("history_layout", LAYOUTS, "split") or "split"
         if layout not in LAYOUTS:
             reader.problem(f"history_layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
-        name = reader.value("history_partition", "a name", f"`{cls.partition}`")
+        name = reader.value("history_partition", "a name", cls.partition)
         if name is not None and (not isinstance(name, str) or not name.strip()):
             reader.problem(f"history_partition must be a name, not {name!r}")
             name = None

@@ -60,7 +60,7 @@ class Scd2Config:
 
 def _names(reader: OptionReader, bitemporal: bool) -> dict[str, str]:
     """``auto_cdc`` (the default), ``dbt``, or names by ``start_at``, ``end_at``, ``known_from``, ``known_to``."""
-    value = reader.value("history_column_names", "`auto_cdc`, `dbt` or a mapping", "`auto_cdc`")
+    value = reader.value("history_column_names", "`auto_cdc`, `dbt` or a mapping", "auto_cdc")
     known = dict(_NAMES["auto_cdc"] if isinstance(value, Mapping) or value is None else {})
     if isinstance(value, Mapping):
         wrong = {

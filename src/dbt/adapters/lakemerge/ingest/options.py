@@ -295,7 +295,7 @@ class IngestReader(OptionReader):
 
     def verbatim(self, name: str, default: str) -> str:
         """A text whose blanks matter."""
-        value = self.value(name, "a text", f"`{json.dumps(default)}`" if default else "")
+        value = self.value(name, "a text", json.dumps(default) if default else "")
         if value is None:
             return default
         if not isinstance(value, str):

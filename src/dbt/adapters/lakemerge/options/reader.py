@@ -42,11 +42,11 @@ class Declared:
     """An option as the code reads it, in words.
 
     Attributes:
-        values: what it takes; empty where only its guide says so.
+        values: what it takes: some words, or a description; empty where only its guide says so.
         default: what it is if nothing is given; empty for nothing.
     """
 
-    values: str = ""
+    values: str | tuple[str, ...] = ""
     default: str = ""
 
 
@@ -71,7 +71,7 @@ class OptionReader:
         if self._problems:
             raise InvalidConfig(expected=expected, found="; ".join(self._problems), action=action)
 
-    def value(self, name: str, values: str = "", default: object = "") -> Any:
+    def value(self, name: str, values: str | tuple[str, ...] = "", default: object = "") -> Any:
         """The value that a config gives an option, unchanged; ``None`` if none.
 
         Args:
@@ -141,14 +141,14 @@ class OptionReader:
 
     def text(self, name: str, default: str = "") -> str:
         """A text, without blanks at its ends; the default for an empty one."""
-        value = self.value(name, "a text", f"`{default}`" if default else "")
+        value = self.value(name, "a text", default)
         if value is not None and not isinstance(value, str):
             self._problems.append(f"{name} must be a string, not {value!r}")
             return default
         return one_line_strings((value or "").strip()) or default
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self.value(name, "`true` or `false`", f"`{str(default).lower()}`")
+        value = self.value(name, ("true", "false"), str(default).lower())
         if value is None:
             return default
         if not isinstance(value, bool):
@@ -158,8 +158,7 @@ class OptionReader:
 
     def choice(self, name: str, default: str, *others: str) -> str:
         """One of some words, in lower case; the first one by default, and for an empty text."""
-        words = [f"`{word}`" for word in (default, *others)]
-        value = self.value(name, f"{', '.join(words[:-1])} or {words[-1]}", words[0])
+        value = self.value(name, (default, *others), default)
         if value is None or value == "":
             return default
         allowed = (default, *others)

@@ -115,7 +115,7 @@ class WriteConfig:
     @staticmethod
     def _read_format(reader: OptionReader) -> str:
         found, problem = format_of(
-            reader.value("file_format", "`orc` or `parquet`", "`orc`"), reader.value("options")
+            reader.value("file_format", ("orc", "parquet"), "orc"), reader.value("options")
         )
         if problem:
             reader.problem(problem)
