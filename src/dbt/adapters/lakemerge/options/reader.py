@@ -18,9 +18,10 @@ from lakemerge.errors import InvalidConfig, LakemergeError
 
 _SECONDS = {("s", "second"): 1, ("m", "minute"): 60, ("h", "hour"): 3600, ("d", "day"): 86400}
 _UNITS = {name: seconds for (short, word), seconds in _SECONDS.items() for name in (short, word, f"{word}s")}
-_SPANS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
-_SIZES_BY_NAME = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "bytes": 1}
 _SIZES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+# As they are shown, the largest first.
+_SPANS = {f"{word}s": seconds for (_, word), seconds in reversed(_SECONDS.items())}
+_BYTES = {**{unit.upper(): size for unit, size in reversed(_SIZES.items()) if size > 1}, "bytes": 1}
 # Python's \d also matches digits of other scripts
 _AMOUNT = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*")
 # Java counts bytes in 64 bits; a century is longer than anything is kept, and short enough to be taken off a date.
@@ -205,7 +206,7 @@ class OptionReader:
 
     def size(self, name: str, default: int) -> int:
         """A whole number of bytes, which may have a unit, as a number of bytes."""
-        value = self.value(name, "bytes, such as `128mb`", _shown(default, _SIZES_BY_NAME) if default else "")
+        value = self.value(name, "bytes, such as `128mb`", _shown(default, _BYTES) if default else "")
         if value is None:
             return default
         number, unit = _amount(value, _SIZES)
