@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakemerge.kernel import HiveTable
+from lakemerge.kernel import HiveTable, Manifest
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.definition import ROOT, TABLE_ID, VERSION
 from lakemerge.kernel.table.layout import Layout, normal
+from lakemerge.kernel.table.manifest import RELEASE
 from simulation.intents import Violation
 from simulation.places import Places, rows_of
 
@@ -20,7 +21,7 @@ def astray(metastore: WatchedMetastore, table: HiveTable) -> dict[str, str | Non
     """The partitions of a table that a late call has moved, added or dropped, each with where it is, if anywhere.
 
     While a version is claimed, a partition may be where that version has it, where the one before has it, or empty on
-    its way.
+    its way. It is astray all the same if a late call has put it back to where the one before has it.
     """
     commits = [one for one in metastore.checker.commits if one.table_id == table.parameters.get(TABLE_ID)]
     if not commits or not table.partitioned:
@@ -29,17 +30,25 @@ def astray(metastore: WatchedMetastore, table: HiveTable) -> dict[str, str | Non
     settled = ":" not in table.parameters[VERSION]
     wanted = _places(layout, newest)
     before = {} if settled or len(commits) < 2 else _places(layout, commits[-2])
+    passing = set() if settled else {normal(layout.empty_of(txn)) for txn in _at_work(newest.manifest)}
     columns = [column.name for column in table.partition_columns]
     rows = metastore.partitions(table.name, metastore.partition_names(table.name))
     found = {partition_name(columns, row.values): normal(row.location) for row in rows}
+    late = {name for one, name in metastore.late_moves if one == table.name}
     wrong: dict[str, str | None] = {
         name: place
         for name, place in found.items()
-        if place not in (wanted.get(name), before.get(name))
-        and (settled or not place.startswith(normal(layout.empty)))
+        if place != wanted.get(name)
+        and (name in late or (place != before.get(name) and place not in passing))
     }
-    missing = (wanted.keys() if settled else wanted.keys() & before.keys()) - found.keys()
-    return {**wrong, **dict.fromkeys(missing)}
+    dropped = {name for one, name in metastore.late_drops if one == table.name}
+    expected = wanted.keys() if settled else wanted.keys() & (before.keys() | dropped)
+    return {**wrong, **dict.fromkeys(expected - found.keys())}
+
+
+def _at_work(manifest: Manifest) -> tuple[str, ...]:
+    """The transactions whose empty directories partitions point to while a version is claimed."""
+    return (manifest.txn, *(manifest.fenced if manifest.operation == RELEASE else ()))
 
 
 def _places(layout: Layout, commit: Commit) -> dict[str, str]:

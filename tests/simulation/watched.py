@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lakemerge.kernel import HivePartition, HiveTable, TableName
+from lakemerge.kernel import HivePartition, HiveTable, TableName, partition_name
 from lakemerge.kernel.table.definition import ASIDE, ROOT, TABLE_ID
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, MADE_BY, is_overlay_view, model_name
@@ -33,6 +33,7 @@ class WatchedMetastore(MemoryMetastore):
         refusal: the calls that it refuses, whatever they have in them.
         judges_late: whether readers are told where things are while something is astray that came late.
         pointers: where partitions point to, and who has looked.
+        late_moves: partitions that a call has put where the newest version at that moment did not have them.
         late_drops: partitions that were dropped by a call which was sent before they were made again.
     """
 
@@ -45,6 +46,7 @@ class WatchedMetastore(MemoryMetastore):
         super().__init__(timeline)
         self.timeline = timeline
         self.pointers = Pointers(self, timeline)
+        self.late_moves: set[tuple[TableName, str]] = set()
         self.late_drops: set[tuple[TableName, str]] = set()
 
     def names(self) -> list[TableName]:
@@ -67,6 +69,7 @@ class WatchedMetastore(MemoryMetastore):
         self._accept("alter_table", table)
         before = self.get_table(name)
         super().alter_table(name, table, expected=expected)
+        self._renamed(name, table.name)
         if before and TABLE_ID in before.parameters and not _is_one(before, table):
             # a metastore that does not compare is written under a lock, which a process that sleeps may lose
             if self.honours_expectations or table.parameters.get(TABLE_ID, "") not in self.checker.dropped:
@@ -94,14 +97,41 @@ class WatchedMetastore(MemoryMetastore):
 
     def add_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> int:
         self._accept("add_partitions", *partitions)
+        there = set(self.partition_names(name))
         added = super().add_partitions(name, partitions)
-        self.pointers.changed(name, partitions)
+        self._moved(name, [row for row in partitions if self._name_in(name, row) not in there])
         return added
 
     def alter_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> None:
         self._accept("alter_partitions", *partitions)
         super().alter_partitions(name, partitions)
+        self._moved(name, partitions)
+
+    def _moved(self, name: TableName, partitions: Sequence[HivePartition]) -> None:
+        """Take in where partitions are now, and whether the newest version has them there."""
         self.pointers.changed(name, partitions)
+        for row in partitions:
+            key = (name, self._name_in(name, row))
+            self.late_drops.discard(key)
+            if self.checker.is_right(name, row):
+                self.late_moves.discard(key)
+            else:
+                self.late_moves.add(key)
+
+    def _name_in(self, name: TableName, row: HivePartition) -> str:
+        table = self.get_table(name)
+        assert table is not None
+        return partition_name([column.name for column in table.partition_columns], row.values)
+
+    def _renamed(self, name: TableName, other: TableName) -> None:
+        """Take in that a row has another name; its partitions go with it."""
+        if name != other:
+            self.late_moves = {
+                (other if one == name else one, partition) for one, partition in self.late_moves
+            }
+            self.late_drops = {
+                (other if one == name else one, partition) for one, partition in self.late_drops
+            }
 
     def locations(self, name: TableName) -> Places | None:
         """Where a reader that asks once finds the files of a table; ``None`` where there is none.
@@ -144,29 +174,8 @@ class WatchedMetastore(MemoryMetastore):
         return [row.location for row in rows] if table.partitioned else [table.location]
 
     def has_late_swap(self, table: HiveTable) -> bool:
-        """Whether a partition points to the files of an earlier commit, which the newest has no use for.
-
-        Or was dropped by a call that was sent before the partition was made again.
-        """
-        newest = self.checker.newest.get(table.parameters.get(TABLE_ID, ""))
-        if newest is None or not table.partitioned:
-            return False
-        there = set(self.partition_names(table.name))
-        if any(
-            one in newest.manifest.partitions and one not in there
-            for name, one in self.late_drops
-            if name == table.name
-        ):
-            return True
-        layout = Layout(table.parameters[ROOT])
-        of_version = [
-            {layout.absolute(state.location) for state in commit.manifest.partitions.values()}
-            for commit in self.checker.commits
-            if commit.version in (newest.version, newest.version - 1)
-        ]
-        found = self._places_of(table)
-        known = set().union(*of_version)
-        return any(one not in known and not one.startswith(layout.empty) for one in found)
+        """Whether a partition is not where it belongs, because a call came late."""
+        return bool(astray(self, table))
 
     def wrong_deltas(self, name: TableName, table: HiveTable) -> str:
         """What is wrong with the view of a table that is at rest, and with the deltas that it shows; else empty.

@@ -14,7 +14,7 @@ from lakemerge.errors import CommitConflict, CommitUnfinished
 from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.metastore import ReplyLost
-from lakemerge.testing import World
+from lakemerge.testing import LateCalls, World
 
 NAME, SECOND = TableName("s", "t"), TableName("s", "u")
 SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["mine"]}, "whole": {"": ["mine"]}}
@@ -139,3 +139,31 @@ def test_a_table_that_came_too_late_takes_no_list_of_a_drop_away(
     kernel.drops.finish(NAME)
     assert not kernel.files.exists(txn.layout.dropping)
     assert kernel.metastore.table_summaries("s") == []
+
+
+@pytest.mark.parametrize("dies", [True, False], ids=["its maker dies", "its maker is alive"])
+def test_a_late_call_of_its_maker_does_not_bring_a_dropped_table_back(
+    shape: str, dies: bool, world: World, kernel: Kernel
+) -> None:
+    """The maker's first call comes after the table that its second call has made was dropped."""
+    ports = world.process()
+    late = LateCalls(world.metastore)
+    late.lose("create_table")
+
+    def drop_it() -> None:
+        drop(kernel, NAME)
+        if dies:
+            raise Died
+        late.arrive()
+
+    second: Any = Meanwhile(
+        late.metastore, "create_table", drop_it, after=True, when=lambda _: bool(late.on_their_way)
+    )
+    txn = begin(Kernel(dataclasses.replace(ports, metastore=second)), shape)
+    with pytest.raises(Died if dies else CommitConflict):
+        txn.commit()
+    world.running.discard(ports.host.owner().pid)
+    late.arrive()
+    assert not kernel.exists(NAME)
+    create(kernel, NAME, {part: ["next"] for part in SHAPES[shape]})
+    assert rows_of(kernel, NAME) == {part: ["next"] for part in SHAPES[shape]}

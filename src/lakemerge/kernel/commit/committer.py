@@ -266,8 +266,9 @@ class Committer:
             commit.in_doubt = False
             raise table.is_made_by_another()
         # if others have committed to the table, or have dropped it as an existing table, it stands, or has stood;
-        # a process that has taken the writer for dead deletes the manifest with all other files
-        if removed or not self._files.exists(table.layout.manifest_of(table.txn)):
+        # a process that has taken the writer for dead deletes its heartbeat and its manifest with all other files
+        kept = (table.layout.heartbeat_of(table.txn), table.layout.manifest_of(table.txn))
+        if removed or not any(map(self._files.exists, kept)):
             commit.in_doubt = False
             raise table.was_silent()
 

@@ -58,7 +58,13 @@ class Creations:
 
         That transaction may be alive, and may not have received the metastore's answer yet.
         """
-        for txn in self.open_in(layout):
-            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
-                if self._files.read_text(layout.creation_of(txn)) == table_id:
-                    self.close(layout, [txn])
+        self.close(layout, self.makers_of(layout, table_id))
+
+    def makers_of(self, layout: Layout, table_id: str) -> list[str]:
+        """The transactions, one at most, that make or have just made a table."""
+        return [txn for txn in self.open_in(layout) if self._table_of(layout, txn) == table_id]
+
+    def _table_of(self, layout: Layout, txn: str) -> str | None:
+        with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+            return self._files.read_text(layout.creation_of(txn))
+        return None

@@ -95,9 +95,7 @@ class Drops:
         left = Leftovers(
             table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=table.created
         )
-        # the files of a transaction that may still make the next table of the name are not this table's
-        creations = self._creations.open_in(Layout(root))
-        left = replace(left, paths=tuple(self._left(left, creations)))
+        left = replace(left, paths=tuple(self._left(left)))
         name = model_name(table)
         self._list(name, left)
         # what was listed is this table's only if no other had taken its place by then
@@ -153,11 +151,17 @@ class Drops:
         self.finish(name)
         self._files.write_text(self._path(name), json.dumps(asdict(left)))
 
-    def _left(self, left: Leftovers, without: Iterable[str] = ()) -> Iterator[str]:
+    def _left(self, left: Leftovers) -> Iterator[str]:
         layout = Layout(left.root)
         if left.whole:
             yield from (entry.path for entry in self._files.list(layout.root) if entry.name != CONTROL)
-        yield from self._made(layout, without)
+        # the files of a transaction that may still make the next table of the name are not this table's
+        yield from self._made(layout, without=self._creations.open_in(layout))
+        # its maker may be alive, and die when its row is gone: without its manifest, a call of it that comes late makes
+        # no table again
+        for txn in self._creations.makers_of(layout, left.table_id):
+            yield layout.manifest_of(txn)
+            yield layout.data_of(txn)
 
     def _made(self, layout: Layout, without: Iterable[str]) -> Iterator[str]:
         """What transactions have made, except some and the live ones: those clean up, or make the next table."""
