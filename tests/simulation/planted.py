@@ -12,7 +12,8 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -40,22 +41,29 @@ class Planted:
         line: the site's, from 1; there is one `if` or `raise` that begins there.
         answer: what the condition always answers; ``None`` where a `raise` is left out.
         text: the statement's first line.
+        number: of the module's sites that begin alike, from 1.
     """
 
     module: str
     line: int
     answer: bool | None
     text: str
+    number: int = 1
 
     @property
     def site(self) -> str:
-        """Where it is: ``kernel.commit.reads:12``."""
-        return f"{self.module}:{self.line}"
+        """Where it is, whatever is changed above it: ``kernel.commit.reads: if found: 2``."""
+        return f"{self.module}: {self.text} {self.number}"
+
+    @property
+    def kind(self) -> str:
+        """What is done to the site."""
+        return "out" if self.answer is None else "always" if self.answer else "never"
 
     @property
     def name(self) -> str:
-        """The site and what is done to it."""
-        return f"{self.site} {'out' if self.answer is None else 'always' if self.answer else 'never'}"
+        """The site and what is done to it, for people: ``kernel.commit.reads:12 never``."""
+        return f"{self.module}:{self.line} {self.kind}"
 
     @property
     def needs(self) -> bool | None:
@@ -75,17 +83,27 @@ def mutants_of(module: str, text: str) -> Iterator[Planted]:
     """The mutants of a module's text, in order."""
     lines = text.splitlines()
     covered: set[int] = set()  # raises that leave with their `if`
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
-            shown = lines[node.lineno - 1].strip()
-            yield Planted(module, node.lineno, False, shown)
+    alike: Counter[str] = Counter()
+    for node in sorted(_sites_of(text), key=lambda one: one.lineno):
+        shown = lines[node.lineno - 1].strip()
+        alike[shown] += 1
+        if isinstance(node, ast.If):
+            yield Planted(module, node.lineno, False, shown, alike[shown])
             only_leaves = not node.orelse and isinstance(node.body[-1], _LEAVES)
             if not only_leaves:  # then all that follows would be left out
-                yield Planted(module, node.lineno, True, shown)
+                yield Planted(module, node.lineno, True, shown, alike[shown])
             if len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
                 covered.add(node.body[0].lineno)
-        elif isinstance(node, ast.Raise) and node.lineno not in covered:
-            yield Planted(module, node.lineno, None, lines[node.lineno - 1].strip())
+        elif node.lineno not in covered:
+            yield Planted(module, node.lineno, None, shown, alike[shown])
+
+
+def _sites_of(text: str) -> Iterator[ast.If | ast.Raise]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING"
+        ):
+            yield node
 
 
 def all_mutants() -> list[Planted]:
@@ -116,11 +134,11 @@ class _Plant(ast.NodeTransformer):
 class _Note(ast.NodeTransformer):
     """Lets each site tell that it was reached."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    def __init__(self, sites: Mapping[int, str]) -> None:
+        self._sites = sites
 
     def _call(self, line: int, value: ast.expr) -> ast.Call:
-        where = ast.Constant(f"{self._module}:{line}")
+        where = ast.Constant(self._sites.get(line, ""))
         return ast.Call(ast.Name("__reached__", ast.Load()), [where, value], [])
 
     def visit_If(self, node: ast.If) -> ast.AST:
@@ -132,14 +150,25 @@ class _Note(ast.NodeTransformer):
         return [ast.Expr(self._call(node.lineno, ast.Constant(None))), node]
 
 
-def _recode(module: str, change: ast.NodeTransformer) -> None:
-    """Give the functions of an imported module, wherever they are by now, the code of its changed text."""
-    loaded = importlib.import_module(f"lakemerge.{module}")
-    origin = str(loaded.__file__)
-    tree = ast.fix_missing_locations(change.visit(ast.parse(Path(origin).read_text())))
-    codes = {_place(code): code for code in _codes(compile(tree, origin, "exec"))}
-    for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__.co_filename == origin:
+class Functions:
+    """The functions of the modules, wherever they are by now, found once."""
+
+    def __init__(self) -> None:
+        self._origins = {
+            module: str(importlib.import_module(f"lakemerge.{module}").__file__) for module, _ in modules()
+        }
+        found = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+        self._of = {
+            origin: [one for one in found if one.__code__.co_filename == origin]
+            for origin in self._origins.values()
+        }
+
+    def recode(self, module: str, change: ast.NodeTransformer) -> None:
+        """Give the functions of a module the code of its changed text."""
+        origin = self._origins[module]
+        tree = ast.fix_missing_locations(change.visit(ast.parse(Path(origin).read_text())))
+        codes = {_place(code): code for code in _codes(compile(tree, origin, "exec"))}
+        for one in self._of[origin]:
             one.__code__ = codes[_place(one.__code__)]
 
 
@@ -154,14 +183,15 @@ def _place(code: CodeType) -> tuple[str, int]:
     return code.co_name, code.co_firstlineno
 
 
-def plant(mutant: Planted) -> None:
+def plant(mutant: Planted, functions: Functions | None = None) -> None:
     """Put a mutant into the code of this process."""
-    _recode(mutant.module, _Plant(mutant))
+    (functions or Functions()).recode(mutant.module, _Plant(mutant))
 
 
 def note(reached: Reached) -> None:
     """Let all sites tell when they are reached."""
-    raises = {one.site for one in all_mutants() if one.answer is None}
+    mutants, functions = all_mutants(), Functions()
+    raises = {one.site for one in mutants if one.answer is None}
 
     def told(site: str, value: object) -> object:
         reached(site, None if site in raises else bool(value))
@@ -169,4 +199,5 @@ def note(reached: Reached) -> None:
 
     for module, _ in modules():
         importlib.import_module(f"lakemerge.{module}").__dict__["__reached__"] = told
-        _recode(module, _Note(module))
+        sites = {one.line: one.site for one in mutants if one.module == module}
+        functions.recode(module, _Note(sites))

@@ -1,12 +1,14 @@
 """``python -m simulation.planting``: plant each mutant of :mod:`simulation.planted`, and see who notices.
 
-First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). Then each mutant
-has processes of its own: seeds that reach its site, unit tests that do, and more seeds. What nobody notices is printed.
+First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). The unit tests are
+then collected once. Each mutant has a forked process of its own, in which a few seeds that reach its site are run, unit
+tests that do, the shortest first, and more seeds, until one of them fails. What nobody notices is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -15,12 +17,13 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulation.planted import Planted, all_mutants, note, plant
+from simulation.planted import Functions, Planted, all_mutants, note, plant
 from simulation.run import simulate
 from simulation.seeds import WORLDS
 
@@ -30,11 +33,11 @@ STORE = ROOT / "build" / "mutants"
 EQUIVALENTS = Path(__file__).with_name("equivalents.tsv")
 #: The tests that run in memory.
 UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
-#: Seconds after which a mutant counts as one that never ends.
-_LIMIT = 240
+#: CPU seconds after which a mutant counts as one that never ends, and seconds.
+_CPU_LIMIT, _LIMIT = 90, 600
 #: Seeds that are remembered of a site, and unit tests that are run for it, the shortest first.
 _KEPT, _TESTS = 400, 60
-_QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors")
+_QUIET = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
 def key(site: str, value: bool | None) -> str:
@@ -97,25 +100,35 @@ def _run_seeds(seeds: list[int]) -> str:
     for number, seed in enumerate(seeds, 1):
         if error := simulate(seed).error:
             return f"{number} seeds ({seed}): {error}"
+    logging.getLogger("lakemerge").setLevel(logging.NOTSET)
     return ""
 
 
-def _run_units(tests: list[str]) -> str:
+class _Failures:
+    """A plugin of pytest that notes which tests fail."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.names.append(report.nodeid.rpartition("/")[2])
+
+
+def _run_units(tests: list[pytest.Item]) -> str:
     """The first unit test that fails; empty where none does."""
-    failed: list[str] = []
-
-    class _First:
-        def pytest_runtest_logreport(self, report: Any) -> None:
-            if report.failed:
-                failed.append(report.nodeid)
-
-    code = pytest.main(["-x", *_QUIET, *tests], plugins=[_First()])
-    found = failed[0].rpartition("/")[2] if failed else f"pytest ends with {code}"
-    return found if code else ""
+    failures = _Failures()
+    for test, following in zip(tests, [*tests[1:], None], strict=True):
+        test.config.pluginmanager.register(failures)
+        test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
+        test.config.pluginmanager.unregister(failures)
+        if failures.names:
+            return failures.names[0]
+    return ""
 
 
-def _alone(mutant: Planted, kind: str, work: list[Any]) -> str:
-    """Run some work on a mutant in a forked process; what is seen, empty for nothing."""
+def _alone(work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+    """What some work finds in a forked process: who notices a mutant, and what is seen."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -123,18 +136,21 @@ def _alone(mutant: Planted, kind: str, work: list[Any]) -> str:
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         signal.alarm(_LIMIT)
+        signal.setitimer(signal.ITIMER_PROF, _CPU_LIMIT)
         try:
-            plant(mutant)
-            seen = _run_seeds(work) if kind == "seeds" else _run_units(work)
+            found = work()
         except BaseException as error:  # noqa: BLE001 - whatever it is, the mutant has been noticed
-            seen = f"{type(error).__name__}: {error}"
-        os.write(writing, seen.encode()[:1000])
+            found = "error", f"{type(error).__name__}: {error}"
+        os.write(writing, json.dumps([found[0], found[1][:500]]).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        seen = pipe.read().decode(errors="replace")
+        answer = pipe.read().decode()
     _, status = os.waitpid(pid, 0)
-    return seen if os.WIFEXITED(status) else f"no end within {_LIMIT} s"
+    if not os.WIFEXITED(status):
+        return "endless", f"ended by signal {os.WTERMSIG(status)}"
+    who, seen = json.loads(answer)
+    return who, seen
 
 
 def equivalents(mutants: list[Planted]) -> dict[Planted, str]:
@@ -144,7 +160,7 @@ def equivalents(mutants: list[Planted]) -> dict[Planted, str]:
     """
     lines = (line.split("\t") for line in EQUIVALENTS.read_text().splitlines())
     known = {(module, kind, text): why for module, kind, text, why in lines}
-    found = {one: known.get((one.module, one.name.rpartition(" ")[2], one.text)) for one in mutants}
+    found = {one: known.get((one.module, one.kind, one.text)) for one in mutants}
     return {one: why for one, why in found.items() if why is not None}
 
 
@@ -152,36 +168,47 @@ def equivalents(mutants: list[Planted]) -> dict[Planted, str]:
 
 
 class Hunt:
-    """Looks for whoever notices mutants.
+    """A plugin of pytest that looks for whoever notices mutants, instead of running the tests that are collected."""
 
-    Args:
-        few, many: how many seeds are run before the unit tests, and in all.
-    """
-
-    def __init__(self, few: int, many: int) -> None:
-        self._few, self._many = few, many
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args = args
         self._equivalents = equivalents(all_mutants())
         self._seeds = json.loads((STORE / "seeds.json").read_text())
         self._units = json.loads((STORE / "units.json").read_text())
-        pytest.main(
-            ["--collect-only", "-qq", *_QUIET, *UNITS]
-        )  # so that no forked process has to import them
+        self._functions = Functions()
+        self._tests: dict[str, pytest.Item] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Called with all tests collected."""
+        self._tests = {test.nodeid: test for test in session.items}
+        gc.freeze()  # a forked process copies less
+        _hunt(self, self._args)
+        return True
 
     def killer(self, mutant: Planted) -> tuple[str, str]:
         """Who notices a mutant (``seeds``, ``unit``, ``nobody``, ``unreached``), and what is seen."""
         name = key(mutant.site, mutant.needs)
         seeds = self._seeds.get(name, [])
         random.Random(name).shuffle(seeds)  # from all worlds
-        tests = [test for _, test in self._units.get(name, [])][:_TESTS]
-        if not seeds and not tests:
+        names = [test for _, test in self._units.get(name, []) if test in self._tests][:_TESTS]
+        if not seeds and not names:
             return "unreached", ""
-        rounds = (("seeds", seeds[: self._few]), ("unit", tests), ("seeds", seeds[self._few : self._many]))
-        for kind, work in rounds:
-            if work and (seen := _alone(mutant, kind, work)):
-                return kind, seen
-        if mutant in self._equivalents:
+        few, many = self._args.few, self._args.many
+
+        def work() -> tuple[str, str]:
+            plant(mutant, self._functions)
+            if seen := _run_seeds(seeds[:few]):
+                return "seeds", seen
+            if seen := _run_units([self._tests[one] for one in names]):
+                return "unit", seen
+            if seen := _run_seeds(seeds[few:many]):
+                return "seeds", seen
+            return "nobody", f"{min(len(seeds), many)} seeds, {len(names)} tests"
+
+        who, seen = _alone(work)
+        if who == "nobody" and mutant in self._equivalents:
             return "equivalent", self._equivalents[mutant]
-        return "nobody", f"{min(len(seeds), self._many)} seeds, {len(tests)} tests"
+        return who, seen
 
 
 def main() -> int:
@@ -191,7 +218,7 @@ def main() -> int:
     )
     parser.add_argument("--reach-seeds", type=int, default=250, help="how many of each world")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
-    parser.add_argument("--few", type=int, default=40, help="seeds before the unit tests")
+    parser.add_argument("--few", type=int, default=15, help="seeds before the unit tests")
     parser.add_argument("--many", type=int, default=_KEPT, help="seeds in all")
     parser.add_argument("--only", default="", help="mutants whose names contain this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of mutants that is planted")
@@ -207,10 +234,11 @@ def main() -> int:
     if args.reach == "units":
         reach_by_units()
         return 0
-    return _hunt([one for one in all_mutants() if args.only in one.name], args)
+    return int(pytest.main([*_QUIET, *UNITS], plugins=[Hunt(args)]))
 
 
-def _hunt(mutants: list[Planted], args: argparse.Namespace) -> int:
+def _hunt(hunt: Hunt, args: argparse.Namespace) -> None:
+    mutants = [one for one in all_mutants() if args.only in one.name]
     known = dict(_read(args.report))
     if args.again:
         left = {name for name, who in _read(args.again) if who in ("nobody", "unreached")}
@@ -218,7 +246,7 @@ def _hunt(mutants: list[Planted], args: argparse.Namespace) -> int:
     # in any order, so that a run that is ended early is a sample
     mutants = random.Random(0).sample(mutants, round(len(mutants) * args.sample))
     mutants = [one for one in mutants if one.name not in known]
-    hunt, began = Hunt(args.few, args.many), time.monotonic()
+    began = time.monotonic()
     counts: Counter[str] = Counter(known.values())
     args.report.parent.mkdir(parents=True, exist_ok=True)
     with args.report.open("a") as report:
@@ -233,7 +261,6 @@ def _hunt(mutants: list[Planted], args: argparse.Namespace) -> int:
             if who in ("nobody", "unreached"):
                 print(f"{mutant.name}: {who} {seen}: {mutant.text}", flush=True)
     print(f"{sum(counts.values())} mutants: {dict(counts)}, {time.monotonic() - began:.0f} s")
-    return 0
 
 
 def _read(path: Path) -> list[tuple[str, str]]:

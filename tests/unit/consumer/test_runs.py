@@ -11,7 +11,7 @@ from kernel.consuming import consumer_of
 from kernel.support import create_appendable
 from lakemerge.consumer import Options
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS
-from lakemerge.errors import MetastoreUnreachable
+from lakemerge.errors import MetastoreUnreachable, SourceChanged
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.testing import World
 
@@ -69,3 +69,27 @@ def test_a_look_at_a_source_that_has_not_changed_makes_no_version() -> None:
         world.timeline.pass_by(60)
         assert consumer.refresh() == shown
     assert kernel.open(working_set).version == version
+
+
+def test_files_that_another_program_adds_after_a_run_has_taken_their_partition_are_not_read() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT).claim()
+    ((file, partition),) = batch.files()
+    kernel.files.write_text(file.replace("part-0", "part-1"), "b")
+    with pytest.raises(SourceChanged, match="not to change after this run took them"):
+        batch.files()
+    batch.fail("its files have changed")
+    (again,) = consumer_of(kernel, SOURCE, OUTPUT).claim().items
+    assert again.partition == partition
+
+
+def test_what_other_programs_leave_beside_the_rows_of_a_working_set_is_not_read() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consumer = consumer_of(kernel, SOURCE, OUTPUT)
+    shown = consumer.refresh()
+    table = kernel.table(consumer.working_set.name)
+    kernel.files.write_text(f"{table.location}/_SUCCESS", "")
+    kernel.files.write_text(f"{table.location}/.rows.txt.crc", "not a row")
+    assert consumer.refresh() == shown

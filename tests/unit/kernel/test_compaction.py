@@ -128,4 +128,5 @@ def test_a_run_takes_on_no_more_than_its_bytes() -> None:
     assert within(groups, None) == groups
     assert [len(lot) for lot in batches(groups, 100)] == [1, 2]
     assert [len(lot) for lot in batches(groups * 40, 10**9)] == [50, 50, 20]
+    assert list(batches([], 100)) == []
     assert beside(groups[:1], groups) == groups

@@ -95,6 +95,11 @@ def superseded(world: World, kernel: Kernel) -> None:
     merge(kernel, NAME, {"p=1": ["new"]})
 
 
+def unpartitioned(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"": ["old"]})
+    merge(kernel, NAME, {"": ["new"]})
+
+
 def claimed(world: World, kernel: Kernel) -> None:
     superseded(world, kernel)
     dies_at(world, "claimed", lambda other: merge(other, NAME, {"p=2": ["claimed"]}))
@@ -153,6 +158,7 @@ PREPARATIONS = {
     prepare.__name__: prepare
     for prepare in (
         superseded,
+        unpartitioned,
         claimed,
         staged_and_left,
         changed_by_hand,
@@ -203,7 +209,7 @@ def test_an_ordinary_kernel_changes_nothing_in_a_dry_run_either(world: World, ke
     assert all_there_is(world) == there
 
 
-@pytest.mark.parametrize("before", ["superseded", "staged_and_left"])
+@pytest.mark.parametrize("before", ["superseded", "unpartitioned", "staged_and_left"])
 def test_a_dry_run_says_what_a_vacuum_then_deletes(world: World, kernel: Kernel, before: str) -> None:
     PREPARATIONS[before](world, kernel)
     world.timeline.pass_by(60)

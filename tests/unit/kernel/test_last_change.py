@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from kernel.support import add_delta, add_overlay, create, make_one_delta, move_into_base, retire_deltas
-from lakemerge.kernel import Kernel, TableName, last_change
+from lakemerge.errors import UnsupportedTable
+from lakemerge.kernel import HiveTable, Kernel, TableName, last_change
+from lakemerge.kernel.ports import Storage
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -48,3 +50,9 @@ def test_compactions_and_names_are_no_changes(work: Callable[[Kernel], None], wo
     assert last_change(kernel, NAME) == before
     add_delta(kernel, NAME, "3")
     assert last_change(kernel, NAME) >= before + datetime.timedelta(days=1)
+
+
+def test_a_view_has_no_files_whose_times_tell(kernel: Kernel) -> None:
+    kernel.metastore.create_table(HiveTable(NAME, "VIRTUAL_VIEW", Storage(), view_text="select 1"))
+    with pytest.raises(UnsupportedTable, match="loaded_at_field"):
+        last_change(kernel, NAME)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kernel.meanwhile import Meanwhile
 from kernel.support import (
     OTHER_KEYS,
     WIDER_COLUMNS,
@@ -23,7 +24,7 @@ from kernel.support import (
 )
 from lakemerge.errors import ClaimHeld, CommitInDoubt
 from lakemerge.kernel import Kernel, Settings, TableName, remove_overlay
-from lakemerge.kernel.ports import HiveTable, Metastore
+from lakemerge.kernel.ports import DDL_TIME, HiveTable, Metastore
 from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
@@ -102,9 +103,9 @@ def test_a_process_whose_write_got_no_answer_ends_its_commit_and_waits_before_th
 class Overtaken:
     """A metastore in which somebody whose lock has timed out writes right after a write of this client."""
 
-    def __init__(self, inner: Metastore, write: Callable[[], None]) -> None:
+    def __init__(self, inner: Metastore, write: Callable[[], None], times: int = 1) -> None:
         self._inner = inner
-        self._write = [write]
+        self._write = [write] * times
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -127,6 +128,19 @@ def test_what_was_replaced_under_the_lock_is_written_again(world: World) -> None
     assert merge(kernel, NAME, {"p=1": ["newest"]}) == 3
     assert rows_of(other, NAME) == {"p=1": ["newest"]}
     assert [one.version for one in _history(other)] == [3, 2, 1]
+
+
+def test_who_is_replaced_under_the_lock_each_time_does_not_take_that_for_a_commit(world: World) -> None:
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"]})
+    before = other.table(NAME)
+    ports = world.process()
+    overtaken: Any = Overtaken(ports.metastore, lambda: world.metastore.alter_table(NAME, before), times=100)
+    kernel = Kernel(dataclasses.replace(ports, metastore=overtaken))
+    kernel.versions.compares(NAME)
+    with pytest.raises(CommitInDoubt, match="whether the commit stands"):
+        merge(kernel, NAME, {"p=1": ["newest"]})
+    assert rows_of(other, NAME) == {"p=1": ["old"]}
 
 
 def _history(kernel: Kernel) -> Any:
@@ -294,3 +308,24 @@ def test_who_was_left_in_doubt_waits_before_it_writes_the_same_version_again(
     assert rows_of(kernel, NAME) == {"p=1": ["acknowledged"]}
     assert_whole(kernel, NAME)
     assert elapsed >= 250
+
+
+def test_an_adoption_does_not_take_a_table_that_was_made_within_the_same_second(world: World) -> None:
+    """The time of the last DDL is the same; under the lock the table's id tells."""
+    other = Kernel(world.process())
+    make_plain(other, NAME, {"p=1": ["plain"]})
+    plain = other.table(NAME)
+
+    def make_another() -> None:
+        world.metastore.drop_table(NAME)
+        create(other, NAME, {"p=1": ["another"]})
+        made = other.table(NAME)
+        row = dataclasses.replace(made, parameters={**made.parameters, DDL_TIME: plain.parameters[DDL_TIME]})
+        world.metastore.alter_table(NAME, row)
+
+    ports = world.process()
+    slow: Any = Meanwhile(ports.metastore, "lock", make_another)
+    kernel = Kernel(dataclasses.replace(ports, metastore=slow))
+    kernel.versions.compares(NAME)
+    assert kernel.open(NAME).table_id == other.open(NAME).table_id
+    assert rows_of(other, NAME) == {"p=1": ["another"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -23,6 +24,7 @@ from kernel.support import (
 )
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Kernel, TableName, Transaction, history, remove_overlay, vacuum
+from lakemerge.kernel.commit.reads import Reads
 from lakemerge.testing import World
 
 NAME, OTHER = TableName("s", "t"), TableName("s", "u")
@@ -194,3 +196,16 @@ def test_what_comes_late_to_where_rows_were_moved_is_taken_in(world: World, kern
     newest, merged = history(kernel, NAME, 2)
     assert (newest.operation, merged.operation) == ("foreign", "merge")
     assert kernel.recover(NAME) == []
+
+
+def test_a_partition_that_a_compaction_has_left_out_is_none_that_was_read(kernel: Kernel) -> None:
+    """Whoever does not depend on where rows are reads them at their new places, which may be fewer."""
+    create(kernel, NAME, {"p=1": ["one"], "p=2": ["two"]})
+    before = kernel.settled(NAME)[1]
+    merge(kernel, NAME, {"p=1": ["one and two"]})
+    now = kernel.settled(NAME)[1]
+    newest = dataclasses.replace(now, partitions={"p=1": now.partitions["p=1"]})
+    reads = Reads()
+    reads.add_partitions(before, None)
+    reads.follow_moves(["p=1", "p=2"], newest)
+    assert reads.states == newest.partitions

@@ -17,6 +17,7 @@ from kernel.support import (
     compact,
     create,
     create_appendable,
+    ingest,
     locations,
     make_plain,
     merge,
@@ -24,9 +25,11 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import CommitUnfinished
-from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel import HiveTable, Kernel, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.ports import Refused
 from lakemerge.kernel.protocol.unanswered import LONGEST_CALL, UNSURE
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
@@ -238,3 +241,26 @@ def test_many_unanswered_calls_take_no_more_room_than_a_parameter_has(
     writer.late.arrive()
     overwrite(kernel, NAME, "p=2", "other")
     assert rows_of(kernel, NAME) == {"p=1": ["59"], "p=2": ["other"]}
+
+
+def test_side_data_that_the_metastore_refuses_to_show_again_is_an_error(
+    world: World, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the table has moved on: then it is shown by others."""
+    create(kernel, NAME, {"p=1": ["one"]})
+    ingest(kernel, NAME, {"p=2": ["two"]}, "rejected")
+    state = kernel.open(NAME)
+    quarantine = SIDE_TABLES["quarantine"].name_of(NAME)
+    world.metastore.drop_table(quarantine)
+
+    def refuse(table: HiveTable) -> None:
+        raise Refused("create_table", "MetaException", "no privilege")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.metastore, "create_table", refuse)
+        with pytest.raises(Refused, match="no privilege"):
+            kernel.roll_forward.show_side_data(state)
+    merge(kernel, NAME, {"p=1": ["new"]})
+    world.metastore.drop_table(quarantine)
+    monkeypatch.setattr(world.metastore, "create_table", refuse)
+    kernel.roll_forward.show_side_data(state)

@@ -9,6 +9,7 @@ import pytest
 
 from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, rows_of
 from lakemerge import writer
+from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.testing import World
 
@@ -88,3 +89,13 @@ def test_a_batch_that_is_committed_while_its_writers_name_is_opened_again_is_kno
             assert newer.last_batch == 1
             assert write(newer, "one-1", 1) is None
     assert facts(kernel) == ["one-1"]
+
+
+def test_a_writer_without_a_name_takes_no_numbers_of_batches(world: World) -> None:
+    kernel = make_table(world)
+    with writer.open(str(NAME), kernel) as stream:
+        stream.write([("a", "1")])
+        with pytest.raises(InvalidConfig, match="without a name"):
+            stream.commit(1)
+        assert stream.commit() == 2
+    assert facts(kernel) == ["a"]
