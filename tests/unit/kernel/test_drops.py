@@ -26,7 +26,7 @@ from kernel.support import (
     rows_of,
     stage,
 )
-from lakemerge.errors import ClaimHeld, CommitConflict, LakemergeError
+from lakemerge.errors import CommitConflict, LakemergeError
 from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -477,25 +477,3 @@ def test_a_table_that_was_moved_aside_is_not_forgotten_for_the_next_one_that_is(
     kernel.metastore.create_table(dataclasses.replace(first, name=NAME, parameters=other))
     withdraw(2, dies=False)
     assert kernel.metastore.table_summaries(NAME.schema) == []
-
-
-def test_a_drop_gives_up_if_commits_come_between_each_time(world: World, kernel: Kernel) -> None:
-    create(kernel, NAME, SHAPES["whole"])
-    ports = world.process()
-
-    class Busy:
-        """A metastore in which others commit right before a row is to go aside."""
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(ports.metastore, name)
-
-        def alter_table(self, name: TableName, table: HiveTable, **expected: tuple[str, str]) -> None:
-            if table.name != name:
-                merge(kernel, NAME, {"": ["new"]})
-            ports.metastore.alter_table(name, table, **expected)
-
-    with pytest.raises(ClaimHeld, match="other writers were first each time"):
-        drop(Kernel(dataclasses.replace(ports, metastore=Busy())), NAME)  # type: ignore[arg-type]
-    assert rows_of(kernel, NAME) == {"": ["new"]}
-    drop(kernel, NAME)
-    assert not kernel.exists(NAME)

@@ -28,6 +28,7 @@ from kernel.support import (
     rows_of,
     stage,
 )
+from lakemerge.errors import ClaimHeld
 from lakemerge.kernel import HiveTable, Kernel, TableName, committed_tables, drop
 from lakemerge.kernel.ports.metastore import ReplyLost, Storage, ValueChanged
 from lakemerge.testing import World
@@ -263,3 +264,25 @@ def test_what_a_probe_that_died_has_left_is_dropped(world: World, kernel: Kernel
     assert len(kernel.metastore.table_summaries("s")) == 2
     drop(Kernel(world.process()), NAME)
     assert kernel.metastore.table_summaries("s") == []
+
+
+def test_a_drop_gives_up_if_commits_come_between_each_time(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"": ["old"]})
+    ports = world.process()
+
+    class Busy:
+        """A metastore in which others commit right before a row is to go aside."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(ports.metastore, name)
+
+        def alter_table(self, name: TableName, table: HiveTable, **expected: tuple[str, str]) -> None:
+            if table.name != name:
+                merge(kernel, NAME, {"": ["new"]})
+            ports.metastore.alter_table(name, table, **expected)
+
+    with pytest.raises(ClaimHeld, match="other writers were first each time"):
+        drop(Kernel(dataclasses.replace(ports, metastore=Busy())), NAME)  # type: ignore[arg-type]
+    assert rows_of(kernel, NAME) == {"": ["new"]}
+    drop(kernel, NAME)
+    assert not kernel.exists(NAME)
