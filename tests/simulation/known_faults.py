@@ -406,7 +406,7 @@ MUTANTS = {
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",
         "kernel.protocol.versions",
-        "        with self._table_lock(name, _written(name, row)):\n",
+        "        with self._table_lock(name, _Write.of(name, row)):\n",
         "        if True:\n",
     ),
 }

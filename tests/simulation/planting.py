@@ -33,8 +33,9 @@ STORE = ROOT / "build" / "mutants"
 EQUIVALENTS = Path(__file__).with_name("equivalents.tsv")
 #: The tests that run in memory.
 UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
-#: CPU seconds after which a mutant counts as one that never ends, and seconds.
-_CPU_LIMIT, _LIMIT = 90, 600
+#: A mutant counts as one that never ends after these CPU seconds, after so many for a seed, after so many times what a
+#: test takes, and after so many seconds whatever it does.
+_CPU, _CPU_OF_A_SEED, _CPU_OF_A_TEST, _LIMIT = 6, 0.3, 4, 600
 #: Seeds that are remembered of a site, and unit tests that are run for it, the shortest first.
 _KEPT, _TESTS = 400, 60
 _QUIET = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist")
@@ -97,6 +98,7 @@ def _store(name: str, found: dict[str, Any]) -> None:
 def _run_seeds(seeds: list[int]) -> str:
     """The first seed that fails, and how; empty where none does."""
     logging.getLogger("lakemerge").setLevel(logging.CRITICAL)  # unit tests look at what is logged
+    signal.setitimer(signal.ITIMER_PROF, _CPU + _CPU_OF_A_SEED * len(seeds))
     for number, seed in enumerate(seeds, 1):
         if error := simulate(seed).error:
             return f"{number} seeds ({seed}): {error}"
@@ -115,9 +117,10 @@ class _Failures:
             self.names.append(report.nodeid.rpartition("/")[2])
 
 
-def _run_units(tests: list[pytest.Item]) -> str:
-    """The first unit test that fails; empty where none does."""
+def _run_units(tests: list[pytest.Item], seconds: float) -> str:
+    """The first unit test that fails; empty where none does. Without a mutant, all take so many seconds."""
     failures = _Failures()
+    signal.setitimer(signal.ITIMER_PROF, _CPU + _CPU_OF_A_TEST * seconds)
     for test, following in zip(tests, [*tests[1:], None], strict=True):
         test.config.pluginmanager.register(failures)
         test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
@@ -136,7 +139,6 @@ def _alone(work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         signal.alarm(_LIMIT)
-        signal.setitimer(signal.ITIMER_PROF, _CPU_LIMIT)
         try:
             found = work()
         except BaseException as error:  # noqa: BLE001 - whatever it is, the mutant has been noticed
@@ -190,7 +192,8 @@ class Hunt:
         name = key(mutant.site, mutant.needs)
         seeds = self._seeds.get(name, [])
         random.Random(name).shuffle(seeds)  # from all worlds
-        names = [test for _, test in self._units.get(name, []) if test in self._tests][:_TESTS]
+        known = [(took, test) for took, test in self._units.get(name, []) if test in self._tests][:_TESTS]
+        names, seconds = [test for _, test in known], sum(took for took, _ in known)
         if not seeds and not names:
             return "unreached", ""
         few, many = self._args.few, self._args.many
@@ -199,7 +202,7 @@ class Hunt:
             plant(mutant, self._functions)
             if seen := _run_seeds(seeds[:few]):
                 return "seeds", seen
-            if seen := _run_units([self._tests[one] for one in names]):
+            if seen := _run_units([self._tests[one] for one in names], seconds):
                 return "unit", seen
             if seen := _run_seeds(seeds[few:many]):
                 return "seeds", seen

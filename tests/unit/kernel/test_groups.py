@@ -14,6 +14,7 @@ from kernel.groups import GROUPS, GroupKind
 from kernel.support import (
     COLUMNS,
     KEYS,
+    Died,
     Picture,
     assert_nothing_orphaned,
     assert_whole,
@@ -435,3 +436,32 @@ def test_an_older_program_is_told_that_it_is_too_old(world: World, monkeypatch: 
     monkeypatch.setattr(manifests, "WRITER_FEATURES", frozenset())
     with pytest.raises(TableTooNew, match="groups"):
         kernel.begin(group.names(NAME)[0], "merge")
+
+
+def test_a_group_stands_by_any_table_that_has_it_if_the_first_is_gone(world: World, kernel: Kernel) -> None:
+    """Another program drops the first table when the writer has died between its confirmations."""
+    names = [TableName("s", name) for name in "abc"]
+    for name in names:
+        create(kernel, name, {"p=1": ["old"]})
+    ports = world.process()
+
+    def reached(step: str) -> None:
+        if step == "claimed":
+            raise Died
+
+    writer = Kernel(ports, step=reached)
+    opened = [writer.begin(name, "merge") for name in names]
+    for one in opened:
+        stage(writer, one, {"p=1": ["new"]})
+    with pytest.raises(Died):
+        writer.commit_together(opened)
+    state = kernel.current_state(names[0])
+    assert state is not None
+    assert state.claim is not None
+    _, second, _ = kernel.groups.read(state.layout, state.claim).members
+    assert kernel.groups.confirm(second)
+    kernel.metastore.drop_table(names[0])
+    world.running.discard(ports.host.owner().pid)
+    for name in names[1:]:
+        kernel.recover(name)
+        assert rows_of(kernel, name) == {"p=1": ["new"]}

@@ -21,6 +21,7 @@ from kernel.support import (
     settled,
     stage,
 )
+from lakemerge.errors import StorageError
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
 from lakemerge.kernel.external.late import LateFiles
 from lakemerge.kernel.maintenance.history import history
@@ -312,3 +313,24 @@ def test_a_writer_of_a_whole_table_that_dies_after_its_claim_leaves_the_look_to_
     assert "took in what another program wrote late into 1 partitions" in kernel.recover(NAME)
     assert rows_of(kernel, NAME) == {"": ["foreign", "new"]}
     assert_whole(kernel, NAME)
+
+
+def test_late_files_that_cannot_be_moved_stay_where_they_are(
+    world: World, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    before = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    world.timeline.pass_by(1)
+    adds(world)(before)
+
+    def refuse(source: str, target: str) -> None:
+        raise StorageError(expected="a", found="no right to write", action="c")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel.files, "move", refuse)
+        with pytest.raises(StorageError, match="no right to write"):
+            kernel.recover(NAME)
+    assert kernel.files.exists(f"{before}/foreign.orc")
+    kernel.recover(NAME)
+    assert rows_of(kernel, NAME)["p=1"] == ["foreign", "new"]

@@ -129,3 +129,21 @@ def test_the_end_waits_for_a_heartbeat_that_is_being_written(
     assert may_go_on.is_set(), "this process may end now, and the file would come afterwards"
     thread.join(10)
     assert world.files.list(transaction.layout.open) == []
+
+
+def test_a_heartbeat_that_ends_while_it_is_written_leaves_no_file(
+    world: World, kernel: Kernel, beat: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever ends it waits no longer than a lease for it to be written."""
+    transaction = kernel.begin(NAME, "transaction")
+    assert transaction.stage_directory
+    written = kernel.files.write_text
+
+    def write_after_the_end(path: str, text: str) -> None:
+        monkeypatch.setattr(kernel.files, "write_text", written)
+        transaction.abort()
+        written(path, text)
+
+    monkeypatch.setattr(kernel.files, "write_text", write_after_the_end)
+    beat()
+    assert world.files.list(transaction.layout.open) == []

@@ -23,8 +23,9 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import ClaimHeld, CommitInDoubt
-from lakemerge.kernel import Kernel, Settings, TableName, remove_overlay
+from lakemerge.kernel import Kernel, Settings, TableName, drop, remove_overlay
 from lakemerge.kernel.ports import DDL_TIME, HiveTable, Metastore
+from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
@@ -315,17 +316,39 @@ def test_an_adoption_does_not_take_a_table_that_was_made_within_the_same_second(
     other = Kernel(world.process())
     make_plain(other, NAME, {"p=1": ["plain"]})
     plain = other.table(NAME)
+    made: list[HiveTable] = []
 
     def make_another() -> None:
         world.metastore.drop_table(NAME)
         create(other, NAME, {"p=1": ["another"]})
-        made = other.table(NAME)
-        row = dataclasses.replace(made, parameters={**made.parameters, DDL_TIME: plain.parameters[DDL_TIME]})
+        row = other.table(NAME)
+        row = dataclasses.replace(row, parameters={**row.parameters, DDL_TIME: plain.parameters[DDL_TIME]})
         world.metastore.alter_table(NAME, row)
+        made.append(row)
 
     ports = world.process()
     slow: Any = Meanwhile(ports.metastore, "lock", make_another)
     kernel = Kernel(dataclasses.replace(ports, metastore=slow))
     kernel.versions.compares(NAME)
-    assert kernel.open(NAME).table_id == other.open(NAME).table_id
+    assert kernel.open(NAME).table_id == made[0].parameters[TABLE_ID]
     assert rows_of(other, NAME) == {"p=1": ["another"]}
+
+
+@pytest.mark.parametrize("is_view", [False, True], ids=["table", "view"])
+def test_a_drop_that_comes_late_leaves_the_next_table_of_the_name_alone(world: World, is_view: bool) -> None:
+    """Nobody takes a name of which a call may still take away what has it."""
+    other = Kernel(world.process())
+    create(other, NAME, {"p=1": ["old"]})
+    if is_view:
+        add_overlay(other, NAME)
+    ports = world.process()
+    late = LateBy(ports.metastore, world, 1)
+    dropping = Kernel(dataclasses.replace(ports, metastore=late.metastore))
+    drop(dropping, NAME)
+    assert late.at >= 0
+    ports = world.process()
+    meanwhile: Any = Meanwhile(ports.metastore, "create_table", late.arrive, after=True)
+    next_one = Kernel(dataclasses.replace(ports, metastore=meanwhile))
+    create(next_one, NAME, {"p=1": ["next"]})
+    assert rows_of(other, NAME) == {"p=1": ["next"]}
+    assert_whole(other, NAME)

@@ -286,3 +286,21 @@ def test_a_drop_gives_up_if_commits_come_between_each_time(world: World, kernel:
     assert rows_of(kernel, NAME) == {"": ["new"]}
     drop(kernel, NAME)
     assert not kernel.exists(NAME)
+
+
+def test_a_drop_that_keeps_the_files_takes_the_published_quarantine_along(kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    ingest(kernel, NAME, {"p=3": ["new"]}, "rejected")
+    assert len(kernel.metastore.table_summaries("s")) == 2
+    drop(kernel, NAME, keep_files=True)
+    assert kernel.metastore.table_summaries("s") == []
+
+
+def test_the_drop_of_a_view_leaves_the_files_at_its_location(kernel: Kernel) -> None:
+    place = f"{kernel.default_root(NAME)}/part-0.orc"
+    kernel.files.write_text(place, "somebody's")
+    row = HiveTable(NAME, "VIRTUAL_VIEW", Storage(location=kernel.default_root(NAME)), view_text="select 1")
+    kernel.metastore.create_table(row)
+    drop(kernel, NAME)
+    assert not kernel.exists(NAME)
+    assert kernel.files.exists(place)

@@ -264,3 +264,19 @@ def test_side_data_that_the_metastore_refuses_to_show_again_is_an_error(
     world.metastore.drop_table(quarantine)
     monkeypatch.setattr(world.metastore, "create_table", refuse)
     kernel.roll_forward.show_side_data(state)
+
+
+def test_a_dry_run_does_not_count_what_a_late_swap_leads_readers_to(
+    world: World, kernel: Kernel, writer: Writer
+) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    writer.late.lose("alter_partitions")
+    merge(writer.kernel, NAME, {"p=1": ["late"]})
+    merge(kernel, NAME, {"p=1": ["newest"]})
+    vacuum(kernel, NAME, dry_run=False)  # from now on nobody finds the version before
+    world.timeline.pass_by(10 * DAY)
+    assert any("data" in item.path for item in vacuum(kernel, NAME))
+    writer.late.arrive()
+    shown = locations(kernel, NAME)["p=1"]
+    assert rows_of(kernel, NAME)["p=1"] == ["late"]
+    assert not [item for item in vacuum(kernel, NAME) if shown.startswith(item.path)]

@@ -277,3 +277,12 @@ def test_what_a_stream_cannot_write() -> None:
         Reader([HiveColumn("tags", "array<string>")], "rows")
     with pytest.raises(InvalidConfig):
         Reader(COLUMNS, "xml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("timestamp", "2026-01-02 24:00:00"), ("timestamp", "2026-13-01 00:00:00"), ("date", "2026-02-30")],
+)
+def test_what_is_not_in_the_calendar_is_said_to_be(kind: str, value: str) -> None:
+    with pytest.raises(ValueError, match="of the calendar"):
+        converter(kind)(value)

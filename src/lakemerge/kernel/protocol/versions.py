@@ -208,7 +208,7 @@ class Versions:
         if self.compares(name):
             self._metastore.alter_table(name, row, expected=expected)
             return
-        with self._table_lock(name, _written(name, row)):
+        with self._table_lock(name, _Write.of(name, row)):
             table = self._metastore.get_table(name)
             found = table.parameters.get(expected[0]) if table else None
             if found != expected[1]:
@@ -235,16 +235,13 @@ class Versions:
             )
 
     @contextmanager
-    def _table_lock(self, name: TableName, version: str) -> Iterator[None]:
+    def _table_lock(self, name: TableName, write: _Write) -> Iterator[None]:
         """Hive's exclusive lock on the table, for metastores that do not compare.
 
         If a write under it gets no answer, it is kept until that write can no longer be carried out. Only this process
         can write meanwhile, and only the same transaction's: what it has sent before, or what settles it.
-
-        Args:
-            version: that is to be written; see :func:`_written`.
         """
-        lock_id, until = self._take_lock(name, version)
+        lock_id, until = self._take_lock(name, write)
         try:
             yield
         except Refused:
@@ -260,13 +257,13 @@ class Versions:
         finally:
             if self._clock.monotonic() < until:
                 with self._lock:
-                    self._kept[name] = _KeptLock(lock_id, until, version)
+                    self._kept[name] = _KeptLock(lock_id, until, write)
             else:
                 self._give_back(name, lock_id)
 
-    def _take_lock(self, name: TableName, version: str) -> tuple[int, float]:
+    def _take_lock(self, name: TableName, write: _Write) -> tuple[int, float]:
         """A lock that is held, and until when it is to be kept: one that was kept, or a new one."""
-        kept = self._kept_for(name, version)
+        kept = self._kept_for(name, write)
         if kept is not None:
             if self._clock.monotonic() >= kept.until:
                 self._give_back(name, kept.lock_id)
@@ -289,14 +286,14 @@ class Versions:
             raise
         return lock_id, -math.inf
 
-    def _kept_for(self, name: TableName, version: str) -> _KeptLock | None:
-        """The lock that was kept; before another version is written, the write without an answer is waited for.
+    def _kept_for(self, name: TableName, write: _Write) -> _KeptLock | None:
+        """The lock that was kept; what may not follow on the write without an answer waits until that cannot come.
 
         Raises:
             ClaimHeld: it may still be carried out, and would then take the place of what is to be written.
         """
         deadline = self._clock.monotonic() + _LOCK_SECONDS
-        while (kept := self._kept.get(name)) is not None and version != kept.version:
+        while (kept := self._kept.get(name)) is not None and not write.may_follow(kept.write):
             now = self._clock.monotonic()
             if now >= kept.until:
                 break
@@ -329,24 +326,40 @@ class _KeptLock:
 
     Attributes:
         until: by the process's own clock.
-        version: which version was written.
+        write: which got no answer.
     """
 
     lock_id: int
     until: float
-    version: str
+    write: _Write
 
 
-def _written(name: TableName, row: HiveTable) -> str:
-    """What is written to a table: the transaction whose claim or version it is, and a new name, if it gets one.
+@dataclass(frozen=True)
+class _Write:
+    """What is written to a table.
 
-    A claim that says that nothing is decided is something else than the claim that follows it: if it came after that,
-    whoever finds it would take the commit back. So is a new name: what was sent by the old one would take the place of
-    what has it by then.
+    Attributes:
+        whose: the transaction whose claim or version it is.
+        new_name: that the row gets; empty if it keeps its own.
     """
-    claim = row.parameters.get(VERSION, "").partition(":")[2]
-    whose = claim or row.parameters.get(TRANSACTION) or row.parameters.get(SHOWS, "")
-    return f"{whose} {row.name.name if row.name != name else ''}"
+
+    whose: str
+    new_name: str
+
+    @classmethod
+    def of(cls, name: TableName, row: HiveTable) -> _Write:
+        claim = row.parameters.get(VERSION, "").partition(":")[2]
+        whose = claim or row.parameters.get(TRANSACTION) or row.parameters.get(SHOWS, "")
+        return cls(whose, row.name.name if row.name != name else "")
+
+    def may_follow(self, unanswered: _Write) -> bool:
+        """Whether it may be sent while another write may still come.
+
+        A claim that says that nothing is decided is something else than the claim that follows it: if it came after
+        that, whoever finds it would take the commit back. No new name is given before or after: a write by the old one
+        would take the place of what has it by then, which needs no lock to be made.
+        """
+        return self == unanswered and not self.new_name
 
 
 @contextmanager
