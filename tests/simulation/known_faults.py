@@ -60,8 +60,8 @@ MUTANTS = {
     "swap-unfenced": Mutant(
         "a writer does not look whether the claim is still its own before it moves partitions",
         "kernel.protocol.swaps",
-        "                    if not holds():\n                        return False\n",
-        "",
+        "        return send_all(left, move, holds, partial",
+        "        return send_all(left, move, lambda: True, partial",
     ),
     "late-swap-unmended": Mutant(
         "a swap that came too late is not put right",
@@ -103,8 +103,8 @@ MUTANTS = {
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
         "kernel.protocol.swaps",
-        "            if _is_empty(partition, layout, manifest):\n",
-        "            if partition:\n                holds = lambda: True\n",
+        "for row in rows if _is_empty(row, layout, manifest)]\n\n        if found",
+        "for row in rows]\n\n        holds = lambda: True\n        if found",
     ),
     "registered-with-rows": Mutant(
         "new partitions are registered where their rows are, before the swap",
@@ -164,8 +164,9 @@ MUTANTS = {
     "resent-blindly": Mutant(
         "a swap whose answer is lost is sent again without a look whether the claim is still the writer's own",
         "kernel.protocol.swaps",
-        "                    if not holds():\n",
-        "                    if sends_left == SENDS - 1 and not holds():\n",
+        "        return send_all(left, move, holds, partial",
+        "        unasked = [1]\n"
+        "        return send_all(left, move, lambda: holds() if unasked and unasked.pop() else True, partial",
     ),
     "mended-once": Mutant(
         "a swap that came too late is put right once, and nobody looks whether that came too late as well",
@@ -177,14 +178,14 @@ MUTANTS = {
     "repair-unfenced": Mutant(
         "partitions are put right to a version without a look whether it is still the newest",
         "kernel.protocol.repairs",
-        "        unmoved = partial(self.is_at, state)\n",
-        "        unmoved = lambda: True\n",
+        "        name, unmoved = state.table.name, partial(self.is_at, state)\n",
+        "        name, unmoved = state.table.name, lambda: True\n",
     ),
     "late-drop": Mutant(
         "a swap that came too late drops the partitions that it has emptied",
         "kernel.protocol.swaps",
-        "                send_while(holds, drop, partial(self._unanswered, manifest.txn))\n",
-        "                send_while(lambda: True, drop, partial(self._unanswered, manifest.txn))\n",
+        "            send_all(left, drop, holds, partial",
+        "            send_all(left, drop, lambda: True, partial",
     ),
     # of tables that are dropped and made again
     "next-tables-version": Mutant(

@@ -1,8 +1,9 @@
 """``python -m simulation.planting``: plant each mutant of :mod:`simulation.planted`, and see who notices.
 
 First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). The unit tests are
-then collected once. Each mutant has a forked process of its own, in which a few seeds that reach its site are run, unit
-tests that do, the shortest first, and more seeds, until one of them fails. What nobody notices is printed.
+then collected once, with those of the kernel's ring that run in memory. Each mutant has a forked process of its own, in
+which a few seeds that reach its site are run, tests that do, the shortest first, and more seeds, until one of them
+fails. What nobody notices is printed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from simulation.in_memory import TESTS, InMemory
 from simulation.planted import Functions, Planted, all_mutants, note, plant
 from simulation.run import simulate
 from simulation.seeds import WORLDS
@@ -32,12 +34,12 @@ STORE = ROOT / "build" / "mutants"
 #: Mutants that were looked at and change nothing that anybody could see: module, what is done, statement, why.
 EQUIVALENTS = Path(__file__).with_name("equivalents.tsv")
 #: The tests that run in memory.
-UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer")
+UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer", *TESTS)
 #: A mutant counts as one that never ends after these CPU seconds, after so many for a seed, after so many times what a
 #: test takes, and after so many seconds whatever it does.
 _CPU, _CPU_OF_A_SEED, _CPU_OF_A_TEST, _LIMIT = 6, 0.3, 4, 600
-#: Seeds that are remembered of a site, and unit tests that are run for it, the shortest first.
-_KEPT, _TESTS = 400, 60
+#: Seeds that are remembered of a site.
+_KEPT = 400
 _QUIET = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
@@ -83,7 +85,7 @@ def reach_by_units() -> None:
     """Run the unit tests, and store which of them reach what."""
     plugin = _Noting()
     note(lambda site, value: plugin.now.add(key(site, value)))
-    pytest.main([*_QUIET, *UNITS], plugins=[plugin])
+    pytest.main([*_QUIET, *UNITS], plugins=[plugin, InMemory()])
     _store("units", {one: sorted(tests) for one, tests in plugin.found.items()})
 
 
@@ -192,7 +194,8 @@ class Hunt:
         name = key(mutant.site, mutant.needs)
         seeds = self._seeds.get(name, [])
         random.Random(name).shuffle(seeds)  # from all worlds
-        known = [(took, test) for took, test in self._units.get(name, []) if test in self._tests][:_TESTS]
+        known = [(took, test) for took, test in self._units.get(name, []) if test in self._tests]
+        known = known[: self._args.tests]
         names, seconds = [test for _, test in known], sum(took for took, _ in known)
         if not seeds and not names:
             return "unreached", ""
@@ -223,6 +226,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--few", type=int, default=15, help="seeds before the unit tests")
     parser.add_argument("--many", type=int, default=_KEPT, help="seeds in all")
+    parser.add_argument("--tests", type=int, default=60, help="how many tests, the shortest first")
     parser.add_argument("--only", default="", help="mutants whose names contain this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of mutants that is planted")
     parser.add_argument("--again", type=Path, help="the survivors of a report")
@@ -237,7 +241,7 @@ def main() -> int:
     if args.reach == "units":
         reach_by_units()
         return 0
-    return int(pytest.main([*_QUIET, *UNITS], plugins=[Hunt(args)]))
+    return int(pytest.main([*_QUIET, *UNITS], plugins=[Hunt(args), InMemory()]))
 
 
 def _hunt(hunt: Hunt, args: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -18,11 +18,13 @@ from kernel.support import (
     assert_nothing_orphaned,
     assert_whole,
     create,
+    rows_of,
     stage,
 )
 from lakemerge.errors import CommitInDoubt, LakemergeError
 from lakemerge.kernel import Kernel, Settings, TableDefinition, TableName, Transaction, history
 from lakemerge.kernel.ports.metastore import Refused, ReplyLost
+from lakemerge.kernel.table.definition import new_partition
 from lakemerge.testing import World
 
 NAME, SECOND = TableName("s", "t"), TableName("s", "u")
@@ -209,3 +211,52 @@ def test_a_look_that_is_refused_says_nothing_of_the_call_before_it(
     after = Kernel(world.process())
     after.recover(NAME)
     assert after.settled(NAME)[1].txn == begun[0].txn
+
+
+class CutOff:
+    """A metastore whose answers to one kind of call never arrive, although it carries the calls out."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.dropped: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def drop_partition(self, name: TableName, values: Sequence[str]) -> None:
+        self.dropped += values
+        self._inner.drop_partition(name, values)
+        raise ReplyLost(expected="an answer", found="none", action="None.")
+
+
+def cut_off(world: World) -> tuple[Kernel, CutOff]:
+    ports = world.process()
+    metastore: Any = CutOff(ports.metastore)
+    return Kernel(dataclasses.replace(ports, metastore=metastore)), metastore
+
+
+# more than a call is sent times
+_MANY = [str(number) for number in range(1, 9)]
+
+
+def test_partitions_whose_drops_are_carried_out_are_not_dropped_again(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {f"p={number}": ["old"] for number in ("0", *_MANY)})
+    writer, metastore = cut_off(world)
+    with writer.begin(NAME, "merge") as transaction:
+        transaction.read()
+        transaction.remove([f"p={number}" for number in _MANY])
+        assert transaction.commit() == 2
+    assert sorted(metastore.dropped) == _MANY
+    assert rows_of(kernel, NAME) == {"p=0": ["old"]}
+    assert_whole(kernel, NAME)
+
+
+def test_partitions_that_came_late_are_dropped_once_each(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=0": ["old"]})
+    table, layout = kernel.table(NAME), kernel.open(NAME).layout
+    rows = [new_partition(table, [number], layout.empty_of("late")) for number in _MANY]
+    world.metastore.add_partitions(NAME, rows)
+    finder, metastore = cut_off(world)
+    finder.recover(NAME)
+    assert sorted(metastore.dropped) == _MANY
+    assert rows_of(kernel, NAME) == {"p=0": ["old"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,7 @@ from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
 from lakemerge.kernel.protocol.swaps import in_batches
-from lakemerge.kernel.protocol.unanswered import Unsure, send_while, unsure_of, with_unsure
+from lakemerge.kernel.protocol.unanswered import Unsure, send_all, unsure_of, with_unsure
 from lakemerge.kernel.protocol.versions import Versions
 from lakemerge.kernel.table.definition import TABLE_ID, VERSION, moved, new_partition
 from lakemerge.kernel.table.layout import Layout, normal
@@ -146,13 +146,32 @@ class Repairs:
             restore: partitions that may have been dropped too late, to be registered again.
             late: where the partitions may have been pointed too late, wherever that is; empty if that is unknown.
         """
-        late = list(late)
+        late, partitions, restore = list(late), sorted(partitions), list(restore)
         manifest = read_manifest(self._files, state.layout, state.txn)
-        name = state.table.name
-        astray = []
-        strays = []
-        found = set()
-        for partition, row in self._rows(name, sorted(partitions), manifest).items():
+        name, unmoved = state.table.name, partial(self.is_at, state)
+
+        def left() -> list[Callable[[], object]]:
+            return self._calls(state, manifest, partitions, restore, late)
+
+        calls = left()
+        if not calls or not unmoved():
+            return
+        # before anything is sent: who sends it may die while it waits for an answer
+        self.expect(name, state.table_id, late or [Late(state.layout, manifest, everywhere=True)])
+        send_all(left, lambda call: call(), unmoved, first=calls)
+
+    def _calls(
+        self,
+        state: TableState,
+        manifest: Manifest,
+        partitions: list[str],
+        restore: list[str],
+        late: list[Late],
+    ) -> list[Callable[[], object]]:
+        """The calls that put partitions right; see :meth:`repair`."""
+        name, metastore = state.table.name, self._metastore
+        astray, strays, found = [], [], set()
+        for partition, row in self._rows(name, partitions, manifest).items():
             found.add(partition)
             known = manifest.partitions.get(partition)
             location = normal(row.location)
@@ -171,19 +190,13 @@ class Repairs:
             for partition in restore
             if partition in manifest.partitions and partition not in found
         ]
-        unmoved = partial(self.is_at, state)
-        if not (astray or missing or strays) or not unmoved():
-            return
-        count = len(astray) + len(missing) + len(strays)
-        _LOG.warning("%s: %d partitions pointed at a superseded commit and were put right", name, count)
-        # before anything is sent: who sends it may die while it waits for an answer
-        self.expect(name, state.table_id, late or [Late(state.layout, manifest, everywhere=True)])
-        for batch in in_batches(missing):
-            send_while(unmoved, partial(self._metastore.add_partitions, name, batch))
-        for batch in in_batches(astray):
-            send_while(unmoved, partial(self._metastore.alter_partitions, name, batch))
-        for values in strays:
-            send_while(unmoved, partial(self._metastore.drop_partition, name, values))
+        if count := len(astray) + len(missing) + len(strays):
+            _LOG.warning("%s: %d partitions pointed at a superseded commit and are put right", name, count)
+        return [
+            *(partial(metastore.add_partitions, name, batch) for batch in in_batches(missing)),
+            *(partial(metastore.alter_partitions, name, batch) for batch in in_batches(astray)),
+            *(partial(metastore.drop_partition, name, values) for values in strays),
+        ]
 
     def _rows(self, name: TableName, names: list[str], version: Manifest) -> dict[str, HivePartition]:
         """The metastore's rows of partitions, by the names that a version gives them.

@@ -13,7 +13,7 @@ from functools import partial
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.metastore import HivePartition, HiveTable, ReplyLost
 from lakemerge.kernel.ports.names import TableName, partition_name, partition_values
-from lakemerge.kernel.protocol.unanswered import SENDS, send_while
+from lakemerge.kernel.protocol.unanswered import send_all
 from lakemerge.kernel.table.definition import (
     moved,
     new_partition,
@@ -121,18 +121,18 @@ class Swaps:
         Args:
             existing: what it has, if that was just asked.
         """
-        for sends_left in reversed(range(SENDS)):
-            known = set(self._metastore.partition_names(name)) if existing is None else existing
-            existing = None
-            fresh = [row for partition, row in rows.items() if partition not in known]
-            try:
-                for batch in in_batches(fresh):
-                    self._metastore.add_partitions(name, batch)
-                return
-            except ReplyLost:
-                self._unanswered(manifest.txn)
-                if not sends_left:
-                    raise
+
+        def missing(known: set[str] | None = None) -> list[list[HivePartition]]:
+            known = set(self._metastore.partition_names(name)) if known is None else known
+            return list(in_batches([row for partition, row in rows.items() if partition not in known]))
+
+        send_all(
+            missing,
+            partial(self._metastore.add_partitions, name),
+            lambda: True,
+            partial(self._unanswered, manifest.txn),
+            first=None if existing is None else missing(existing),
+        )
 
     def _alter(
         self,
@@ -143,22 +143,13 @@ class Swaps:
         holds: Callable[[], bool],
     ) -> bool:
         """Move all touched partitions, by one call if they fit into one; false when the claim was lost."""
-        for sends_left in reversed(range(SENDS)):
-            rows = self._left(name, layout, manifest, parent)
-            # the fence: a writer that was taken for dead must not move what others have moved since
-            if not rows:
-                return holds()
-            try:
-                for batch in in_batches(rows):
-                    if not holds():
-                        return False
-                    self._metastore.alter_partitions(name, batch)
-                return True
-            except ReplyLost:
-                self._unanswered(manifest.txn)
-                if not sends_left and self._left(name, layout, manifest, parent):
-                    raise
-        return holds()
+
+        def left() -> list[list[HivePartition]]:
+            return list(in_batches(self._left(name, layout, manifest, parent)))
+
+        # the fence: a writer that was taken for dead must not move what others have moved since
+        move = partial(self._metastore.alter_partitions, name)
+        return send_all(left, move, holds, partial(self._unanswered, manifest.txn))
 
     def _left(
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
@@ -203,10 +194,14 @@ class Swaps:
         since. If these were dropped, whoever finds them gone before they are put right would take that for another
         program's drop.
         """
-        for partition in self._metastore.partitions(name, partitions):
-            if _is_empty(partition, layout, manifest):
-                drop = partial(self._metastore.drop_partition, name, partition.values)
-                send_while(holds, drop, partial(self._unanswered, manifest.txn))
+
+        def left() -> list[list[str]]:
+            rows = self._metastore.partitions(name, partitions)
+            return [list(row.values) for row in rows if _is_empty(row, layout, manifest)]
+
+        if found := left():
+            drop = partial(self._metastore.drop_partition, name)
+            send_all(left, drop, holds, partial(self._unanswered, manifest.txn), first=found)
 
 
 def _is_empty(row: HivePartition, layout: Layout, manifest: Manifest) -> bool:

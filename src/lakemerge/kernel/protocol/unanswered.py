@@ -7,7 +7,7 @@ anybody can go on. While it does, whoever commits, recovers or vacuums looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -73,26 +73,47 @@ def _parsed(entry: str) -> Unsure | None:
     return Unsure(txn.removesuffix("*"), int(since), everywhere=txn.endswith("*"))
 
 
-def send(write: Callable[[], T], unanswered: Callable[[], None] = lambda: None) -> T:
-    """Send an idempotent write again until an answer comes; ``unanswered`` is called each time that none does."""
-    for number in range(1, SENDS + 1):
-        try:
-            return write()
-        except ReplyLost:
-            unanswered()
-            if number == SENDS:
-                raise
-    raise AssertionError("the last one returns or raises")
+def send_all(
+    left: Callable[[], Sequence[T]],
+    write: Callable[[T], object],
+    holds: Callable[[], bool],
+    unanswered: Callable[[], None] = lambda: None,
+    *,
+    first: Sequence[T] | None = None,
+) -> bool:
+    """Send idempotent writes until nothing is left to do, each only if a condition holds at that moment.
 
+    What is left is asked for again after each write without an answer: a call may be carried out although its answer is
+    always cut off. An answer that never comes is waited for as long as a connection lasts, and other processes go on
+    meanwhile.
 
-def send_while(
-    holds: Callable[[], bool], write: Callable[[], T], unanswered: Callable[[], None] = lambda: None
-) -> T | None:
-    """Send an idempotent write again until an answer comes, each time only if a condition holds at that moment.
-
-    An answer that never comes is waited for as long as a connection lasts, and other processes go on meanwhile.
+    Args:
+        unanswered: called each time that no answer comes.
+        first: what is left, if that was just asked.
 
     Returns:
-        ``None`` if the condition no longer held.
+        Whether the condition held: before each write or, where nothing was left to do, then.
+
+    Raises:
+        ReplyLost: no answer came so many times in a row, and nothing of it was carried out.
     """
-    return send(lambda: write() if holds() else None, unanswered)
+    found = left() if first is None else first
+    in_vain = 0
+    while found:
+        lost: ReplyLost | None = None
+        for one in found:
+            if not holds():
+                return False
+            try:
+                write(one)
+            except ReplyLost as error:
+                unanswered()
+                lost = error
+                break
+        if lost is None:
+            return True
+        before, found = found, left()
+        in_vain = in_vain + 1 if len(found) >= len(before) else 0
+        if in_vain == SENDS:
+            raise lost
+    return holds()
