@@ -14,8 +14,9 @@ from dbt.adapters.lakemerge.history.plan import Scd2Plan
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
+from dbt.adapters.lakemerge.ingest.record_rules import RecordRule
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
-from dbt.adapters.lakemerge.ingest.route_plan import RouteColumn, RoutePlan, RouteRule, RoutingPlan
+from dbt.adapters.lakemerge.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
 from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
 from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
 from dbt.adapters.lakemerge.options.write import WriteConfig
@@ -241,7 +242,10 @@ def _ingest(form: str, routing: RoutingPlan | None = None, **changes: Any) -> In
         has_nulls=form == "regex",
     )
     constraints = {"not_null_column_string": "column_string is null"}
-    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, [group, group], routing=routing)
+    rules = [
+        RecordRule("char_length(column_char) >= 3", "bad_partition", "column_char", "expected a whole value")
+    ]
+    return IngestPlan(options, tuple(_RECORD_COLUMNS), constraints, rules, [group, group], routing=routing)
 
 
 def _route(number: int, *, merges: bool) -> RoutePlan:
@@ -266,7 +270,7 @@ def _route(number: int, *, merges: bool) -> RoutePlan:
         feed=feed,
         columns=columns,
         flags={"__lakemerge_deletes": "column_char = 'd'"} if merges else {},
-        rules=(RouteRule(f"{feed}.`day` is not null", "null_key", "day", "expected a value in the key"),),
+        rules=(RecordRule(f"{feed}.`day` is not null", "null_key", "day", "expected a value in the key"),),
         options=_options("json"),
         merges=merges,
     )

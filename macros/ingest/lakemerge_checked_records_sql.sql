@@ -21,6 +21,9 @@
 {%- for broken in plan.constraints.values() -%}
     {%- do conditions.append('not coalesce(' ~ broken ~ ', false)') -%}
 {%- endfor -%}
+{%- for rule in plan.rules -%}
+    {%- do conditions.append(rule.keeps) -%}
+{%- endfor -%}
 {%- for rule in lakemerge_route_rules(plan.routing) -%}
     {%- do conditions.append(rule[0]) -%}
 {%- endfor -%}

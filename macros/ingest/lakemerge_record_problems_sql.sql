@@ -21,6 +21,11 @@ case
         {%- for name, broken in plan.constraints.items() %}
         if(coalesce({{ broken }}, false), {{ _lakemerge_problem_sql("'constraint_violated'", 'null', adapter.string_literal(name)) }}, null),
         {%- endfor %}
+        {%- for rule in plan.rules %}
+        if({{ rule.keeps }}, null, {{ _lakemerge_problem_sql(
+            adapter.string_literal(rule.reason), adapter.string_literal(rule.column), adapter.string_literal(rule.text)
+        ) }}),
+        {%- endfor %}
         {%- for rule in lakemerge_route_rules(plan.routing) %}
         if({{ rule[0] }}, null, {{ _lakemerge_problem_sql(rule[1], rule[2], rule[3]) }}),
         {%- endfor %}

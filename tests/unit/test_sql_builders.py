@@ -120,11 +120,12 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         quote(text) + code_of(ingest_methods.IngestMethods.split_pattern(text))
     ),
     # with a limit of the name's own length
-    "ingest.methods._lengths": lambda name: [
-        re.sub(r"\b\d\d\b", "n", sql)
-        for sql in ingest_methods._lengths(
-            [recorded(name)], cast("AppendConfig", SimpleNamespace(partition_by=[name]))
-        ).values()
+    "ingest.methods._partition_rules": lambda name: [
+        re.sub(r"\b\d\d\b", "n", rule.keeps)
+        for rule in ingest_methods._partition_rules(
+            [recorded(name)],
+            cast("AppendConfig", SimpleNamespace(partition_by=[name], commit_column="_commit")),
+        )
     ],
     "ingest.plan.RecordGroup.part_sql": lambda name: [
         group(name).part_sql(recorded(name)),
@@ -137,11 +138,9 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
     "ingest.plan.RecordGroup.variants_sql": lambda name: group(name).variants_sql("found"),
     "ingest.plan.RecordGroup.field_names_sql": lambda name: group(name).field_names_sql,
     "ingest.plan.IngestPlan.valid_sql_of_exact": lambda name: IngestPlan(
-        options(extra_fields="reject"), (recorded(name),), {}, []
+        options(extra_fields="reject"), (recorded(name),), {}
     ).valid_sql_of_exact(group(name, "delimited", extra_fields="reject")),
-    "ingest.plan.IngestPlan.pattern_sql": lambda text: (
-        IngestPlan(options(pattern=text), (), {}, []).pattern_sql
-    ),
+    "ingest.plan.IngestPlan.pattern_sql": lambda text: IngestPlan(options(pattern=text), (), {}).pattern_sql,
     "ingest.record_source._array_sql": lambda name: record_source._array_sql([name, "b"]),
     "ingest.record_types.ValueType.numbers_sql": lambda name: (
         ValueType("struct", "", members=((name, ValueType("float", "double")),)).numbers_sql

@@ -129,7 +129,7 @@ class TestOddNames:
         found = project.run_sql("select octet_length(pt) from {schema}.landed", fetch="all")
         assert [tuple(row) for row in found] == [(252,)]
         found = project.run_sql("select distinct reason from {schema}.landed__quarantine", fetch="all")
-        assert [tuple(row) for row in found] == [("constraint_violated",)]
+        assert [tuple(row) for row in found] == [("too_long",)]
         before = project.run_sql("select count(*) from {schema}.delta__deltas", fetch="one")
 
         again = {r.node.name: r for r in run_dbt(["run", "--vars", "{again: true}"], expect_pass=False)}

@@ -68,7 +68,8 @@ class RuledTable:
         constraints: SQL over the table's columns that finds the rows which break a constraint, by its name.
         stored: the table's own columns and their types, as the metastore has them.
         hidden: columns that a change has and the table lacks, because only the sequence reads them, with Spark's types.
-        partitions: names of the partition columns among :attr:`stored`.
+        partition_columns: all partition columns, the number of the commit included.
+        partitions: names of those among :attr:`stored`.
         sequence: names of the columns that the sequence reads.
         file_format: ``orc`` or ``parquet``.
     """
@@ -97,7 +98,8 @@ class RuledTable:
         }
         # of the columns that the model gives and the table lacks, a change needs only those that the sequence reads
         self.hidden = {column: kind for column, kind in rules.feed.items() if column in read}
-        self.partitions = [column.name for column in manifest.partition_columns if column.name in self.stored]
+        self.partition_columns = tuple(manifest.partition_columns)
+        self.partitions = [column.name for column in self.partition_columns if column.name in self.stored]
         self.sequence = read & set(self.columns)
 
     @property

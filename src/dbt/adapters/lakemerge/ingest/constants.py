@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn
 from dbt.adapters.lakemerge.publish.macros import Macros
+from dbt.adapters.lakemerge.relations.sized_text import char_length
 from dbt.adapters.lakemerge.sql_text import literal
 
 from lakemerge.errors import InvalidConfig, shown
@@ -75,6 +76,9 @@ def _problem(column: RecordColumn, value: Any, is_partition: bool) -> str:
         return "which is null in the name of a partition"
     if value is None:
         return ""
+    length = char_length(column.stored_type) if is_partition else 0
+    if len(str(value).rstrip(" ")) < length:
+        return f"which is no whole value of a {column.stored_type}"
     if column.type.depth:
         return f"but {column.declared} takes no single value"
     if not isinstance(value, _SIMPLE):

@@ -14,12 +14,12 @@ from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.intake import Intake
 from dbt.adapters.lakemerge.ingest.options import IngestOptions, split_pattern
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
+from dbt.adapters.lakemerge.ingest.record_rules import RecordRule, partition_rules
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, record_columns
 from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.route_names import require_order, route_tables
 from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_repeatable
 from dbt.adapters.lakemerge.ingest.routing import Routing
-from dbt.adapters.lakemerge.layout.partition_values import LONGEST, is_short_sql
 from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
 from dbt.adapters.lakemerge.options.append import AppendConfig
 from dbt.adapters.lakemerge.options.reader import config_errors
@@ -95,7 +95,7 @@ class IngestMethods(Capability):
 
         schema = StructType([column.spark_field for column in columns])
         self.handle.spark.createDataFrame([], schema).createOrReplaceTempView(FEED)
-        return IngestPlan(options, columns, {**enforced_checks(model), **_lengths(columns, write)})
+        return IngestPlan(options, columns, enforced_checks(model), _partition_rules(columns, write))
 
     def _check_pattern(self, options: IngestOptions, columns: Any) -> None:
         """Whether a pattern is one of Java's and has a group for each column."""
@@ -248,13 +248,12 @@ class IngestMethods(Capability):
                 raise
 
 
-def _lengths(columns: Iterable[RecordColumn], write: AppendConfig) -> dict[str, str]:
-    """Rules like constraints: one too long value of a partition column would keep the other records out for ever."""
-    keys = {name.lower() for name in write.partition_by}
-    texts = [column for column in columns if column.name in keys and column.type.kind in ("string", "char")]
-    return {
-        f"{column.name} short enough for the name of a directory, {LONGEST} bytes": "not coalesce("
-        + is_short_sql(HiveColumn(column.name, "string"), column.quoted)
-        + ", true)"
-        for column in texts
-    }
+def _partition_rules(columns: Iterable[RecordColumn], write: AppendConfig) -> tuple[RecordRule, ...]:
+    """The rules of the table's own partitions."""
+    known = {column.name: column for column in columns}
+    keys = [known[name.lower()] for name in write.partition_by if name.lower() in known]
+    partitions = [
+        *(HiveColumn(key.name, key.stored_type) for key in keys),
+        HiveColumn(write.commit_column, "bigint"),
+    ]
+    return tuple(partition_rules(partitions, {key.name: key.quoted for key in keys}))

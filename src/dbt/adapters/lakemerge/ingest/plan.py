@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.record_rules import RecordRule
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField
 from dbt.adapters.lakemerge.ingest.route_plan import RoutingPlan
 from dbt.adapters.lakemerge.sql_text import literal, quote
@@ -184,6 +185,7 @@ class IngestPlan:
     Attributes:
         columns: those of the table, without the commit column.
         constraints: SQL that finds rows which break a constraint, by its name.
+        rules: what else a row must keep, over the table's columns.
         groups: the records; empty as long as no files are chosen.
         files: the landed files that are read.
         ranges: the offsets of topics that are read.
@@ -199,6 +201,7 @@ class IngestPlan:
     options: IngestOptions
     columns: tuple[RecordColumn, ...]
     constraints: Mapping[str, str]
+    rules: Sequence[RecordRule] = ()
     groups: Sequence[RecordGroup] = ()
     files: Sequence[FileEntry] = ()
     ranges: Sequence[OffsetRange] = ()

@@ -145,11 +145,16 @@ class RecordColumn:
         return quote(self.name)
 
     @property
+    def stored_type(self) -> str:
+        """The column's type in the metastore; of a nested one, its simple name in Spark."""
+        return re.sub(r"\s", "", self.declared.lower()) if self.type.kind == "char" else self.type.sql
+
+    @property
     def spark_field(self) -> StructField:
         """The column in Spark's schemas."""
         if self.type.kind == "char":
-            declared = re.sub(r"\s", "", self.declared.lower())
-            return StructField(self.shown or self.name, spark_types.StringType(), True, {CHAR_TYPE: declared})
+            metadata = {CHAR_TYPE: self.stored_type}
+            return StructField(self.shown or self.name, spark_types.StringType(), True, metadata)
         return StructField(self.shown or self.name, spark_type(self.type.sql), True)
 
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
+from dbt.adapters.lakemerge.ingest.record_rules import RecordRule, partition_rules
 from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType, typed_value
 from dbt.adapters.lakemerge.ingest.route_options import RouteOptions, RoutingOptions
-from dbt.adapters.lakemerge.layout.partition_values import LONGEST, is_short_sql
 from dbt.adapters.lakemerge.merge.options import MergeConfig
-from dbt.adapters.lakemerge.relations.table_schema import is_text
 from dbt.adapters.lakemerge.ruled_table import DELETES, TRUNCATES, RuledTable
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, NullType, StringType
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel import HiveColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,23 +35,6 @@ class RouteColumn:
     column: RecordColumn
     source: str
     typed: TypedField | None
-
-
-@dataclass(frozen=True)
-class RouteRule:
-    """A rule that a change must keep so that its table's commit does not fail.
-
-    Attributes:
-        keeps: SQL that is true where the change keeps the rule, and never null.
-        reason: the code of the reason in quarantine.
-        column: the name of the table's column that it is about; empty for none.
-        text: what was expected, in words.
-    """
-
-    keeps: str
-    reason: str
-    column: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -76,7 +57,7 @@ class RoutePlan:
     feed: str
     columns: tuple[RouteColumn, ...]
     flags: Mapping[str, str]
-    rules: tuple[RouteRule, ...]
+    rules: tuple[RecordRule, ...]
     options: IngestOptions
     merges: bool
 
@@ -244,7 +225,7 @@ def _column(name: str, declared: str, source: str, kind: DataType, problems: lis
 # -- what its table asks -----------------------------------------------------------------------
 
 
-def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: str) -> Iterator[RouteRule]:
+def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: str) -> Iterator[RecordRule]:
     """What would fail a whole commit if a single row broke it, as rules of single records."""
     names = {name: f"{feed}.{quote(name)}" for name in table.columns}
     deletes = f"{feed}.{quote(DELETES)}" if table.strategy == "merge" else "false"
@@ -252,22 +233,18 @@ def _rules(spark: SparkSession, table: RuledTable, given: RouteOptions, feed: st
     for key in table.keys:
         empty = f" and cast({names[key]} as string) <> ''" if key in table.partitions else ""
         keeps = f"{truncates} or coalesce({names[key]} is not null{empty}, false)"
-        yield RouteRule(keeps, "null_key", key, f"expected a value in the key of {table.name}")
-    for name in table.partitions:
-        if is_text(table.stored[name]):
-            short = is_short_sql(HiveColumn(name, table.stored[name]), names[name])
-            text = f"a value of {name} short enough for the name of a directory, {LONGEST} bytes"
-            yield RouteRule(f"coalesce({short}, true)", "too_long", name, text)
+        yield RecordRule(keeps, "null_key", key, f"expected a value in the key of {table.name}")
+    yield from partition_rules(table.partition_columns, {name: names[name] for name in table.partitions})
     if isinstance(table.config, MergeConfig):
         for part in table.config.sequence_by:
             keeps = f"({with_columns(spark, part, names)}) is not null"
-            yield RouteRule(
+            yield RecordRule(
                 keeps, "null_sequence", "", f"expected a value of {part}, the order of {table.name}"
             )
     # after a partial update, the resulting row may keep a constraint that the change alone does not
     for name, broken in table.constraints.items() if table.shows_whole_rows else ():
         keeps = f"{deletes} or {truncates} or not coalesce({with_columns(spark, broken, names)}, false)"
-        yield RouteRule(keeps, "constraint_violated", "", f"{name} of {table.name}")
+        yield RecordRule(keeps, "constraint_violated", "", f"{name} of {table.name}")
 
 
 def with_columns(spark: SparkSession, expression: str, columns: Mapping[str, str]) -> str:

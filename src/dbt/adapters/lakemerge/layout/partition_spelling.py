@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge.relations.sized_text import unsized
+from dbt.adapters.lakemerge.relations.sized_text import char_length, unsized
 
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_name, partition_values
@@ -33,7 +33,6 @@ _PLAIN = {
     ),
 }
 _NEVER = re.compile(r"(?!)")
-_CHAR = re.compile(r"char\((\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class Spelling:
     @classmethod
     def of_new(cls, table: str, columns: Sequence[HiveColumn]) -> Spelling:
         """The spelling of a table that has no partition yet."""
-        sizes = [_CHAR.fullmatch(column.type) for column in columns]
-        return cls(table, lengths=[int(size[1]) if size else 0 for size in sizes]) if any(sizes) else cls()
+        lengths = [char_length(column.type) for column in columns]
+        return cls(table, lengths=lengths) if any(lengths) else cls()
 
     @classmethod
     def of(

@@ -1,12 +1,14 @@
-"""Values of partition columns that are too long for the name of a directory: refused while rows are written."""
+"""Values of partition columns that cannot name a partition: too long for a directory, or short of a ``char(n)``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge.relations.sized_text import char_length
 from dbt.adapters.lakemerge.relations.table_schema import is_text
 from dbt.adapters.lakemerge.sql_text import literal, quote
 from py4j.protocol import Py4JJavaError
@@ -47,19 +49,70 @@ def checked(frame: DataFrame, partitions: Sequence[HiveColumn]) -> DataFrame:
         short, size = is_short_sql(column, name), _size(column, name)
         value = _or_fail(name, short, column.name, size, LONGEST, name)
         frame = frame.withColumn(column.name, functions.expr(value))
-    if texts and len(partitions) >= _MANY:
+    if size := _path_size(partitions, {column.name: quote(column.name) for column in partitions}):
         last, name = texts[-1], quote(texts[-1].name)
-        sizes = (
-            f"coalesce(char_length({_escaped(quote(key.name))}), 26) + {_prefix(key) + 1}"
-            for key in partitions
-        )
-        size = " + ".join(sizes)
         together = ", ".join(column.name for column in partitions)
         frame = frame.withColumn(
             last.name,
             functions.expr(_or_fail(name, f"{size} <= {_LONGEST_PATH}", together, size, _LONGEST_PATH, name)),
         )
     return frame
+
+
+@dataclass(frozen=True)
+class NameRule:
+    """What the value of a partition column must be like, so that its row has a partition.
+
+    Attributes:
+        column: the column's name.
+        keeps: SQL that is true where the value keeps the rule, and never null.
+        is_size: whether the rule is broken by too long a value.
+        text: what was expected, in words.
+    """
+
+    column: str
+    keeps: str
+    is_size: bool
+    text: str
+
+
+def name_rules(partitions: Sequence[HiveColumn], values: Mapping[str, str]) -> Iterator[NameRule]:
+    """The rules that single values can break: a commit with such a row fails as a whole.
+
+    Args:
+        partitions: all partition columns of a table, in its order.
+        values: SQL of the values that rows give, by column; the numbers of commits are not among them.
+    """
+    given = [column for column in partitions if column.name in values and is_text(column.type)]
+    for column in given:
+        value = values[column.name]
+        short = f"a value of {column.name} short enough for the name of a directory, {LONGEST} bytes"
+        yield NameRule(column.name, f"coalesce({is_short_sql(column, value)}, true)", True, short)
+        if length := char_length(column.type):
+            whole = (
+                f"a whole value of the char({length}) {column.name}: partitions are not named by shorter ones"
+            )
+            keeps = f"coalesce(char_length(rtrim({value})) >= {length}, true)"
+            yield NameRule(column.name, keeps, False, whole)
+    if size := _path_size(partitions, values):
+        together = ", ".join(column.name for column in given)
+        short = f"values of {together} short enough for the name of a partition, {_LONGEST_PATH} characters"
+        yield NameRule(given[-1].name, f"{size} <= {_LONGEST_PATH}", True, short)
+
+
+def _path_size(partitions: Sequence[HiveColumn], values: Mapping[str, str]) -> str:
+    """SQL of the length of a partition's name; empty where it cannot be too long.
+
+    Args:
+        values: SQL of the values, by column; that of another column has at most the length of a number.
+    """
+    if len(partitions) < _MANY or not any(is_text(column.type) for column in partitions):
+        return ""
+    sizes = (
+        f"coalesce(char_length({_escaped(values.get(key.name, 'null'))}), 26) + {_prefix(key) + 1}"
+        for key in partitions
+    )
+    return " + ".join(sizes)
 
 
 def _prefix(column: HiveColumn) -> int:

@@ -24,12 +24,19 @@ if TYPE_CHECKING:
 CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _SIZED_TEXT = re.compile(r"\b(?:var)?char\(\s*\d+\s*\)")
 _CHAR = re.compile(r"(?<!var)char\(")
+_CHAR_OF = re.compile(r"\s*char\s*\(\s*(\d+)\s*\)\s*")
 _REFUSED = re.compile(r"Expected (texts of at most \d+ characters? in .*?); found (one of \d+)\.", re.DOTALL)
 
 
 def unsized(kind: str) -> str:
     """A type with ``string`` for ``char`` and ``varchar``, which Spark refuses where it reads files by a schema."""
     return _SIZED_TEXT.sub("string", kind)
+
+
+def char_length(kind: str) -> int:
+    """The length of a ``char(n)``, by the type's name; 0 for another type."""
+    found = _CHAR_OF.fullmatch(kind.lower())
+    return int(found[1]) if found else 0
 
 
 def holds_sized_text(kind: str) -> bool:
