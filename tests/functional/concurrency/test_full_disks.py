@@ -1,7 +1,8 @@
-"""A warehouse that cannot be written, and a full disk of Spark's temporary files."""
+"""A warehouse that cannot be written, and full disks of an embedded metastore and of Spark's temporary files."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -150,5 +151,37 @@ def test_a_full_disk_of_temporary_files(
             failed = tables.run(dbt)
         assert failed
         require_named(failed.values(), FULL, disk)
+        assert not tables.run(dbt)
+        tables.check(dbt)
+
+
+@pytest.mark.slow
+def test_a_full_disk_of_an_embedded_metastore(
+    dbt_project: Callable[..., Any], small_disks: SmallDisks
+) -> None:
+    disk = small_disks.make("metastore", "64m")
+    derby = f"jdbc:derby:;databaseName={disk.folder}/db;create=true"
+    # Derby takes the space of its log beforehand: as little as it can
+    options = f"{JAVA_OPTIONS} -Dderby.storage.logSwitchInterval=100000"
+    project = dbt_project(
+        "full_metastore",
+        {"spark.hadoop.javax.jdo.option.ConnectionURL": derby, "spark.driver.extraJavaOptions": options},
+    )
+    profile = json.loads((project.root / "profiles.yml").read_text())
+    profile[project.name]["outputs"]["dev"]["metastore"] = "embedded"
+    project.write("profiles.yml", json.dumps(profile))
+    tables = Tables(project)
+    with project.commands() as dbt:
+        assert not tables.run(dbt)
+        # more than there is room for in the log
+        columns = ", ".join(f"{number} as column_{number}_of_a_wide_table" for number in range(1000))
+        project.write("models/wide.sql", f"select {columns}")
+        project.write("models/wide.yml", "models: [{name: wide, config: {materialized: table}}]")
+        with disk.filled():
+            first, later = tables.run(dbt), tables.run(dbt)
+    assert "wide" in first
+    assert set(later) >= set(MODES)
+    require_named([*first.values(), *later.values()], ".", disk)
+    with project.commands() as dbt:
         assert not tables.run(dbt)
         tables.check(dbt)
