@@ -60,6 +60,40 @@ TABLES = {
     "on_read_whole": f"{_ORC}, {_ON_READ}",
 }
 ON_READ = [name for name in TABLES if name.startswith("on_read")]
+# Names that are not in lower case, in tables that get a column on the second day.
+SPELLED = """
+{{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='Id', sequence_by='LoadDay',
+          {options}) }}}}
+{{% set day = var('day') | int %}}
+select
+    cast(id as int) as Id,
+    {day} as LoadDay,
+    {{% if {keeps_name} %}} if(id % 3 = 0, null, concat('n', id)) as CustomerName, {{% endif %}}
+    named_struct('Inside', cast(id * 10 + {day} as int), 'OTHER', 'o') as DeepOne,
+    {{% if day > 1 %}} concat('on ', {day}) as NoteOfDay, {{% endif %}}
+    concat('R', id % 2) as RegionOf
+from range({day} * 2, {day} * 2 + 4)
+"""
+_ADDED = "on_schema_change='append_new_columns'"
+_ADDED_ORC, _SPLIT_SPELLED = f"{_ORC}, {_ADDED}", "partition_by='regionof'"
+CASED = {
+    "spelled_orc": _ADDED_ORC,
+    "spelled_orc_parts": f"{_ADDED_ORC}, {_SPLIT_SPELLED}",
+    "spelled_parquet": f"file_format='parquet', {_ADDED}, {_SPLIT_SPELLED}",
+    "spelled_on_read": f"{_ADDED_ORC}, {_SPLIT_SPELLED}, {_ON_READ}",
+    "spelled_on_read_parquet": f"file_format='parquet', {_ADDED}, {_ON_READ}",
+    "spelled_history": f"{_ADDED_ORC}, stored_as_scd_type=2, {_SPLIT_SPELLED}",
+    # loses a column in the middle on the third day
+    "spelled_synced": f"{_ORC}, {_SPLIT_SPELLED}, on_schema_change='sync_all_columns'",
+}
+SNAPSHOT = f"""
+{{% snapshot spelled_kept %}}
+{{{{ config(strategy='check', unique_key='Id', check_cols='all', {_ORC}) }}}}
+select * from {{{{ ref('spelled_orc') }}}}
+{{% endsnapshot %}}
+"""
+#: What finds the rows that hold now, in tables that keep others.
+CURRENT = {"spelled_history": "`__END_AT` is null", "spelled_kept": "DBT_valid_to is null"}
 
 pytestmark = pytest.mark.slow
 
@@ -95,9 +129,14 @@ def build(project: DbtProject) -> None:
     for name, options in TABLES.items():
         project.write(f"models/{name}.sql", MODEL.format(options=options))
     project.write("models/zstd.sql", MODEL.format(options="file_format='orc'"))
+    for name, options in CASED.items():
+        keeps_name = "day < 3" if name == "spelled_synced" else "true"
+        text = SPELLED.format(options=options, keeps_name=keeps_name, day="{{ day }}")
+        project.write(f"models/{name}.sql", text)
+    project.write("snapshots/spelled_kept.sql", SNAPSHOT)
     with project.commands() as dbt:
         for day in DAYS:
-            dbt.succeed("run", "--vars", f"day: {day}")
+            dbt.succeed("build", "--vars", f"day: {day}")
 
 
 @pytest.fixture(scope="module", params=["trino", "hive"])
@@ -195,3 +234,42 @@ def test_the_codec_of_new_orc_files_is_one_that_trino_knows_and_old_releases_of_
     else:
         with pytest.raises(Py4JJavaError, match="Unknown compression"):
             engine.sql(query)
+
+
+def names_of(engine: Any, table: str) -> list[str]:
+    """The names of a table's columns as an engine shows them."""
+    names = [str(row[0] or "").strip() for row in engine.sql(f"describe {table}")]
+    return names[: next((place for place, name in enumerate(names) if name[:1] in ("", "#")), None)]
+
+
+def spelled_row(key: int, day: int) -> dict[str, Any]:
+    """A row of the models of names that are not in lower case."""
+    return {
+        "Id": key,
+        "LoadDay": day,
+        "CustomerName": f"n{key}" if key % 3 else None,
+        "DeepOne.Inside": key * 10 + day,
+        "DeepOne.OTHER": "o",
+        "NoteOfDay": f"on {day}" if day > 1 else None,
+        "RegionOf": f"R{key % 2}",
+    }
+
+
+@pytest.mark.parametrize("table", [*CASED, "spelled_kept"])
+def test_names_that_are_not_in_lower_case(shown: Shown, engine: Trino | Hive, table: str) -> None:
+    name, gone = f"{shown.schema}.{table}", "CustomerName" if table == "spelled_synced" else ""
+    columns = [column for column in spelled_row(0, 1) if column != gone]
+    spelled = names_of(shown.spark, name)
+    assert {column.partition(".")[0] for column in columns} <= set(spelled)
+    assert gone not in spelled
+    # neither of them knows the property in which Spark keeps the case
+    assert names_of(engine, name) == [column.lower() for column in spelled]
+
+    last = {key: day for day in DAYS for key in range(day * 2, day * 2 + 4)}
+    rows = [[spelled_row(key, day)[column] for column in columns] for key, day in last.items()]
+    for reader in (shown.spark, engine):
+        holds = CURRENT.get(table, "true")
+        holds = holds.replace("`", '"') if isinstance(reader, Trino) else holds
+        assert same(reader.sql(f"select {', '.join(columns)} from {name} where {holds}")) == same(rows)
+        found = reader.sql(f"select ID from {name} where {holds} and REGIONOF = 'R1' and LOADDAY = 3")
+        assert same(found) == same([[7], [9]])

@@ -119,20 +119,23 @@ def _of_storage(storage: Storage) -> dict[str, Any]:
     }
     serde = {
         **_struct(storage.rest, _STORAGE["serde"]),
-        _SERDE["library"]: {"str": storage.serde},
         _SERDE["parameters"]: {"map": _of_texts(storage.serde_parameters)},
     }
     body = {
         **empty,
         **storage.rest,
         _STORAGE["columns"]: {"lst": _of_columns(storage.columns)},
-        _STORAGE["input"]: {"str": storage.input_format},
-        _STORAGE["output"]: {"str": storage.output_format},
         _STORAGE["buckets"]: {"i32": storage.buckets},
-        _STORAGE["serde"]: {"rec": serde},
+        _STORAGE["serde"]: {"rec": _with_texts(serde, {_SERDE["library"]: storage.serde})},
     }
-    body.pop(_STORAGE["location"], None)
-    return {**body, _STORAGE["location"]: {"str": storage.location}} if storage.location else body
+    texts = {"location": storage.location, "input": storage.input_format, "output": storage.output_format}
+    return _with_texts(body, {_STORAGE[name]: text for name, text in texts.items()})
+
+
+def _with_texts(body: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """A struct with texts in some fields. An empty one is left out: Hive would look for a class without a name."""
+    others = {field: value for field, value in body.items() if field not in texts}
+    return {**others, **{field: {"str": text} for field, text in texts.items() if text}}
 
 
 def _columns(body: Mapping[str, Any], field: str) -> tuple[HiveColumn, ...]:
