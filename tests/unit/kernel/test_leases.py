@@ -147,3 +147,15 @@ def test_a_heartbeat_that_ends_while_it_is_written_leaves_no_file(
     monkeypatch.setattr(kernel.files, "write_text", write_after_the_end)
     beat()
     assert world.files.list(transaction.layout.open) == []
+
+
+def test_one_that_nobody_watches_goes_on_after_a_pause(
+    world: World, kernel: Kernel, beat: Callable[[], bool]
+) -> None:
+    transaction = kernel.begin(NAME, "transaction")
+    assert transaction.stage_directory
+    world.timeline.pass_by(31)
+    world.files.delete(transaction.layout.heartbeat_of(transaction.txn))
+    assert beat()
+    assert world.files.exists(transaction.layout.heartbeat_of(transaction.txn))
+    assert beat()

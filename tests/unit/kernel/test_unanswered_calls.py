@@ -6,6 +6,7 @@ No writer pauses here: the one that sent the call has ended, or has sent it agai
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 
 import pytest
 
@@ -25,7 +26,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import CommitUnfinished
-from lakemerge.kernel import HiveTable, Kernel, TableName
+from lakemerge.kernel import HiveTable, Kernel, TableName, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports import Refused
 from lakemerge.kernel.protocol.unanswered import LONGEST_CALL, UNSURE
@@ -280,3 +281,21 @@ def test_a_dry_run_does_not_count_what_a_late_swap_leads_readers_to(
     shown = locations(kernel, NAME)["p=1"]
     assert rows_of(kernel, NAME)["p=1"] == ["late"]
     assert not [item for item in vacuum(kernel, NAME) if shown.startswith(item.path)]
+
+
+def test_a_late_swap_of_a_version_that_is_vacuumed_is_put_right(
+    world: World, kernel: Kernel, writer: Writer
+) -> None:
+    """What its calls could have touched is not known any more, so all partitions are looked at."""
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"], "p=3": ["old"]})
+    writer.late.lose("alter_partitions")
+    merge(writer.kernel, NAME, {"p=1": ["late"]})
+    merge(kernel, NAME, {"p=1": ["newest"]})
+    for _ in range(3):
+        world.timeline.pass_by(DAY / 10)
+        vacuum(kernel, NAME, retention=timedelta(hours=1), dry_run=False, allow_short_retention=True)
+    assert len(history(kernel, NAME)) == 1
+    assert kernel.table(NAME).parameters[UNSURE]
+    writer.late.arrive()
+    overwrite(kernel, NAME, "p=2", "other")
+    assert rows_of(kernel, NAME) == {"p=1": ["newest"], "p=2": ["other"], "p=3": ["old"]}

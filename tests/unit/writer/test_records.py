@@ -286,3 +286,12 @@ def test_what_a_stream_cannot_write() -> None:
 def test_what_is_not_in_the_calendar_is_said_to_be(kind: str, value: str) -> None:
     with pytest.raises(ValueError, match="of the calendar"):
         converter(kind)(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("decimal(4,2)", "NaN"), ("decimal(4,2)", decimal.Decimal("NaN")), ("float", True), ("double", "x")],
+)
+def test_what_is_no_number_is_said_to_be(kind: str, value: Any) -> None:
+    with pytest.raises(ValueError, match="number"):
+        converter(kind)(value)

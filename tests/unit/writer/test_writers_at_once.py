@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, rows_of
+from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, create, rows_of
 from lakemerge import writer
-from lakemerge.errors import InvalidConfig
+from lakemerge.errors import InvalidConfig, InvalidTransactionState, UnsupportedTable
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.testing import World
 
@@ -99,3 +99,40 @@ def test_a_writer_without_a_name_takes_no_numbers_of_batches(world: World) -> No
             stream.commit(1)
         assert stream.commit() == 2
     assert facts(kernel) == ["a"]
+
+
+def test_a_writer_is_of_an_append_table_of_orc(world: World) -> None:
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=1": ["old"]})
+    with pytest.raises(UnsupportedTable, match="without one"):
+        writer.open(str(NAME), kernel)
+
+
+@pytest.mark.parametrize(
+    "partition", [{}, {"q": "1"}, {"p": "1", "P": "2"}], ids=["none", "another", "twice"]
+)
+def test_a_writers_partition_names_each_column_once(world: World, partition: dict[str, str]) -> None:
+    with pytest.raises(InvalidConfig, match="values of the partition columns p"):
+        writer.open(str(NAME), make_table(world), partition=partition)
+
+
+def test_what_was_begun_is_ended_before_the_next(world: World) -> None:
+    with writer.open(str(NAME), make_table(world)) as stream:
+        assert stream.commit() is None
+        stream.begin()
+        with pytest.raises(InvalidTransactionState, match="a transaction begun"):
+            stream.begin()
+    with pytest.raises(InvalidTransactionState, match="a closed one"):
+        stream.begin()
+
+
+def test_records_of_one_partition_are_one_file(world: World) -> None:
+    kernel = make_table(world)
+    with writer.open(str(NAME), kernel) as stream:
+        stream.write([("a", "1"), ("b", "2")])
+        stream.write([("c", "1")])
+        stream.commit()
+    state, manifest = kernel.settled(NAME)
+    files = [kernel.files.list(state.layout.absolute(one.location)) for one in manifest.partitions.values()]
+    assert sorted(map(len, files)) == [1, 1]
+    assert facts(kernel) == ["a", "b", "c"]

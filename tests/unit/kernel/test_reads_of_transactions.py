@@ -1,0 +1,107 @@
+"""What a transaction reads when others have gone on, and what it records beside their commits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kernel.support import COLUMNS, WIDER_COLUMNS, add_overlay, create, merge, rows_of, stage
+from lakemerge.errors import CommitConflict
+from lakemerge.kernel import Kernel, TableDefinition, TableName
+from lakemerge.kernel.commit.on_read import only_moved_since
+from lakemerge.kernel.commit.properties import united_properties
+from lakemerge.kernel.commit.retiring import unread_deltas
+from lakemerge.testing import World
+
+NAME = TableName("s", "t")
+
+
+def move_rows(kernel: Kernel) -> int:
+    """As a compaction."""
+    with kernel.begin(NAME, "compact", data_change=False) as transaction:
+        transaction.read(["p=1"])
+        stage(kernel, transaction, {"p=1": ["old"]})
+        return transaction.commit()
+
+
+def widen(kernel: Kernel) -> int:
+    with kernel.begin(NAME, "alter") as transaction:
+        transaction.set_schema(WIDER_COLUMNS)
+        return transaction.commit()
+
+
+def test_a_second_read_finds_that_others_have_gone_on(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    with kernel.begin(NAME, "merge") as transaction:
+        transaction.read(["p=1"])
+        merge(Kernel(world.process()), NAME, {"p=1": ["theirs"]})
+        with pytest.raises(CommitConflict, match="came first"):
+            transaction.read(["p=2"])
+
+
+def test_who_has_staged_nothing_reads_other_columns(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    with kernel.begin(NAME, "merge") as transaction:
+        widen(Kernel(world.process()))
+        transaction.read(["p=1"])
+        assert transaction.base is not None
+        assert transaction.base.columns == WIDER_COLUMNS
+
+
+def test_a_transaction_that_makes_a_table_reads_nothing(kernel: Kernel) -> None:
+    with kernel.create(TableDefinition(NAME, COLUMNS)) as transaction:
+        transaction.read()
+        assert transaction.commit() == 1
+    assert rows_of(kernel, NAME) == {}
+
+
+def test_an_unpartitioned_table_may_be_replaced_by_no_rows(kernel: Kernel) -> None:
+    create(kernel, NAME, {"": ["old"]})
+    with kernel.begin(NAME, "replace") as transaction:
+        transaction.replace_all()
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {}
+
+
+@pytest.mark.parametrize(
+    ("steps", "may_move", "expected"),
+    [
+        ((), True, True),
+        ((move_rows,), True, True),
+        ((move_rows,), False, False),
+        ((lambda kernel: merge(kernel, NAME, {"p=1": ["new"]}),), True, False),
+        ((widen, move_rows), True, False),
+        ((lambda kernel: add_overlay(kernel, NAME),), True, False),
+    ],
+    ids=["nothing", "moved", "moved, but not allowed", "changed", "widened", "a view"],
+)
+def test_whether_rows_were_only_moved_since(
+    kernel: Kernel, steps: tuple[object, ...], may_move: bool, expected: bool
+) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    before = kernel.settled(NAME)[1]
+    for step in steps:
+        step(kernel)  # type: ignore[operator]
+    with kernel.begin(NAME, "merge") as transaction:
+        if may_move:
+            transaction.let_rows_move()
+        assert only_moved_since(transaction, before) == expected
+        unknown = dataclasses.replace(before, txn="20200101T000000-000000000000")
+        assert not only_moved_since(transaction, unknown)
+
+
+def test_no_deltas_are_held_without_a_view(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    with kernel.begin(NAME, "merge") as transaction:
+        assert unread_deltas(transaction) == ()
+
+
+def test_properties_that_a_commit_leaves_alone_are_those_of_the_commit_before_it(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    made = kernel.settled(NAME)[1]
+    base = dataclasses.replace(made, properties={"node": "a", "rows": 1, "keys": ["a"], "gone": "x"})
+    parent = dataclasses.replace(base, txn="later", properties={"node": "b", "rows": 5, "keys": ["a", "b"]})
+    mine = {"node": "a", "rows": 3, "keys": ["a", "c"], "gone": "x"}
+    assert united_properties(mine, base, parent) == {"node": "b", "rows": 7, "keys": ["a", "c", "b"]}
+    assert united_properties({**mine, "node": "c"}, base, parent)["node"] == "c"
