@@ -160,8 +160,7 @@ class Writer:
     def _check_writer(self, parent: Manifest | None, batch: int | None) -> None:
         """Make sure that this writer is the newest of its name, and that the version to build on lacks this batch."""
         found = read_progress(self._kernel, self._transaction_layout, parent).get(self._key)
-        if self._progress is None:
-            return
+        assert self._progress is not None, "only a writer with a name looks"
         if found is None or found.generation != self._progress.generation:
             raise WriterFenced(
                 expected=f"this writer to be the newest one named {self._key[1]} of {self._table}",

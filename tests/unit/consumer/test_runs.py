@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from kernel.consuming import consumer_of
-from kernel.support import create_appendable
-from lakemerge.consumer import Options
+from kernel.consuming import consume, consumer_of
+from kernel.support import create, create_appendable, merge, stage
+from lakemerge.consumer import Options, record
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS
 from lakemerge.errors import MetastoreUnreachable, SourceChanged
 from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.testing import World
 
 SOURCE, OUTPUT = TableName("s", "raw"), TableName("s", "clean")
@@ -93,3 +94,28 @@ def test_what_other_programs_leave_beside_the_rows_of_a_working_set_is_not_read(
     kernel.files.write_text(f"{table.location}/_SUCCESS", "")
     kernel.files.write_text(f"{table.location}/.rows.txt.crc", "not a row")
     assert consumer.refresh() == shown
+
+
+def test_a_partition_that_is_rewritten_while_a_run_has_it_waits_for_the_run() -> None:
+    kernel = Kernel(World().process())
+    create(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT, Options(on_rewrite="reprocess")).claim()
+    merge(kernel, SOURCE, {"p=1": ["b"]})
+    consumer = consumer_of(kernel, SOURCE, OUTPUT, Options(on_rewrite="reprocess"))
+    assert [row.state for row in consumer.refresh()] == [IN_PROGRESS]
+    assert consumer.claim().items == ()
+    batch.fail("its partition was rewritten")
+    assert [row.state for row in consumer.refresh()] == [AVAILABLE]
+
+
+def test_a_run_that_has_nothing_records_nothing() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consume(kernel, SOURCE, OUTPUT)
+    before = kernel.settled(OUTPUT)[1].sidecars
+    empty = consumer_of(kernel, SOURCE, OUTPUT).claim()
+    with kernel.begin(OUTPUT, "append") as transaction:
+        record(kernel, transaction, [empty])
+        stage(kernel, transaction, {f"c={DEFAULT_PARTITION}": ["by hand"]})
+        transaction.commit()
+    assert kernel.settled(OUTPUT)[1].sidecars == before

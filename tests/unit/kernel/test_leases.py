@@ -159,3 +159,23 @@ def test_one_that_nobody_watches_goes_on_after_a_pause(
     assert beat()
     assert world.files.exists(transaction.layout.heartbeat_of(transaction.txn))
     assert beat()
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before its file is read", "after it"])
+def test_one_that_ends_while_it_is_looked_at_is_not_written_again_nor_told(
+    world: World, kernel: Kernel, beat: Callable[[], bool], monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    told: list[str] = []
+    transaction = watched(kernel, told)
+    read = kernel.files.read_text
+
+    def end(path: str) -> str:
+        monkeypatch.setattr(kernel.files, "read_text", read)
+        text = read(path)
+        transaction.abort()
+        return read(path) if before else text
+
+    monkeypatch.setattr(kernel.files, "read_text", end)
+    beat()
+    assert world.files.list(transaction.layout.open) == []
+    assert told == []

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, create, rows_of
 from lakemerge import writer
-from lakemerge.errors import InvalidConfig, InvalidTransactionState, UnsupportedTable
+from lakemerge.errors import (
+    InvalidConfig,
+    InvalidTransactionState,
+    LakemergeError,
+    MetastoreUnreachable,
+    UnsupportedTable,
+)
 from lakemerge.kernel import Kernel, TableDefinition, TableName
+from lakemerge.kernel.ports import ReplyLost
 from lakemerge.testing import World
+from lakemerge.writer.compaction import compact
 
 NAME = TableName("s", "events")
 _FOLDERS = 10
@@ -136,3 +146,73 @@ def test_records_of_one_partition_are_one_file(world: World) -> None:
     files = [kernel.files.list(state.layout.absolute(one.location)) for one in manifest.partitions.values()]
     assert sorted(map(len, files)) == [1, 1]
     assert facts(kernel) == ["a", "b", "c"]
+
+
+def write_small(kernel: Kernel, number: int) -> None:
+    with writer.open(str(NAME), kernel, compact_after=0) as stream:
+        for text in map(str, range(number)):
+            stream.write([(text, "1")])
+            stream.commit()
+
+
+@pytest.mark.parametrize("other", ["merges", "writes"])
+def test_a_merge_of_small_files_leaves_what_others_do_meanwhile(
+    world: World, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, others = make_table(world), Kernel(world.process())
+    write_small(kernel, 4)
+    begin = kernel.begin
+
+    def meanwhile(*args: Any, **kwargs: Any) -> Any:
+        if other == "merges":
+            assert compact(others, NAME, after=3, below=10**9)
+        transaction = begin(*args, **kwargs)
+        if other == "writes":
+            state, manifest = others.settled(NAME)
+            place = state.layout.absolute(next(iter(manifest.partitions.values())).location)
+            kernel.files.write_text(f"{place}/foreign.orc", "by hand")
+        return transaction
+
+    monkeypatch.setattr(kernel, "begin", meanwhile)
+    assert not compact(kernel, NAME, after=3, below=10**9)
+    assert facts(kernel) == sorted([*map(str, range(4)), *(("by", "hand") if other == "writes" else ())])
+
+
+def test_a_batch_whose_commit_had_no_answer_is_not_written_twice(world: World) -> None:
+    kernel = make_table(world)
+    ports = world.process()
+
+    class Mute:
+        """A metastore that does what it is asked for, and then answers no more until it is heard again."""
+
+        silent = False
+
+        def __getattr__(self, name: str) -> Any:
+            found = getattr(ports.metastore, name)
+            if not callable(found):
+                return found
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                if self.silent:
+                    raise MetastoreUnreachable(expected="a metastore", found="none", action="Wait.")
+                found(*args, **kwargs) if name == "alter_table" else None
+                self.silent = name == "alter_table" and armed
+                if self.silent:
+                    raise ReplyLost(expected="an answer", found="none", action="None.")
+                return None if name == "alter_table" else found(*args, **kwargs)
+
+            return call
+
+    armed = False
+    metastore: Any = Mute()
+    stream = writer.open(str(NAME), Kernel(dataclasses.replace(ports, metastore=metastore)), name="one")
+    armed = True
+    stream.write([("a", "1")])
+    with pytest.raises(LakemergeError):
+        stream.commit(1)
+    armed = metastore.silent = False
+    assert stream.last_batch is None
+    stream.write([("a", "1")])
+    assert stream.commit(1) is None
+    assert stream.last_batch == 1
+    assert facts(kernel) == ["a"]
