@@ -179,3 +179,12 @@ def test_one_that_ends_while_it_is_looked_at_is_not_written_again_nor_told(
     beat()
     assert world.files.list(transaction.layout.open) == []
     assert told == []
+
+
+def test_one_thread_writes_all_heartbeats(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(kernel.clock, "repeat", lambda seconds, action, name: begun.append(name))
+    definition = TableDefinition(NAME, (HiveColumn("id", "bigint"),))
+    for _ in range(2):
+        assert kernel.create(definition).stage_directory
+    assert begun == ["lakemerge-heartbeat"]

@@ -160,9 +160,12 @@ def test_who_waits_too_long_for_a_lock_gives_its_request_back(world: World) -> N
     assert list(world.metastore._locks) == [held]
 
 
-def test_a_write_that_is_answered_gives_its_lock_back_at_once(world: World) -> None:
+def test_a_write_that_is_answered_gives_its_lock_back_at_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     late, kernel = process(world)
     create(kernel, NAME, {"p=1": ["old"]})
+    assert caplog.text.count("This metastore ignores compare-and-swap") == 1
     merge(kernel, NAME, {"p=1": ["new"]})
     assert world.metastore._locks == {}
     late.lose("alter_table", times=100)

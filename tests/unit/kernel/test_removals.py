@@ -304,3 +304,29 @@ def test_the_drop_of_a_view_leaves_the_files_at_its_location(kernel: Kernel) -> 
     drop(kernel, NAME)
     assert not kernel.exists(NAME)
     assert kernel.files.exists(place)
+
+
+@pytest.mark.parametrize("is_view", [False, True], ids=["table", "view"])
+def test_a_row_that_goes_takes_no_files_along(world: World, kernel: Kernel, is_view: bool) -> None:
+    """Hive moves the files of a table whose row keeps its location when it is renamed. A view has none."""
+    if is_view:
+        row = HiveTable(NAME, "VIRTUAL_VIEW", Storage(columns=COLUMNS), view_text="select 1")
+        kernel.metastore.create_table(row)
+    else:
+        create(kernel, NAME, SHAPES["whole"])
+    before = kernel.metastore.get_table(NAME)
+    ports = world.process()
+    renamed: list[HiveTable] = []
+
+    class Watching:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(ports.metastore, name)
+
+        def alter_table(self, name: TableName, row: HiveTable, **expected: Any) -> None:
+            renamed.append(row)
+            ports.metastore.alter_table(name, row, **expected)
+
+    drop(Kernel(dataclasses.replace(ports, metastore=Watching())), NAME)  # type: ignore[arg-type]
+    assert before is not None
+    assert [bool(row.location) for row in renamed] == [not is_view]
+    assert is_view or renamed[0].location != before.location
