@@ -109,7 +109,7 @@ mutants: env  ## How many seeds the simulator needs to find each known fault tha
 	@PYTHONHASHSEED=0 PYTHONPATH=tests $(PY) -m simulation.mutants
 
 .PHONY: mutants-all
-mutants-all: env  ## Leave out each `if` and `raise` of the code that commits, and print what neither seeds nor unit tests notice; takes hours: ARGS="--sample 0.1", ARGS="--only kernel.protocol"
+mutants-all: env  ## Leave out each `if` and `raise` of the code that commits, and print what neither seeds nor unit tests notice; takes an hour: ARGS="--sample 0.1", ARGS="--only kernel.protocol"
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:scripts $(PY) -m simulation.planting --reach units
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:scripts $(PY) -m simulation.planting --reach seeds
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:scripts $(PY) -m simulation.planting $(ARGS)

@@ -57,6 +57,10 @@ class Consume(Operation):
         batch.consumer.kernel.clock.sleep(self.dice.choice((0.0, 0.0, 5.0, 100.0)))
 
 
+#: More runs than any source of a simulation needs.
+_MOST_RUNS = 100
+
+
 def options(limit: int | None = None) -> Options:
     """With enough retries that nothing is given up."""
     return Options(limit=limit, timeout=datetime.timedelta(seconds=60), max_retries=1000)
@@ -72,8 +76,10 @@ def drain(kernel: Kernel, source: TableName) -> None:
 
 
 def _drain(kernel: Kernel, source: TableName) -> None:
-    while consume(kernel, source, OUTPUT, options()):
-        pass
+    for _ in range(_MOST_RUNS):
+        if not consume(kernel, source, OUTPUT, options()):
+            return
+    raise Violation(f"after {_MOST_RUNS} runs of a consumer there is still something to consume")
 
 
 def check(commits: list[Commit], facts: Counter[str], earlier: Counter[str]) -> None:

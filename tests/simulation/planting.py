@@ -229,7 +229,9 @@ def main() -> int:
     parser.add_argument("--tests", type=int, default=60, help="how many tests, the shortest first")
     parser.add_argument("--only", default="", help="mutants whose names contain this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of mutants that is planted")
-    parser.add_argument("--again", type=Path, help="the survivors of a report")
+    parser.add_argument(
+        "--again", type=Path, help="the survivors of a report; what is found of them is added"
+    )
     parser.add_argument(
         "--report", type=Path, default=STORE / "report.tsv", help="is added to; known ones are skipped"
     )
@@ -248,8 +250,9 @@ def _hunt(hunt: Hunt, args: argparse.Namespace) -> None:
     mutants = [one for one in all_mutants() if args.only in one.name]
     known = dict(_read(args.report))
     if args.again:
-        left = {name for name, who in _read(args.again) if who in ("nobody", "unreached")}
+        left = {name for name, who in dict(_read(args.again)).items() if who in ("nobody", "unreached")}
         mutants = [one for one in mutants if one.name in left]
+        known = {name: who for name, who in known.items() if name not in left}
     # in any order, so that a run that is ended early is a sample
     mutants = random.Random(0).sample(mutants, round(len(mutants) * args.sample))
     mutants = [one for one in mutants if one.name not in known]

@@ -74,6 +74,4 @@ class SourceSnapshot:
             last = self.positions[-1]
             return Position(last.version, last.txn)
         reached = [position for position in self.positions if position.version < oldest]
-        if first.initial and (not reached or oldest <= first.version):
-            return first
         return Position(reached[-1].version, reached[-1].txn) if reached else first

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kernel.consuming import consume, consumer_of
-from kernel.support import create, create_appendable, merge, stage
-from lakemerge.consumer import Options, record
+from kernel.consuming import consume, consumer_of, publish
+from kernel.support import Died, append, create, create_appendable, merge, stage
+from lakemerge.consumer import Options, Run, record
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS
-from lakemerge.errors import MetastoreUnreachable, SourceChanged
+from lakemerge.errors import ConsumerFenced, MetastoreUnreachable, SourceChanged
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.testing import World
@@ -119,3 +119,39 @@ def test_a_run_that_has_nothing_records_nothing() -> None:
         stage(kernel, transaction, {f"c={DEFAULT_PARTITION}": ["by hand"]})
         transaction.commit()
     assert kernel.settled(OUTPUT)[1].sidecars == before
+
+
+def test_a_run_does_not_commit_after_a_reset_that_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has begun anew, and has not taken the partitions from the run yet."""
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consume(kernel, SOURCE, OUTPUT)
+    append(kernel, SOURCE, {"p=2": ["b"]})
+    batch, other = consumer_of(kernel, SOURCE, OUTPUT).claim(), consumer_of(kernel, SOURCE, OUTPUT)
+
+    def die(*_: Any) -> Any:
+        raise Died
+
+    monkeypatch.setattr(other.working_set, "update", die)
+    with pytest.raises(Died):
+        other.reset()
+    with pytest.raises(ConsumerFenced, match="reset"):
+        publish(kernel, OUTPUT, ["b"], batch)
+
+
+def test_a_run_of_one_commit_takes_suspects_if_there_is_nothing_else() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consumer_of(kernel, SOURCE, OUTPUT).claim().fail("its rows are wrong")
+    (batches,) = Run([consumer_of(kernel, SOURCE, OUTPUT)], once=True)
+    assert len(batches[0].items) == 1
+
+
+def test_what_a_run_has_committed_it_does_not_commit_again() -> None:
+    """For instance because the answer to its commit was lost."""
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT).claim()
+    publish(kernel, OUTPUT, ["a"], batch)
+    with pytest.raises(ConsumerFenced, match="another run has committed them"):
+        publish(kernel, OUTPUT, ["a"], batch)

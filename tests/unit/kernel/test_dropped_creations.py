@@ -11,7 +11,7 @@ import pytest
 from kernel.meanwhile import Meanwhile
 from kernel.support import COLUMNS, KEYS, Died, Rows, assert_nothing_orphaned, create, merge, rows_of, stage
 from lakemerge.errors import CommitConflict, CommitUnfinished
-from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
+from lakemerge.kernel import HiveTable, Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.ports.metastore import ReplyLost
 from lakemerge.testing import LateCalls, World
@@ -105,6 +105,7 @@ def test_a_table_that_came_too_late_leaves_no_row_if_its_maker_dies(
 
     def close() -> None:
         if is_dropped:
+            kernel.files.write_text(f"{txn.layout.root}/by-hand/part-0.orc", "of the table that is dropped")
             assert kernel.drops.prepare(kernel.table(NAME)) is not None
         kernel.creations.close_of(txn.layout, kernel.table(NAME).parameters["lakemerge.id"])
 
@@ -121,6 +122,7 @@ def test_a_table_that_came_too_late_leaves_no_row_if_its_maker_dies(
     create(kernel, NAME, SHAPES[shape])
     assert [one.name for one in kernel.metastore.table_summaries("s")] == ["t"]
     assert rows_of(kernel, NAME) == SHAPES[shape]
+    assert not kernel.files.list(f"{txn.layout.root}/by-hand")
 
 
 @pytest.mark.parametrize("is_dropped", [False, True], ids=["no drop", "a drop that died"])
@@ -167,3 +169,23 @@ def test_a_late_call_of_its_maker_does_not_bring_a_dropped_table_back(
     assert not kernel.exists(NAME)
     create(kernel, NAME, {part: ["next"] for part in SHAPES[shape]})
     assert rows_of(kernel, NAME) == {part: ["next"] for part in SHAPES[shape]}
+
+
+def test_what_was_dropped_is_not_even_sent_again(shape: str, world: World, kernel: Kernel) -> None:
+    ports = world.process()
+    sent: list[str] = []
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(ports.metastore, name)
+
+        def create_table(self, row: HiveTable) -> None:
+            sent.append(row.name.name)
+            ports.metastore.create_table(row)
+            drop(kernel, NAME)
+            lose_reply()
+
+    txn = begin(Kernel(dataclasses.replace(ports, metastore=Counting())), shape)  # type: ignore[arg-type]
+    with pytest.raises(CommitConflict), txn:
+        txn.commit()
+    assert sent == [NAME.name]

@@ -6,7 +6,16 @@ import dataclasses
 
 import pytest
 
-from kernel.support import COLUMNS, WIDER_COLUMNS, add_overlay, create, merge, rows_of, stage
+from kernel.support import (
+    COLUMNS,
+    WIDER_COLUMNS,
+    add_overlay,
+    add_plain_partition,
+    create,
+    merge,
+    rows_of,
+    stage,
+)
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.kernel.commit.on_read import only_moved_since
@@ -105,3 +114,25 @@ def test_properties_that_a_commit_leaves_alone_are_those_of_the_commit_before_it
     mine = {"node": "a", "rows": 3, "keys": ["a", "c"], "gone": "x"}
     assert united_properties(mine, base, parent) == {"node": "b", "rows": 7, "keys": ["a", "c", "b"]}
     assert united_properties({**mine, "node": "c"}, base, parent)["node"] == "c"
+
+
+def test_an_unpartitioned_table_of_no_rows_has_a_directory(kernel: Kernel) -> None:
+    """Some engines do not read a table whose location is not there."""
+    with kernel.create(TableDefinition(NAME, COLUMNS)) as transaction:
+        assert transaction.add_staged() == [""]
+        transaction.commit()
+    location = kernel.table(NAME).location
+    above, _, name = location.rpartition("/")
+    assert name in [entry.name for entry in kernel.files.list(above)]
+
+
+def test_what_replaces_all_also_replaces_partitions_that_nobody_has_taken_in(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    place = f"{kernel.default_root(NAME)}/by-hand/p=9"
+    kernel.files.write_text(f"{place}/part-0.orc", "by hand")
+    add_plain_partition(kernel, NAME, "p=9", place)
+    with kernel.begin(NAME, "replace") as transaction:
+        transaction.replace_all()
+        stage(kernel, transaction, {"p=2": ["new"]})
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {"p=2": ["new"]}

@@ -17,6 +17,7 @@ from lakemerge.errors import (
     LakemergeError,
     MetastoreUnreachable,
     UnsupportedTable,
+    WriterFenced,
 )
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.kernel.ports import ReplyLost
@@ -216,3 +217,18 @@ def test_a_batch_whose_commit_had_no_answer_is_not_written_twice(world: World) -
     assert stream.commit(1) is None
     assert stream.last_batch == 1
     assert facts(kernel) == ["a"]
+
+
+@pytest.mark.parametrize("batch", [None, 1], ids=["without a number", "a batch"])
+def test_a_writer_whose_name_was_taken_over_writes_no_more(world: World, batch: int | None) -> None:
+    kernel, others = make_table(world), Kernel(world.process())
+    older = writer.open(str(NAME), kernel, name="one")
+    older.write([("older", "1")])
+    with writer.open(str(NAME), others, name="one") as newer:
+        with pytest.raises(WriterFenced, match="a newer one was opened"):
+            older.commit(batch)
+        newer.write([("newer", "1")])
+        assert newer.commit(batch)
+    assert facts(kernel) == ["newer"]
+    with pytest.raises(InvalidTransactionState, match="a closed one"):
+        older.begin()
