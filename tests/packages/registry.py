@@ -81,6 +81,10 @@ CASES: Mapping[str, Case] = {
         type_in_tests="spark",
         # Spark cannot walk a graph without an end. The package's own default is this one if the type is spark.
         settings={"vars": {"max_depth_dag": 9}},
+        causes={
+            "equality_fct_test_coverage": "it compares 38.89 as a `float` with 38.89 as a `decimal`; on Databricks, "
+            "the package's tests leave that column out",
+        },
     ),
     "codegen": Case(
         "codegen",
@@ -130,6 +134,9 @@ CASES: Mapping[str, Case] = {
                 "set spark.sql.storeAssignmentPolicy = LEGACY",
                 "{{ dbt_artifacts.upload_results(results) }}",
             ],
+        },
+        causes={
+            "microbatch_transaction_base": "it calls `dbt_artifacts.safe_cast`, a macro that the release does not have"
         },
     ),
 }
