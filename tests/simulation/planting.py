@@ -2,8 +2,8 @@
 
 First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). The unit tests are
 then collected once, with those of the kernel's ring that run in memory. Each mutant has a forked process of its own, in
-which a few seeds that reach its site are run, tests that do, the shortest first, and more seeds, until one of them
-fails. What nobody notices is printed.
+which a few seeds that reach its site are run, tests that do, those first that reach little else, and more seeds, until
+one of them fails. What nobody notices is printed.
 """
 
 from __future__ import annotations
@@ -179,6 +179,8 @@ class Hunt:
         self._equivalents = equivalents(all_mutants())
         self._seeds = json.loads((STORE / "seeds.json").read_text())
         self._units = json.loads((STORE / "units.json").read_text())
+        #: How many sites, with a value of their conditions, each test reaches.
+        self._breadths = Counter(test for tests in self._units.values() for _, test in tests)
         self._functions = Functions()
         self._tests: dict[str, pytest.Item] = {}
 
@@ -189,14 +191,27 @@ class Hunt:
         _hunt(self, self._args)
         return True
 
+    def _chosen(self, name: str) -> tuple[list[str], float]:
+        """Tests that reach a site, those first that reach little else, and how long they take together."""
+        known = [
+            (self._breadths[test], took, test)
+            for took, test in self._units.get(name, [])
+            if test in self._tests
+        ]
+        chosen: list[str] = []
+        seconds = 0.0
+        for _, took, test in sorted(known):
+            if seconds + took <= self._args.seconds or not chosen:
+                chosen.append(test)
+                seconds += took
+        return chosen, seconds
+
     def killer(self, mutant: Planted) -> tuple[str, str]:
         """Who notices a mutant (``seeds``, ``unit``, ``nobody``, ``unreached``), and what is seen."""
         name = key(mutant.site, mutant.needs)
         seeds = self._seeds.get(name, [])
         random.Random(name).shuffle(seeds)  # from all worlds
-        known = [(took, test) for took, test in self._units.get(name, []) if test in self._tests]
-        known = known[: self._args.tests]
-        names, seconds = [test for _, test in known], sum(took for took, _ in known)
+        names, seconds = self._chosen(name)
         if not seeds and not names:
             return "unreached", ""
         few, many = self._args.few, self._args.many
@@ -226,7 +241,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--few", type=int, default=15, help="seeds before the unit tests")
     parser.add_argument("--many", type=int, default=_KEPT, help="seeds in all")
-    parser.add_argument("--tests", type=int, default=60, help="how many tests, the shortest first")
+    parser.add_argument("--seconds", type=float, default=5, help="how long the tests of a mutant may take")
     parser.add_argument("--only", default="", help="mutants whose names contain this")
     parser.add_argument("--sample", type=float, default=1.0, help="the share of mutants that is planted")
     parser.add_argument(

@@ -155,3 +155,14 @@ def test_what_a_run_has_committed_it_does_not_commit_again() -> None:
     publish(kernel, OUTPUT, ["a"], batch)
     with pytest.raises(ConsumerFenced, match="another run has committed them"):
         publish(kernel, OUTPUT, ["a"], batch)
+
+
+def test_a_rebuild_takes_what_another_run_has_and_fences_it() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT).claim()
+    rebuild = consumer_of(kernel, SOURCE, OUTPUT).claim(rebuild=True)
+    assert [item.partition for item in rebuild.items] == [item.partition for item in batch.items]
+    with pytest.raises(ConsumerFenced):
+        publish(kernel, OUTPUT, ["a"], batch)
+    publish(kernel, OUTPUT, ["a"], rebuild, rebuild=True)

@@ -9,6 +9,7 @@ from kernel.support import (
     COLUMNS,
     add_plain_partition,
     append,
+    compact,
     create_appendable,
     make_plain,
 )
@@ -106,3 +107,19 @@ def test_old_versions_of_a_working_set_are_removed(world: World, kernel: Kernel)
         consume(kernel, SOURCE, OUTPUT)
         world.timeline.pass_by(3600)
     assert len(history(kernel, WorkingSet(kernel, OUTPUT).name)) <= 50
+
+
+def test_what_a_compaction_has_moved_goes_with_the_partition_that_holds_it_now(kernel: Kernel) -> None:
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    first = kernel.settled(SOURCE)[1]
+    append(kernel, SOURCE, {"p=1": ["b"]})
+    append(kernel, SOURCE, {"p=1": ["c"]})
+    compact(kernel, SOURCE)
+    position = Position(first.version, first.txn)
+    assert len(source_snapshot(kernel, SOURCE, position, None).items) == 2
+    with kernel.begin(SOURCE, "delete") as transaction:
+        transaction.read()
+        assert transaction.base is not None
+        transaction.remove(transaction.base.partitions)
+        transaction.commit()
+    assert source_snapshot(kernel, SOURCE, position, None).items == ()

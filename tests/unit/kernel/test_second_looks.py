@@ -16,6 +16,7 @@ from kernel.support import (
     COMMIT_KEYS,
     KEYS,
     OTHER_KEYS,
+    add_delta,
     add_overlay,
     create,
     create_appendable,
@@ -23,6 +24,7 @@ from kernel.support import (
     locations,
     make_plain,
     merge,
+    move_into_base,
     rejected,
     rows_of,
     stage,
@@ -39,6 +41,7 @@ from lakemerge.kernel import (
     vacuum,
 )
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog
+from lakemerge.kernel.ports import HivePartition
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.manifest import FENCE
@@ -387,3 +390,39 @@ def test_a_table_becomes_one_of_the_append_kind(kernel: Kernel) -> None:
         transaction.set_schema(COLUMNS, COMMIT_KEYS, commit_column=COMMIT)
         transaction.commit()
     assert kernel.open(NAME).commit_column == COMMIT
+
+
+def test_a_table_whose_name_looks_like_that_of_a_new_row_is_somebody_elses(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    other = TableName("s", "t__new_0123456789ab")
+    make_plain(kernel, other, {"": ["somebody's"]})
+    kernel.recover(NAME)
+    assert kernel.exists(other)
+
+
+def test_a_vacuum_makes_no_version_for_deltas_that_are_not_due(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "delta")
+    version = move_into_base(kernel, NAME, {"p=1": ["new"]})
+    vacuum_all(kernel)
+    assert kernel.open(NAME).version == version
+
+
+def test_new_partitions_begin_at_a_directory_that_is_there(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    ports = world.process()
+    there: list[bool] = []
+
+    class Watching:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(ports.metastore, name)
+
+        def add_partitions(self, name: TableName, rows: list[HivePartition]) -> int:
+            for row in rows:
+                above, _, folder = row.location.rpartition("/")
+                there.append(folder in [entry.name for entry in kernel.files.list(above)])
+            return ports.metastore.add_partitions(name, rows)
+
+    merge(Kernel(dataclasses.replace(ports, metastore=Watching())), NAME, {"p=2": ["new"]})  # type: ignore[arg-type]
+    assert there == [True]

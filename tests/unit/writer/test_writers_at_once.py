@@ -232,3 +232,12 @@ def test_a_writer_whose_name_was_taken_over_writes_no_more(world: World, batch: 
     assert facts(kernel) == ["newer"]
     with pytest.raises(InvalidTransactionState, match="a closed one"):
         older.begin()
+
+
+def test_nothing_that_was_written_makes_no_version(world: World) -> None:
+    kernel = make_table(world)
+    with writer.open(str(NAME), kernel) as stream:
+        stream.begin()
+        assert stream.commit() is None
+        stream.begin()  # that one has ended
+    assert kernel.open(NAME).version == 1
