@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import logging
 import os
@@ -123,7 +124,7 @@ def _run_units(tests: list[pytest.Item], seconds: float) -> str:
     """The first unit test that fails; empty where none does. Without a mutant, all take so many seconds."""
     failures = _Failures()
     signal.setitimer(signal.ITIMER_PROF, _CPU + _CPU_OF_A_TEST * seconds)
-    for test, following in zip(tests, [*tests[1:], None], strict=True):
+    for test, following in itertools.zip_longest(tests, tests[1:]):
         test.config.pluginmanager.register(failures)
         test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
         test.config.pluginmanager.unregister(failures)

@@ -188,3 +188,30 @@ def test_one_thread_writes_all_heartbeats(kernel: Kernel, monkeypatch: pytest.Mo
     for _ in range(2):
         assert kernel.create(definition).stage_directory
     assert begun == ["lakemerge-heartbeat"]
+
+
+def test_who_cannot_write_a_heartbeat_begins_nothing(
+    kernel: Kernel, beat: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: str, text: str) -> None:
+        raise StorageError(expected="a", found="no space left", action="c")
+
+    transaction = kernel.begin(NAME, "transaction")
+    monkeypatch.setattr(kernel.files, "write_text", fail)
+    with pytest.raises(StorageError, match="no space left"):
+        assert transaction.stage_directory
+
+
+def test_who_was_taken_for_dead_does_not_begin_again(world: World, kernel: Kernel) -> None:
+    """Others have removed its files, and may delete what it has made."""
+    transaction = kernel.create(TableDefinition(NAME, (HiveColumn("id", "bigint"),)))
+    assert transaction.stage_directory
+    files = [
+        transaction.layout.creation_of(transaction.txn),
+        transaction.layout.heartbeat_of(transaction.txn),
+    ]
+    for path in files:
+        world.files.delete(path)
+    assert transaction.stage_directory
+    assert transaction.sidecar_directory("ledger")
+    assert not any(map(world.files.exists, files))

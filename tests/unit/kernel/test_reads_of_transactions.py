@@ -136,3 +136,20 @@ def test_what_replaces_all_also_replaces_partitions_that_nobody_has_taken_in(ker
         stage(kernel, transaction, {"p=2": ["new"]})
         transaction.commit()
     assert rows_of(kernel, NAME) == {"p=2": ["new"]}
+
+
+def test_a_second_read_of_the_same_version_is_no_conflict(kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    with kernel.begin(NAME, "merge") as transaction:
+        transaction.read(["p=1"])
+        transaction.read(["p=2"])
+        stage(kernel, transaction, {"p=2": ["new"]})
+        transaction.commit()
+    assert rows_of(kernel, NAME) == {"p=1": ["old"], "p=2": ["new"]}
+
+
+def test_a_metastore_that_compares_is_not_warned_of(kernel: Kernel, caplog: pytest.LogCaptureFixture) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    merge(kernel, NAME, {"p=1": ["new"]})
+    assert kernel.metastore.compares
+    assert caplog.text == ""

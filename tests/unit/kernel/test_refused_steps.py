@@ -16,6 +16,7 @@ from kernel.support import (
     create,
     make_plain,
     merge,
+    move_into_base,
     picture,
     rows_of,
     stage,
@@ -27,9 +28,11 @@ from lakemerge.errors import (
     TableNotFound,
     UnsupportedTable,
 )
-from lakemerge.kernel import HiveTable, Kernel, TableName, drop
+from lakemerge.kernel import HiveTable, Kernel, TableName, drop, remove_overlay
 from lakemerge.kernel.ports import Refused, ReplyLost, Storage
 from lakemerge.kernel.table.definition import TABLE_ID, VERSION, with_parameters
+from lakemerge.kernel.table.overlay import MADE_BY
+from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -246,3 +249,56 @@ def test_a_name_that_lakemerge_needs_for_a_moment_is_somebody_elses(world: World
         add_overlay(kernel, NAME)
     assert world.metastore.get_table(taken.name) is not None
     assert rows_of(kernel, NAME) == {"": ["plain"]}
+
+
+def test_new_columns_that_are_refused_are_refused_before_the_claim(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    with pytest.raises(UnsupportedTable, match="permission denied"):
+        rebuild(refusing(world, "create_table", lambda row: row.partition_columns == OTHER_KEYS))
+    state = kernel.current_state(NAME)
+    assert state is not None
+    assert (state.version, state.claim) == (1, None)
+
+
+def test_the_deltas_stay_as_long_as_the_view_that_reads_them(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "delta")
+    move_into_base(kernel, NAME, {"p=1": ["new"]})
+    deltas = SIDE_TABLES["deltas"].name_of(NAME)
+    kinds: list[str] = []
+
+    class Watching(Refusing):
+        def alter_table(self, name: TableName, row: HiveTable, **kwargs: Any) -> None:
+            found = world.metastore.get_table(NAME)
+            if name == deltas and row.name != name:
+                kinds.append(found.kind if found else "")
+            self._inner.alter_table(name, row, **kwargs)
+
+    ports = world.process()
+    metastore: Any = Watching(ports.metastore, "")
+    writer = Kernel(dataclasses.replace(ports, metastore=metastore))
+    with writer.begin(NAME, "write_mode") as transaction:
+        remove_overlay(transaction)
+        transaction.commit()
+    assert kinds
+    assert "VIRTUAL_VIEW" not in kinds
+
+
+def test_a_view_of_an_earlier_version_gives_way_to_that_of_the_newest(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    add_overlay(kernel, NAME)
+    earlier = world.metastore.get_table(NAME)
+    assert earlier is not None
+    with kernel.begin(NAME, "write_mode") as transaction:
+        remove_overlay(transaction)
+        transaction.commit()
+    add_overlay(kernel, NAME)
+    newest = world.metastore.get_table(NAME)
+    world.metastore.drop_table(NAME)
+    world.metastore.create_table(earlier)
+    kernel.recover(NAME)
+    found = world.metastore.get_table(NAME)
+    assert found is not None
+    assert newest is not None
+    assert found.parameters[MADE_BY] == newest.parameters[MADE_BY] != earlier.parameters[MADE_BY]

@@ -18,6 +18,7 @@ from kernel.support import (
     OTHER_KEYS,
     add_delta,
     add_overlay,
+    append,
     create,
     create_appendable,
     ingest,
@@ -43,6 +44,7 @@ from lakemerge.kernel import (
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog
 from lakemerge.kernel.ports import HivePartition
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
+from lakemerge.kernel.protocol import swaps
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.table.manifest import FENCE
 from lakemerge.testing import LateCalls, World
@@ -217,7 +219,7 @@ def test_a_first_version_whose_name_is_another_tables_is_reported(kernel: Kernel
 def test_what_a_claim_shows_is_left_to_the_claim(world: World, kernel: Kernel) -> None:
     create(kernel, NAME, {"p=1": ["old"]})
     ingest(kernel, NAME, {"p=2": ["new"]}, "rejected")
-    die_at(world, "claimed", lambda other: ingest(other, NAME, {"p=3": ["new"]}, "more"))
+    die_at(world, "side data published", lambda other: ingest(other, NAME, {"p=3": ["new"]}, "more"))
     state = kernel.current_state(NAME)
     assert state is not None
     assert state.claim is not None
@@ -303,8 +305,12 @@ def test_the_columns_of_a_data_source_of_spark_are_not_in_the_metastore(kernel: 
         kernel.open(NAME)
 
 
-def test_the_adoption_of_a_table_is_no_change(world: World, kernel: Kernel) -> None:
-    make_plain(kernel, NAME, {"p=1": ["plain"]})
+@pytest.mark.parametrize("part", ["", "p=1"], ids=["whole", "partitioned"])
+def test_the_adoption_of_a_table_is_no_change(world: World, kernel: Kernel, part: str) -> None:
+    make_plain(kernel, NAME, {part: ["plain"]})
+    world.timeline.pass_by(7200)
+    place = kernel.default_root(NAME)
+    kernel.files.write_text(f"{place}/{part}/part-1.orc" if part else f"{place}/part-1.orc", "more")
     before = last_change(kernel, NAME)
     world.timeline.pass_by(7200)
     kernel.open(NAME)
@@ -426,3 +432,65 @@ def test_new_partitions_begin_at_a_directory_that_is_there(world: World, kernel:
 
     merge(Kernel(dataclasses.replace(ports, metastore=Watching())), NAME, {"p=2": ["new"]})  # type: ignore[arg-type]
     assert there == [True]
+
+
+def test_an_append_that_does_not_fit_into_one_call_is_sent_in_several(
+    world: World, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_appendable(kernel, NAME, {"p=1": ["old"]})
+    monkeypatch.setattr(swaps, "_MOST_BYTES", 1)
+    sent: list[int] = []
+    add = world.metastore.add_partitions
+    monkeypatch.setattr(
+        world.metastore, "add_partitions", lambda name, rows: (sent.append(len(rows)), add(name, rows))[1]
+    )
+    append(kernel, NAME, {"p=2": ["new"], "p=3": ["new"]})
+    assert sent == [1, 1]
+    assert sorted(rows_of(kernel, NAME).values()) == [["new"], ["new"], ["old"]]
+
+
+def test_an_append_whose_claim_others_have_finished_registers_nothing(world: World, kernel: Kernel) -> None:
+    """It slept after its claim; its partition is gone by now, with its rows."""
+    create_appendable(kernel, NAME, {"p=1": ["old"]})
+
+    def others(step: str) -> None:
+        if step == "claimed":
+            world.timeline.pass_by(3600)
+            kernel.recover(NAME)
+            with kernel.begin(NAME, "delete") as transaction:
+                transaction.read()
+                assert transaction.base is not None
+                transaction.remove(transaction.base.partitions)
+                transaction.commit()
+            sent.clear()
+
+    sent: list[str] = []
+    ports = world.process()
+
+    class Watching:
+        def __getattr__(self, name: str) -> Any:
+            sent.append(name)
+            return getattr(ports.metastore, name)
+
+    append(Kernel(dataclasses.replace(ports, metastore=Watching()), step=others), NAME, {"p=2": ["new"]})  # type: ignore[arg-type]
+    assert "add_partitions" not in sent
+    assert rows_of(kernel, NAME) == {}
+
+
+def test_files_of_writes_that_never_ended_go(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    layout = kernel.open(NAME).layout
+    halves = [f"{layout.open}/.half", f"{layout.pins}/.half"]
+    for path in halves:
+        kernel.files.write_text(path, "{")
+    assert not set(halves) & set(vacuum_all(kernel)), "they may be written at this moment"
+    world.timeline.pass_by(7200)
+    assert set(halves) <= set(vacuum_all(kernel))
+
+
+def test_the_empty_directories_of_commits_go(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    empty = kernel.open(NAME).layout.empty_of(kernel.open(NAME).txn)
+    assert empty not in vacuum_all(kernel), "a query may have planned with it"
+    world.timeline.pass_by(7200)
+    assert empty in vacuum_all(kernel)

@@ -298,3 +298,8 @@ def test_what_is_not_in_the_calendar_is_said_to_be(kind: str, value: str) -> Non
 def test_what_is_no_number_is_said_to_be(kind: str, value: Any) -> None:
     with pytest.raises(ValueError, match="number"):
         converter(kind)(value)
+
+
+def test_bytes_that_are_no_text_are_said_to_be() -> None:
+    with pytest.raises(InvalidRecord, match="no UTF-8"):
+        Reader(COLUMNS, "delimited").texts(b"1,\xff")
