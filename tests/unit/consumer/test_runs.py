@@ -10,7 +10,7 @@ import pytest
 from kernel.consuming import consume, consumer_of, publish
 from kernel.support import Died, append, create, create_appendable, merge, stage
 from lakemerge.consumer import Options, Run, record
-from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS
+from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED
 from lakemerge.errors import ConsumerFenced, MetastoreUnreachable, SourceChanged
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
@@ -166,3 +166,26 @@ def test_a_rebuild_takes_what_another_run_has_and_fences_it() -> None:
     with pytest.raises(ConsumerFenced):
         publish(kernel, OUTPUT, ["a"], batch)
     publish(kernel, OUTPUT, ["a"], rebuild, rebuild=True)
+
+
+def test_two_first_runs_at_once_count_from_the_same_beginning() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"], "p=2": ["b"]})
+    one, other = (consumer_of(kernel, SOURCE, OUTPUT, Options(limit=1)).claim() for _ in range(2))
+    assert one.items != other.items
+    for batch in (one, other):
+        publish(kernel, OUTPUT, [batch.items[0].partition], batch)
+        batch.succeed()
+    shown = consumer_of(kernel, SOURCE, OUTPUT).refresh()
+    assert [row.state for row in shown] == [PROCESSED, PROCESSED]
+    assert consume(kernel, SOURCE, OUTPUT) == []
+
+
+def test_what_is_committed_is_processed_though_its_run_died_before_it_said_so() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"], "p=2": ["b"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT, Options(limit=1)).claim()
+    publish(kernel, OUTPUT, ["a"], batch)
+    shown = {row.partition: row.state for row in consumer_of(kernel, SOURCE, OUTPUT).refresh()}
+    assert shown.pop(batch.items[0].partition) == PROCESSED
+    assert list(shown.values()) == [AVAILABLE]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kernel.support import Died, assert_nothing_orphaned, create, merge, rows_of, stage
-from lakemerge.errors import CommitConflict, CommitInDoubt
+from lakemerge.errors import CommitConflict, CommitInDoubt, LakemergeError
 from lakemerge.kernel import VERSION, Kernel, Settings, TableName, drop, with_parameters
 from lakemerge.kernel.ports import HiveTable, ReplyLost, ValueChanged
 from lakemerge.kernel.table.definition import TABLE_ID
-from lakemerge.testing import World
+from lakemerge.testing import LateCalls, World
 
 FIRST, NAME = TableName("s", "a"), TableName("s", "b")
 
@@ -121,3 +121,27 @@ def test_a_table_of_before_goes_on(world: World, shape: str) -> None:
     assert merge(kernel, NAME, {shape: ["new"]}) == 2
     assert kernel.table(NAME).parameters[VERSION] == f"2@{row.parameters[TABLE_ID][:8]}"
     assert rows_of(kernel, NAME) == {shape: ["new"]}
+
+
+def test_a_mark_that_comes_when_its_group_is_given_up_is_released(world: World, kernel: Kernel) -> None:
+    """Whoever finds it needs its manifest, and the record of its group."""
+    names = [TableName("s", name) for name in "ab"]
+    for name in names:
+        create(kernel, name, {"p=1": ["old"]})
+    ports = world.process()
+    late = LateCalls(ports.metastore)
+    writer = Kernel(dataclasses.replace(ports, metastore=late.metastore))
+    writer.versions.compares(names[0])
+    late.lose("alter_table", times=100)
+    one, other = (writer.begin(name, "merge") for name in names)
+    with one, other:
+        for transaction in (one, other):
+            stage(writer, transaction, {"p=1": ["new"]})
+        with pytest.raises(LakemergeError):
+            writer.commit_together([one, other])
+    late.arrive()
+    world.running.discard(ports.host.owner().pid)
+    for name in names:
+        kernel.recover(name)
+        assert rows_of(kernel, name) == {"p=1": ["old"]}
+        merge(kernel, name, {"p=1": ["next"]})

@@ -153,3 +153,11 @@ def test_a_metastore_that_compares_is_not_warned_of(kernel: Kernel, caplog: pyte
     merge(kernel, NAME, {"p=1": ["new"]})
     assert kernel.metastore.compares
     assert caplog.text == ""
+
+
+def test_a_table_that_gets_a_view_before_the_first_read_is_a_conflict(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    with kernel.begin(NAME, "merge") as transaction:
+        add_overlay(Kernel(world.process()), NAME)
+        with pytest.raises(CommitConflict, match="another write_mode"):
+            transaction.read()

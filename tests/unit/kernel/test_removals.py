@@ -330,3 +330,19 @@ def test_a_row_that_goes_takes_no_files_along(world: World, kernel: Kernel, is_v
     assert before is not None
     assert [bool(row.location) for row in renamed] == [not is_view]
     assert is_view or renamed[0].location != before.location
+
+
+def test_a_list_that_was_made_of_the_next_table_is_taken_away(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, SHAPES["whole"])
+    table = kernel.table(NAME)
+    ports = world.process()
+
+    def make_next() -> None:
+        drop(kernel, NAME)
+        create(kernel, NAME, SHAPES["whole"])
+
+    files: Any = Meanwhile(
+        ports.files, "write_text", make_next, when=lambda path, _: path.endswith("/dropping")
+    )
+    assert Kernel(dataclasses.replace(ports, files=files)).drops.prepare(table) is None
+    assert not kernel.files.exists(kernel.open(NAME).layout.dropping)

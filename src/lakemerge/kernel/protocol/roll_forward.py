@@ -158,8 +158,6 @@ class RollForward:
         self, name: TableName, layout: Layout, manifest: Manifest, parent: Manifest
     ) -> bool:
         """Show the side data that people query, before the rows that it belongs to; whether any was not shown yet."""
-        if manifest.overlay is None and parent.overlay is not None:
-            return False  # the view that reads it goes first
 
         def mine() -> bool:
             return self._still_holds_claim(name, manifest)
