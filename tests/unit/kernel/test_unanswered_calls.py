@@ -29,7 +29,9 @@ from lakemerge.errors import CommitUnfinished
 from lakemerge.kernel import HiveTable, Kernel, TableName, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports import Refused
+from lakemerge.kernel.ports.names import partition_values
 from lakemerge.kernel.protocol.unanswered import LONGEST_CALL, UNSURE
+from lakemerge.kernel.table.definition import moved
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
 from lakemerge.testing import LateCalls, World
 
@@ -299,3 +301,33 @@ def test_a_late_swap_of_a_version_that_is_vacuumed_is_put_right(
     writer.late.arrive()
     overwrite(kernel, NAME, "p=2", "other")
     assert rows_of(kernel, NAME) == {"p=1": ["newest"], "p=2": ["other"], "p=3": ["old"]}
+
+
+def test_what_another_program_moves_while_a_call_may_come_stays_where_it_is(
+    world: World, kernel: Kernel, writer: Writer
+) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    writer.late.lose("alter_partitions")
+    merge(writer.kernel, NAME, {"p=1": ["late"]})
+    place = f"{kernel.default_root(NAME)}/by-hand"
+    world.files.write_text(f"{place}/part-0.orc", "by hand")
+    (row,) = world.metastore.partitions(NAME, ["p=1"])
+    world.metastore.alter_partitions(NAME, [moved(row, place)])
+    overwrite(kernel, NAME, "p=2", "other")
+    assert locations(kernel, NAME)["p=1"] == place
+    assert rows_of(kernel, NAME) == {"p=1": ["by hand"], "p=2": ["other"]}
+
+
+def test_side_data_that_late_calls_may_have_changed_is_shown_again_by_a_vacuum(
+    world: World, kernel: Kernel, writer: Writer
+) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    writer.late.lose("add_partitions")
+    ingest(writer.kernel, NAME, {"p=2": ["new"]}, "refused")
+    quarantine = SIDE_TABLES["quarantine"].name_of(NAME)
+    names = world.metastore.partition_names(quarantine)
+    for name in names:
+        world.metastore.drop_partition(quarantine, partition_values(name))
+    vacuum(kernel, NAME, dry_run=False)
+    assert names
+    assert world.metastore.partition_names(quarantine) == names

@@ -6,6 +6,8 @@ import dataclasses
 import datetime
 from collections.abc import Callable
 
+import pytest
+
 from kernel.meanwhile import Meanwhile
 from kernel.support import (
     COLUMNS,
@@ -13,6 +15,9 @@ from kernel.support import (
     add_delta,
     add_overlay,
     create,
+    locations,
+    make_plain,
+    merge,
     move_into_base,
     rows_of,
     stage,
@@ -130,3 +135,19 @@ def test_the_empty_directories_of_commits_go(world: World, kernel: Kernel) -> No
     assert empty not in vacuum_all(kernel), "a query may have planned with it"
     world.timeline.pass_by(7200)
     assert empty in vacuum_all(kernel)
+
+
+@pytest.mark.parametrize("kind", ["MANAGED_TABLE", "EXTERNAL_TABLE"])
+def test_the_files_that_an_external_table_had_before_its_adoption_stay(
+    world: World, kernel: Kernel, kind: str
+) -> None:
+    """They may be of use to somebody else."""
+    make_plain(kernel, NAME, {"p=1": ["plain"], "p=2": ["plain"]})
+    world.metastore.alter_table(NAME, dataclasses.replace(kernel.table(NAME), kind=kind))
+    place = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    for _ in range(2):
+        world.timeline.pass_by(7200)
+        vacuum_all(kernel)
+    assert bool(kernel.files.list(place)) == (kind == "EXTERNAL_TABLE")
+    assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["plain"]}
