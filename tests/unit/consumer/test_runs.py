@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kernel.consuming import consume, consumer_of, publish
-from kernel.support import Died, append, create, create_appendable, merge, stage
+from kernel.support import Died, append, create, create_appendable, make_plain, merge, stage
 from lakemerge.consumer import Options, Run, record
 from lakemerge.consumer.working_set import AVAILABLE, IN_PROGRESS, PROCESSED
 from lakemerge.errors import ConsumerFenced, MetastoreUnreachable, SourceChanged
-from lakemerge.kernel import Kernel, TableName
+from lakemerge.kernel import Kernel, TableDefinition, TableName, drop
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from lakemerge.testing import World
 
@@ -189,3 +189,20 @@ def test_what_is_committed_is_processed_though_its_run_died_before_it_said_so() 
     shown = {row.partition: row.state for row in consumer_of(kernel, SOURCE, OUTPUT).refresh()}
     assert shown.pop(batch.items[0].partition) == PROCESSED
     assert list(shown.values()) == [AVAILABLE]
+
+
+def test_a_consumer_that_has_never_run_has_nothing_to_show() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    assert consumer_of(kernel, SOURCE, OUTPUT).refresh() == []
+
+
+def test_a_run_ends_though_its_source_has_become_a_plain_table() -> None:
+    kernel = Kernel(World().process())
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    batch = consumer_of(kernel, SOURCE, OUTPUT).claim()
+    publish(kernel, OUTPUT, ["a"], batch)
+    drop(kernel, SOURCE)
+    make_plain(kernel, SOURCE, {"p=1": ["b"]})
+    batch.consumer.pin(batch.progress_after)
+    assert not kernel.files.list(kernel.layout_of(TableDefinition(SOURCE, ())).pins)

@@ -11,7 +11,8 @@ import pytest
 
 from kernel.support import Died, assert_nothing_orphaned, create, merge, rows_of, stage
 from lakemerge.errors import CommitConflict, CommitInDoubt, LakemergeError
-from lakemerge.kernel import VERSION, Kernel, Settings, TableName, drop, with_parameters
+from lakemerge.kernel import VERSION, Kernel, Settings, TableName, Transaction, drop, with_parameters
+from lakemerge.kernel.commit.suspension import leave
 from lakemerge.kernel.ports import HiveTable, ReplyLost, ValueChanged
 from lakemerge.kernel.table.definition import TABLE_ID
 from lakemerge.testing import LateCalls, World
@@ -123,7 +124,12 @@ def test_a_table_of_before_goes_on(world: World, shape: str) -> None:
     assert rows_of(kernel, NAME) == {shape: ["new"]}
 
 
-def test_a_mark_that_comes_when_its_group_is_given_up_is_released(world: World, kernel: Kernel) -> None:
+@pytest.mark.parametrize(
+    "end", [Transaction.abort, lambda one: leave(one, "refused")], ids=["aborted", "left"]
+)
+def test_a_mark_that_comes_when_its_group_is_given_up_is_released(
+    world: World, kernel: Kernel, end: Callable[[Transaction], None]
+) -> None:
     """Whoever finds it needs its manifest, and the record of its group."""
     names = [TableName("s", name) for name in "ab"]
     for name in names:
@@ -134,11 +140,12 @@ def test_a_mark_that_comes_when_its_group_is_given_up_is_released(world: World, 
     writer.versions.compares(names[0])
     late.lose("alter_table", times=100)
     one, other = (writer.begin(name, "merge") for name in names)
-    with one, other:
-        for transaction in (one, other):
-            stage(writer, transaction, {"p=1": ["new"]})
-        with pytest.raises(LakemergeError):
-            writer.commit_together([one, other])
+    for transaction in (one, other):
+        stage(writer, transaction, {"p=1": ["new"]})
+    with pytest.raises(LakemergeError):
+        writer.commit_together([one, other])
+    for transaction in (one, other):
+        end(transaction)
     late.arrive()
     world.running.discard(ports.host.owner().pid)
     for name in names:

@@ -334,3 +334,22 @@ def test_late_files_that_cannot_be_moved_stay_where_they_are(
     assert kernel.files.exists(f"{before}/foreign.orc")
     kernel.recover(NAME)
     assert rows_of(kernel, NAME)["p=1"] == ["foreign", "new"]
+
+
+def test_files_that_a_later_commit_has_replaced_unread_do_not_come_back(world: World, kernel: Kernel) -> None:
+    """It replaces all rows of the partition, before the first commit looks for what came late."""
+    create(kernel, NAME, {"p=1": ["old"]})
+
+    def step(name: str) -> None:
+        if name == "manifest written":
+            world.timeline.pass_by(1)
+            adds(world)(locations(kernel, NAME)["p=1"])
+            world.timeline.pass_by(1)
+        if name == "settled":
+            with kernel.begin(NAME, "insert_overwrite") as transaction:
+                stage(kernel, transaction, {"p=1": ["replaced"]})
+                transaction.commit()
+
+    merge(Kernel(world.process(), step=step), NAME, {"p=1": ["new"]})
+    kernel.recover(NAME)
+    assert rows_of(kernel, NAME) == {"p=1": ["replaced"]}

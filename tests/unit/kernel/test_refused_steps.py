@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from kernel.meanwhile import Meanwhile
 from kernel.support import (
     COLUMNS,
     OTHER_KEYS,
+    Died,
     add_delta,
     add_overlay,
     create,
+    ingest,
     make_plain,
     merge,
     move_into_base,
@@ -302,3 +305,20 @@ def test_a_view_of_an_earlier_version_gives_way_to_that_of_the_newest(world: Wor
     assert found is not None
     assert newest is not None
     assert found.parameters[MADE_BY] == newest.parameters[MADE_BY] != earlier.parameters[MADE_BY]
+
+
+def test_a_trial_whose_process_died_is_found_by_the_next(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    ports = world.process()
+
+    def die() -> None:
+        raise Died
+
+    dying: Any = Meanwhile(ports.metastore, "drop_table", die)
+    with pytest.raises(Died):
+        ingest(Kernel(dataclasses.replace(ports, metastore=dying)), NAME, {"p=2": ["new"]}, "refused")
+    assert len(world.metastore.table_summaries("s")) == 2
+    world.running.discard(ports.host.owner().pid)
+    merge(kernel, NAME, {"p=1": ["new"]})
+    drop(kernel, NAME)
+    assert world.metastore.table_summaries("s") == []

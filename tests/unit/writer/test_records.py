@@ -235,6 +235,7 @@ def test_a_record_that_does_not_match(form: str, record: Any) -> None:
         ("binary", '"AQI="', "AQI="),
         ("binary", '"AQI"', None),
         ("binary", "1", None),
+        ("binary", '{"a": 1}', None),
         ("string", '"\\ud83d\\ude00"', "\U0001f600"),
         ("string", '"\\ud800"', None),
         ("string", '{"a": 1}', None),
