@@ -346,3 +346,22 @@ def test_a_list_that_was_made_of_the_next_table_is_taken_away(world: World, kern
     )
     assert Kernel(dataclasses.replace(ports, files=files)).drops.prepare(table) is None
     assert not kernel.files.exists(kernel.open(NAME).layout.dropping)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_drop_that_is_finished_leaves_the_next_table_whose_maker_has_died(
+    shape: str, world: World, kernel: Kernel
+) -> None:
+    """The maker may still make it, by what is there of it; and it has made it just before it died."""
+    create(kernel, NAME, {"p=1": ["other"]})
+    assert kernel.drops.prepare(kernel.table(NAME)) is not None
+    kernel.metastore.drop_table(NAME)
+    maker = Kernel(world.process())
+    maker.drops.finish = lambda name: None  # type: ignore[method-assign]  # it has looked before the drop died
+    create(maker, NAME, SHAPES[shape])
+    state = maker.open(NAME)
+    kernel.files.write_text(state.layout.creation_of(state.txn), state.table_id)  # which it has not ended
+    world.running.discard(maker.host.owner().pid)
+    kernel.drops.finish(NAME)
+    kernel.recover(NAME)
+    assert rows_of(kernel, NAME) == SHAPES[shape]
