@@ -214,6 +214,10 @@ class PartitionValueTooLong(IncompatibleColumn):
     """A value of a partition column is too long for the name of a directory, or of a partition."""
 
 
+class Cancelled(LakemergeError):
+    """The work was cancelled, because dbt was interrupted or another node failed with ``--fail-fast``."""
+
+
 class SchemaChanged(IncompatibleColumn):
     """The columns differ and ``on_schema_change`` is ``fail``."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.spark.configuration import Configuration
-from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -248,10 +248,10 @@ ON_SPARK = {
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
     *(
         "relations.casts.require_castable",
-        "relations.columns.columns_of",
+        "catalog.columns.columns_of",
         "relations.file_frames.frame_of_files",
     ),
-    *("relations.seeds._typed", "relations.sized_text.padded_columns", "relations.sized_text.with_lengths"),
+    *("catalog.seeds._typed", "relations.sized_text.padded_columns", "relations.sized_text.with_lengths"),
     *("ruled_table.RuledTable._config_of", "staged_names.published_text", "staging.rows._in_version"),
     *("staging.rows._kept", "staging.rows.define_query", "staging.rows.define_rows"),
     *("transactions.rows.ChangeColumns.selected", "transactions.transaction.Transaction.commit"),

@@ -22,7 +22,7 @@ def test_a_spark_without_the_connector_is_an_error_with_its_coordinates(ingester
 
 
 def test_a_run_with_empty_asks_no_broker(ingester: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.lakemerge.ingest.intake.reads_no_rows", lambda: True)
+    monkeypatch.setattr("dbt.adapters.lakemerge.connections._reads", lambda: "none")
     table = ingester({"kafka": KAFKA, "landing": None, "settle_seconds": None}, {"id": "int"})
     table.run()
     table.run()

@@ -10,9 +10,9 @@ from unittest.mock import Mock
 import pytest
 from dbt.adapters.base import BaseAdapter
 from dbt.adapters.lakemerge import impl
+from dbt.adapters.lakemerge.catalog import catalogs_by_schema
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations import catalogs_by_schema
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 

@@ -8,7 +8,8 @@ import pytest
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge import connections
-from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, SparkStatementError
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager
+from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
 from dbt.mp_context import get_mp_context
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.errors import PySparkException
@@ -28,7 +29,7 @@ def connection(state: ConnectionState, handle: Any = None) -> Connection:
 
 
 def test_an_environment_error_is_one_line_for_dbt(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(_: Any) -> None:
+    def unreachable(*_: Any) -> None:
         raise MetastoreUnreachable(expected="a metastore", found="none", action="Start it.")
 
     monkeypatch.setattr(connections, "application", unreachable)
@@ -43,7 +44,7 @@ def test_a_connection_without_java_is_not_opened_to_be_closed(
 ) -> None:
     tries = []
 
-    def dead(_: Any) -> None:
+    def dead(*_: Any) -> None:
         tries.append("open")
         raise JavaDied(expected="Java to stay alive", found="that it was killed", action="Run again.")
 
@@ -79,13 +80,13 @@ def test_a_connection_that_opens_after_the_others_were_cancelled_runs_nothing(
     """A node may have begun, without any statement yet, when Ctrl-C cancels the others."""
     cancelled: list[str] = []
     monkeypatch.setattr(
-        connections, "application", lambda _: SimpleNamespace(new_session=lambda settings: None)
+        connections, "application", lambda *_: SimpleNamespace(new_session=lambda settings: None)
     )
     monkeypatch.setattr(connections, "session_settings", lambda _: {})
     monkeypatch.setattr(
         connections,
-        "SessionHandle",
-        lambda app, session, name: SimpleNamespace(cancel=lambda: cancelled.append(name)),
+        "ConnectionHandle",
+        lambda app, session, name, reads: SimpleNamespace(cancel=lambda: cancelled.append(name)),
     )
 
     def open_one(name: str) -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.credentials import LakemergeCredentials, thrift_addresses
+from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.spark.configuration import thrift_addresses
 from dbt_common.exceptions import DbtRuntimeError
 
 

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
-from dbt.adapters.lakemerge.relations.sized_text import as_too_long
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
+from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, translated_errors
 from dbt.adapters.lakemerge.spark.configuration import session_settings
-from dbt.adapters.lakemerge.spark.deep_queries import too_deep
-from dbt.adapters.lakemerge.spark.error_texts import error_text
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.session import application, explained, reporting_java_death
-from dbt.adapters.lakemerge.spark.statements import SparkStatementError
+from dbt.adapters.lakemerge.spark.handle import Reads
+from dbt.adapters.lakemerge.spark.session import application, reporting_java_death
 from dbt.adapters.spark.connections import SparkConnectionManager
-from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JError
+from dbt.flags import get_flags
+from dbt_common.invocation import get_invocation_id
 
 from lakemerge.errors import JavaDied, LakemergeError
-from lakemerge.redaction import redacted
 
 if TYPE_CHECKING:
     import agate
@@ -51,8 +48,8 @@ class LakemergeConnectionManager(SparkConnectionManager):
             credentials = connection.credentials
             name = connection.name or "master"
             with reporting_java_death():
-                app = application(credentials)
-                handle = SessionHandle(app, app.new_session(session_settings(credentials)), name)
+                app = application(credentials, get_invocation_id())
+                handle = ConnectionHandle(app, app.new_session(session_settings(credentials)), name, _reads())
         except JavaDied as error:
             # dbt opens a connection in state FAIL again, only to close it: outside of a node, this ends the command
             connection.state = ConnectionState.CLOSED
@@ -130,36 +127,9 @@ class LakemergeConnectionManager(SparkConnectionManager):
         return AdapterResponse(_message="OK")
 
 
-def as_dbt_error(error: LakemergeError) -> DbtRuntimeError:
-    """An error as dbt shows it."""
-    return DbtRuntimeError(explained(f"{type(error).__name__}: {error}"))
-
-
-@contextmanager
-def translated_errors(sql: str) -> Iterator[None]:
-    """Raise the errors of Spark, of Java and of the kernel as dbt's.
-
-    Args:
-        sql: the statement or the action inside the block, for the log.
-    """
-    from pyspark.errors import PySparkException
-
-    try:
-        with reporting_java_death():
-            yield
-    except LakemergeError as error:
-        raise as_dbt_error(error) from error
-    except PySparkException as error:
-        logger.debug(redacted(f"Error while running:\n{sql}"))
-        _raise_if_known(error)
-        raise SparkStatementError(explained(error_text(error)), error.getCondition()) from error
-    except Py4JError as error:
-        logger.debug(redacted(f"Error while running:\n{sql}\n{error}"))
-        _raise_if_known(error)
-        raise SparkStatementError(explained(error_text(error)), None) from error
-
-
-def _raise_if_known(error: Exception) -> None:
-    known = too_deep(error) or as_too_long(error)
-    if known is not None:
-        raise as_dbt_error(known) from error
+def _reads() -> Reads:
+    """How much of its sources this dbt command reads."""
+    flags = get_flags()
+    if getattr(flags, "EMPTY", False):
+        return "none"
+    return "all" if getattr(flags, "SAMPLE", None) is None else "part"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt.adapters.lakemerge.options.names import meant
+from dbt.adapters.lakemerge.spark.configuration import EMBEDDED, is_thrift_uri
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.redaction import redacted, remember
-
-EMBEDDED = "embedded"
-_THRIFT_URI = re.compile(r"thrift://(?P<host>\[[^\]]+\]|[^:/,\s]+):(?P<port>\d+)")
 
 
 @dataclass
@@ -92,7 +90,7 @@ class LakemergeCredentials(Credentials):
         if self.metastore == EMBEDDED:
             return
         for uri in self.metastore.split(","):
-            if not _THRIFT_URI.fullmatch(uri.strip()):
+            if not is_thrift_uri(uri.strip()):
                 raise DbtRuntimeError(
                     f"Expected `metastore` to be {EMBEDDED} or thrift://host:port "
                     f"(several separated by commas); found {redacted(repr(uri.strip()))}. Correct it in the "
@@ -105,6 +103,11 @@ class LakemergeCredentials(Credentials):
         return "lakemerge"
 
     @property
+    def folder(self) -> Path:
+        """Where relative paths begin: dbt finds its project from any folder, so the tables must be too."""
+        return Path(getattr(get_flags(), "PROJECT_DIR", None) or ".").resolve()
+
+    @property
     def unique_field(self) -> str:
         """Distinguishes one installation from another; dbt hashes it."""
         return f"{self.metastore or 'configured'}|{self.warehouse or 'configured'}"
@@ -112,13 +115,6 @@ class LakemergeCredentials(Credentials):
     def _connection_keys(self) -> tuple[str, ...]:
         # what `dbt debug` prints, and what `target` has; server_side_parameters hold the keys of object stores
         return "database", "method", "schema", "metastore", "warehouse"
-
-
-def thrift_addresses(uris: str) -> Iterable[tuple[str, int]]:
-    """Host and port of each URI of a list joined by commas; URIs of another form are left out."""
-    for uri in uris.split(","):
-        if match := _THRIFT_URI.fullmatch(uri.strip()):
-            yield match["host"].strip("[]"), int(match["port"])
 
 
 def _text(value: Any) -> str:

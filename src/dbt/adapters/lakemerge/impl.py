@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
 from itertools import chain
@@ -19,10 +18,24 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
+from dbt.adapters.lakemerge.catalog.catalog import catalog_entry, catalog_rows, catalog_table
+from dbt.adapters.lakemerge.catalog.catalogs_by_schema import CatalogsBySchema
+from dbt.adapters.lakemerge.catalog.columns import (
+    as_dbt_columns,
+    columns_by_spark,
+    columns_for_catalog,
+    columns_of,
+)
+from dbt.adapters.lakemerge.catalog.seeds import check_columns, inferred_type
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.compact.methods import CompactionMethods
-from dbt.adapters.lakemerge.connections import LakemergeConnectionManager, as_dbt_error
+from dbt.adapters.lakemerge.connections import LakemergeConnectionManager
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
+from dbt.adapters.lakemerge.dbt_errors import as_dbt_error
+from dbt.adapters.lakemerge.dbt_log import show_engine_log
+from dbt.adapters.lakemerge.dbt_names import LakemergeConfig
+from dbt.adapters.lakemerge.debug_checks import run_checks
 from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.ingest.methods import IngestMethods
 from dbt.adapters.lakemerge.merge.methods import MergeMethods
@@ -33,21 +46,10 @@ from dbt.adapters.lakemerge.options.formats import format_of
 from dbt.adapters.lakemerge.publish.capability import capability
 from dbt.adapters.lakemerge.publish.feed_methods import FeedMethods
 from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
+from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations import comments
-from dbt.adapters.lakemerge.relations.catalog import catalog_entry, catalog_rows, catalog_table
-from dbt.adapters.lakemerge.relations.catalogs_by_schema import CatalogsBySchema
-from dbt.adapters.lakemerge.relations.columns import (
-    as_dbt_columns,
-    columns_by_spark,
-    columns_for_catalog,
-    columns_of,
-)
 from dbt.adapters.lakemerge.relations.conditions import all_of
-from dbt.adapters.lakemerge.relations.seeds import check_columns, inferred_type
-from dbt.adapters.lakemerge.spark.diagnostics import run_checks
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
 from dbt.adapters.lakemerge.spark.statements import split_statements
 from dbt.adapters.lakemerge.sql_text import literal, quote
@@ -55,7 +57,6 @@ from dbt.adapters.lakemerge.staged_names import reading_staged
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods
 from dbt.adapters.lakemerge.strategies import INCREMENTAL
-from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import CompilationError, DbtConfigError
@@ -84,19 +85,6 @@ logger = AdapterLogger("Lakemerge")
 
 # The name that dbt gives to its frame around hooks.
 _MAIN = "master"
-
-
-@dataclass
-class LakemergeConfig(SparkConfig):
-    """What a model's config may say besides dbt's own fields.
-
-    Attributes:
-        file_format: ``orc`` (default) or ``parquet``.
-        location_root: a folder in which the table's own folder is created.
-    """
-
-    file_format: str = "orc"
-    tblproperties: dict[str, str] | None = None
 
 
 class LakemergeAdapter(CatalogsBySchema):
@@ -142,6 +130,7 @@ class LakemergeAdapter(CatalogsBySchema):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
+        show_engine_log()
         # dbt makes the adapter in the thread that knows the command
         try:
             self.retries = retried_runs(config, str(get_invocation_id()))
@@ -149,9 +138,9 @@ class LakemergeAdapter(CatalogsBySchema):
             raise as_dbt_error(error) from error
 
     @property
-    def handle(self) -> SessionHandle:
+    def handle(self) -> ConnectionHandle:
         """The calling thread's connection, opened if it is not yet."""
-        handle: SessionHandle = self.connections.get_thread_connection().handle
+        handle: ConnectionHandle = self.connections.get_thread_connection().handle
         return handle
 
     @contextmanager

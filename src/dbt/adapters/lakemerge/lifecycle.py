@@ -7,7 +7,7 @@ from typing import Any
 from dbt.adapters.lakemerge.compact.driver import compact_after_commit
 from dbt.adapters.lakemerge.merge_on_read.write_modes import WriteModes
 from dbt.adapters.lakemerge.publish.driver import Driver
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.result import CommitResult
 
 
 class Lifecycle:
@@ -17,17 +17,17 @@ class Lifecycle:
         self._driver = driver
         self._modes = WriteModes(driver.publisher, driver.macros)
 
-    def publish(self) -> CommitResponse:
+    def publish(self) -> CommitResult:
         """All steps.
 
         Raises:
-            DbtRuntimeError: nothing was published.
+            LakemergeError, PySparkException: nothing was published.
         """
-        response = self.commit()
+        done = self.commit()
         self.follow()
-        return response
+        return done
 
-    def commit(self) -> CommitResponse:
+    def commit(self) -> CommitResult:
         """Let the table be read as its options say, and bring the rows into it."""
         self._modes.prepare(self._driver)
         return self._driver.run()

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
-from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
@@ -48,8 +48,7 @@ class NodeMethods(Capability):
         )
         with config_errors():
             config = WriteConfig.of({name: model["config"].get(name) for name in names})
-        with self.guarded():
-            table = find_row(self.handle.application.metastore, source.table_name)
+        table = find_row(self.handle.application.metastore, source.table_name)
         return dataclasses.replace(
             config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
         )
@@ -82,4 +81,5 @@ class NodeMethods(Capability):
         if options.publishes_after_tests:
             return StagingMethods(self.host).stage(context, driver, relation, options, anew)
         publisher = self.publisher(relation, options, context["model"])
-        return Lifecycle(driver(publisher, Macros(context), rebuild=anew)).publish()
+        done = Lifecycle(driver(publisher, Macros(context), rebuild=anew)).publish()
+        return CommitResponse.of(done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -176,7 +175,6 @@ class RuledTable:
             self._kernel,
             self.name,
             self._config_of(feed.columns),
-            guard=lambda _: contextlib.nullcontext(),
             constraints=self.constraints,
             commit=hand_over,
         )

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.publish.queries import Queries
+from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -152,8 +152,9 @@ class TestSession:
         with (
             handle_of(project, "deep") as handle,
             pytest.raises(DbtRuntimeError, match=r"QueryTooDeep.*-Xss16m"),
+            project.adapter.connections.exception_handler("deep"),
         ):
-            Queries(handle, project.adapter.connections.exception_handler).rows(sql)
+            Queries(handle).rows(sql)
 
     def test_a_frame_that_takes_more_stack_than_there_is_says_what_to_do(self, project: Any) -> None:
         with (
@@ -205,7 +206,7 @@ class TestSession:
         with handle_of(project, "before") as handle:
             before = kept(handle)
         with handle_of(project, "keeps") as handle:
-            queries = Queries(handle, project.adapter.connections.exception_handler)
+            queries = Queries(handle)
             for number in range(3):
                 sql = f"select {number} as id"
                 assert queries.materialize("kept", sql, {"rows": "count(*)"}) == {"rows": 1}

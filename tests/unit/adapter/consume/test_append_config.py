@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
@@ -96,7 +97,6 @@ def test_paths_as_spark_shows_them(path: str, uri: str) -> None:
 )
 def test_consume_is_refused_where_nothing_would_take_what_it_asks_for(kind: str, reported: str) -> None:
     model = {"resource_type": "model", "unique_id": "model.shop.raw", "config": {"materialized": kind}}
-    adapter: Any = None
     with pytest.raises(CompilationError) as raised:
-        ConsumingMethods.consume(adapter, adapter, model, {}, "run")
+        ConsumingMethods(MagicMock()).consume(Mock(), model, {}, "run")
     assert str(raised.value).endswith(f"found {kind} model.shop.raw. {reported}")

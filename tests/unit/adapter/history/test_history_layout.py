@@ -92,7 +92,7 @@ def test_a_column_that_nobody_asked_for_is_reported(
     config: dict[str, object], lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(layout_module.logger, "info", said.append)
+    monkeypatch.setattr(layout_module._LOG, "info", said.append)
     HistoryLayout.of(OptionReader(config, [])).log_made("shop.customers_snapshot")
     assert len(said) == lines
     for line in said:

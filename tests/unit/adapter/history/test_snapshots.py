@@ -9,9 +9,8 @@ import pytest
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
-from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.errors import IncompatibleColumn
+from lakemerge.errors import IncompatibleColumn, InvalidConfig
 
 NAMES = {name: name.upper() for name in ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")}
 NAMES["dbt_is_deleted"] = "gone"
@@ -22,6 +21,7 @@ class Transaction:
     """What a plan asks of a transaction."""
 
     table = "`s`.`history`"
+    reads_all = True
 
     def __init__(self, kind: str = "timestamp", exists: bool = True, **properties: Any) -> None:
         names = ("id", *(name.lower() for name in NAMES.values()))
@@ -90,7 +90,7 @@ def test_older_strategies_say_by_a_flag_what_becomes_of_deletes(
 
 
 def test_what_a_strategy_says_of_deletes_is_checked() -> None:
-    with pytest.raises(DbtRuntimeError, match="found 'forget'"):
+    with pytest.raises(InvalidConfig, match="found 'forget'"):
         plan(Transaction(), hard_deletes="forget")
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
+from dbt.adapters.lakemerge.dbt_names import names_of_dbt
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
 from dbt.adapters.lakemerge.ingest.options import IngestOptions
 from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions
-from dbt.adapters.lakemerge.options import names
 from dbt.adapters.lakemerge.options.names import meant
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.staging.methods import publishes_after_tests
@@ -64,7 +64,7 @@ OF_OTHERS = frozenset(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_of_others_pass(kind: str) -> None:
-    KINDS[kind](dict.fromkeys(OF_OTHERS, "some text") | dict.fromkeys(names._names_of_dbt() - {"unique_key"}))
+    KINDS[kind](dict.fromkeys(OF_OTHERS, "some text") | dict.fromkeys(names_of_dbt() - {"unique_key"}))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_macros_read_is_known() -> None:
         for read in KINDS.values():
             read({})
     ours = frozenset().union(*readers)
-    assert set(read_by_macros()) <= ours | OF_DBT | names._names_of_dbt()
+    assert set(read_by_macros()) <= ours | OF_DBT | names_of_dbt()
     for asked in readers:
         assert meant(ours, asked) == {}, "an option of one kind is no slip of another's"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
+from dbt.adapters.lakemerge.dbt_log import CAUTION, show_engine_log
 from dbt_common.events.base_types import EventMsg
 from dbt_common.events.event_manager_client import get_event_manager
 from dbt_common.exceptions import EventCompilationError
@@ -37,7 +37,7 @@ def kernel_logger() -> Iterator[logging.Logger]:
     """The kernel's logger, shown by dbt, and left as it was."""
     logger = logging.getLogger("lakemerge")
     handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
-    show_kernel_log()
+    show_engine_log()
     yield logger
     logger.handlers[:] = handlers
     logger.setLevel(level)
@@ -52,6 +52,19 @@ def test_a_warning_of_the_kernel_does_not_end_what_goes_on(
         AdapterLogger("Lakemerge").warning("as dbt has it")
     kernel_logger.warning("version %d was finished by another process", 3)
     assert told == [("error", "version 3 was finished by another process")]
+
+
+@pytest.mark.usefixtures("_raising_warnings", "kernel_logger")
+def test_a_warning_before_a_commit_may_end_it() -> None:
+    with pytest.raises(EventCompilationError):
+        logging.getLogger(CAUTION).warning("the table keeps its format")
+
+
+@pytest.mark.usefixtures("kernel_logger")
+def test_what_is_said_at_other_levels_is_shown_at_them(told: list[tuple[str, str]]) -> None:
+    logging.getLogger("lakemerge").info("100% done")
+    logging.getLogger("lakemerge").debug("planned")
+    assert told == [("info", "100% done"), ("debug", "planned")]
 
 
 def test_otherwise_it_is_a_warning(kernel_logger: logging.Logger, told: list[tuple[str, str]]) -> None:

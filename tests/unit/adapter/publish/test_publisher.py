@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 from unittest.mock import Mock
 
@@ -46,8 +45,7 @@ def started() -> list[FakeTransaction]:
 def publish(started: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(redo, "_LONGEST_WAIT", 0.0)
     config = WriteConfig(max_attempts=3)
-    name, guard = TableName("shop", "airports"), lambda _: nullcontext()
-    publisher = Publisher(Mock(), Mock(), name, config, guard=guard, constraints={})
+    publisher = Publisher(Mock(), Mock(), TableName("shop", "airports"), config, constraints={})
 
     def begin() -> Any:
         started.append(FakeTransaction())
@@ -71,7 +69,7 @@ def test_an_attempt_that_is_overtaken_is_given_up_and_made_again(
     publish: Any, started: list[FakeTransaction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reported: list[str] = []
-    monkeypatch.setattr(module.logger, "info", reported.append)
+    monkeypatch.setattr(module._LOG, "info", reported.append)
     txn, done = publish(overtaken(2))
     assert (txn.version, done) == (3, "done")
     assert [one.aborted for one in started] == [True, True, False]

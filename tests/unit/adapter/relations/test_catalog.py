@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.relations.catalog import catalog_rows, catalog_table, statistics
+from dbt.adapters.lakemerge.catalog.catalog import catalog_rows, catalog_table, statistics
 
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable, Storage
 from lakemerge.kernel.ports.names import TableName

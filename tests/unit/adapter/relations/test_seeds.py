@@ -8,7 +8,7 @@ from typing import Any
 import agate
 import pyarrow
 import pytest
-from dbt.adapters.lakemerge.relations.seeds import (
+from dbt.adapters.lakemerge.catalog.seeds import (
     InvalidSeedColumn,
     InvalidSeedValue,
     _array,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.spark import handle as handle_module
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
+from dbt_common.exceptions import DbtDatabaseError
 
-from lakemerge.errors import JavaDied
+from lakemerge.errors import Cancelled, JavaDied
 
 
 class FakeFrame:
@@ -91,20 +91,20 @@ def spark() -> FakeSpark:
 
 
 @pytest.fixture
-def handle(spark: FakeSpark) -> SessionHandle:
+def handle(spark: FakeSpark) -> ConnectionHandle:
     session: Any = spark
     application: Any = SimpleNamespace(java=FakeJava())
-    return SessionHandle(application, session, "model.test.m")
+    return ConnectionHandle(application, session, "model.test.m")
 
 
-def test_jobs_are_described_by_the_query_comment(spark: FakeSpark, handle: SessionHandle) -> None:
+def test_jobs_are_described_by_the_query_comment(spark: FakeSpark, handle: ConnectionHandle) -> None:
     assert spark.group == (handle.job_group, "model.test.m")
     handle.cursor().execute("/* node m */ select 1")
     assert spark.group == (handle.job_group, "node m")
 
 
 def test_each_statement_of_a_text_runs_and_the_last_gives_the_rows(
-    spark: FakeSpark, handle: SessionHandle
+    spark: FakeSpark, handle: ConnectionHandle
 ) -> None:
     cursor = handle.cursor()
     cursor.execute("set a=1; select 1; select 2")
@@ -114,7 +114,7 @@ def test_each_statement_of_a_text_runs_and_the_last_gives_the_rows(
     assert cursor.description[0][:2] == ("n", "int")
 
 
-def test_rows_belong_to_the_cursor(handle: SessionHandle) -> None:
+def test_rows_belong_to_the_cursor(handle: ConnectionHandle) -> None:
     first, second = handle.cursor(), handle.cursor()
     first.execute("select 1")
     second.execute("set a=1")
@@ -125,34 +125,36 @@ def test_rows_belong_to_the_cursor(handle: SessionHandle) -> None:
     assert second.description == []
 
 
-def test_all_rows_are_fetched_once(handle: SessionHandle) -> None:
+def test_all_rows_are_fetched_once(handle: ConnectionHandle) -> None:
     cursor = handle.cursor()
     cursor.execute("select 1")
     assert len(cursor.fetchall()) == 3
     assert cursor.fetchall() == []
 
 
-def test_values_go_apart_from_the_text(spark: FakeSpark, handle: SessionHandle) -> None:
+def test_values_go_apart_from_the_text(spark: FakeSpark, handle: ConnectionHandle) -> None:
     handle.cursor().execute("select ?; ?", ["it's", None])
     assert (spark.ran, spark.arguments) == (["select ?; ?"], ["it's", None])
 
 
-def test_rows_before_a_statement_are_an_error(handle: SessionHandle) -> None:
+def test_rows_before_a_statement_are_an_error(handle: ConnectionHandle) -> None:
     with pytest.raises(DbtDatabaseError, match="Call execute"):
         handle.cursor().fetchall()
 
 
-def test_a_cancelled_connection_refuses_further_statements(spark: FakeSpark, handle: SessionHandle) -> None:
+def test_a_cancelled_connection_refuses_further_statements(
+    spark: FakeSpark, handle: ConnectionHandle
+) -> None:
     handle.cancel()
     assert spark.cancelled == [handle.job_group]
-    with pytest.raises(DbtRuntimeError, match=r"model\.test\.m was cancelled"):
+    with pytest.raises(Cancelled, match=r"model\.test\.m to go on"):
         handle.cursor().execute("select 1")
     assert spark.ran == []
 
 
-@pytest.mark.parametrize("release", [SessionHandle.close, SessionHandle.rollback])
+@pytest.mark.parametrize("release", [ConnectionHandle.close, ConnectionHandle.rollback])
 def test_callbacks_run_once_last_first_and_all_of_them(
-    handle: SessionHandle, release: Callable[[SessionHandle], None]
+    handle: ConnectionHandle, release: Callable[[ConnectionHandle], None]
 ) -> None:
     calls: list[str] = []
 
@@ -168,7 +170,7 @@ def test_callbacks_run_once_last_first_and_all_of_them(
     assert calls == ["last", "fails", "first"]
 
 
-def test_what_is_registered_later_can_be_released_earlier(handle: SessionHandle) -> None:
+def test_what_is_registered_later_can_be_released_earlier(handle: ConnectionHandle) -> None:
     calls: list[str] = []
     handle.on_release(lambda: calls.append("of the node"))
     held = handle.held
@@ -179,7 +181,7 @@ def test_what_is_registered_later_can_be_released_earlier(handle: SessionHandle)
     assert calls == ["of a batch", "of the node"]
 
 
-def test_cancelling_runs_no_callback_in_another_thread(handle: SessionHandle) -> None:
+def test_cancelling_runs_no_callback_in_another_thread(handle: ConnectionHandle) -> None:
     calls: list[str] = []
     handle.on_release(lambda: calls.append("released"))
     handle.cancel()
@@ -190,11 +192,11 @@ def test_cancelling_runs_no_callback_in_another_thread(handle: SessionHandle) ->
 
 @pytest.mark.parametrize(("is_dead", "reported"), [(True, 0), (False, 1)])
 def test_what_a_dead_java_took_with_it_is_not_told_of_again(
-    spark: FakeSpark, handle: SessionHandle, monkeypatch: pytest.MonkeyPatch, is_dead: bool, reported: int
+    spark: FakeSpark, handle: ConnectionHandle, monkeypatch: pytest.MonkeyPatch, is_dead: bool, reported: int
 ) -> None:
     warnings: list[str] = []
     calls: list[str] = []
-    monkeypatch.setattr(handle_module, "warn_only", warnings.append)
+    monkeypatch.setattr(logging.getLogger("lakemerge"), "warning", warnings.append)
 
     def refused() -> None:
         raise ConnectionRefusedError(111, "Connection refused")
@@ -209,12 +211,12 @@ def test_what_a_dead_java_took_with_it_is_not_told_of_again(
     assert bool(spark.cancelled) is not is_dead
 
 
-def test_closing_leaves_no_job_group(spark: FakeSpark, handle: SessionHandle) -> None:
+def test_closing_leaves_no_job_group(spark: FakeSpark, handle: ConnectionHandle) -> None:
     handle.close()
     assert spark.group is None
 
 
-def test_closing_leaves_another_connections_job_group(spark: FakeSpark, handle: SessionHandle) -> None:
+def test_closing_leaves_another_connections_job_group(spark: FakeSpark, handle: ConnectionHandle) -> None:
     spark.group = ("other", "later")
     handle.close()
     assert spark.group == ("other", "later")

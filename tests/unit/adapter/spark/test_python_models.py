@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas
 import pytest
-from dbt.adapters.lakemerge.spark.python_models import (
+from dbt.adapters.lakemerge.python_models import (
     PythonModelFailed,
     SessionPythonJob,
     UnsupportedFrame,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.staging import run as runs
 from dbt.adapters.lakemerge.staging.hook import arrange_hook
 from dbt.adapters.lakemerge.staging.methods import StagingMethods, publishes_after_tests
@@ -374,7 +374,7 @@ def test_the_hook_is_the_first_and_hidden_where_nothing_is_published_after_tests
 
 
 def test_a_hook_fails_with_the_error_and_the_statement_after_it_runs() -> None:
-    handle = SessionHandle(Mock(), Mock(), "master")
+    handle = ConnectionHandle(Mock(), Mock(), "master")
     error = DbtRuntimeError("NotPublished: another came first")
     handle.fail_next(error)
     with pytest.raises(DbtRuntimeError, match="another came first"):
@@ -387,7 +387,7 @@ def test_a_command_that_began_meanwhile_in_this_process_is_no_silent_loss(
 ) -> None:
     orders = result("orders", RunStatus.Success, message="MERGE (3 inserted, staged)")
     orders.adapter_response = {"unpublished": True}
-    methods = StagingMethods(Mock(get_macro_resolver=lambda: SimpleNamespace(nodes={})))
+    methods = StagingMethods(MagicMock(get_macro_resolver=lambda: SimpleNamespace(nodes={})))
     reset_invocation_id()  # the other command's
     other = staged_run()
     assert methods.publish([orders]) == "select 'what was staged is not published'"

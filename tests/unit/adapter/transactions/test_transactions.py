@@ -6,7 +6,6 @@ import dataclasses
 import decimal
 import subprocess
 import sys
-from contextlib import nullcontext
 from typing import Any
 from unittest.mock import Mock
 
@@ -111,7 +110,7 @@ def test_programs_change_tables_that_are_merged_or_appended_to(
 def test_a_models_commits_record_its_rules(config: dict[str, Any], strategy: str, rules: str) -> None:
     def publisher(**more: bool) -> Publisher[Any]:
         options, name = config_of(config, strategy), TableName("shop", "orders")
-        return Publisher(Mock(), Mock(), name, options, guard=lambda _: nullcontext(), constraints={}, **more)
+        return Publisher(Mock(), Mock(), name, options, constraints={}, **more)
 
     feed = Mock(dtypes=[("id", "bigint"), ("OP", "string")])
     assert publisher(records_rules=True)._rules(feed, ["id"]) == {RULES: rules}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.compact.request import Request
+from dbt.adapters.lakemerge.failures import failures, text_of
 from dbt.adapters.lakemerge.merge_on_read.bounds import BYTES_OF_A_LOT, Bounds
 from dbt.adapters.lakemerge.merge_on_read.deltas import compacts_now
 from dbt.adapters.lakemerge.options.append import AppendConfig
@@ -17,10 +18,8 @@ from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relations.sized_text import unsized
-from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.spark.record_planning import overriding
 from dbt.adapters.lakemerge.sql_text import quote
-from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import CommitConflict, RowsDiffer
 from lakemerge.kernel import (
@@ -39,7 +38,7 @@ from lakemerge.kernel import (
     within,
 )
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 # Seconds between two lines of progress.
 _PROGRESS_SECONDS = 20.0
@@ -131,30 +130,29 @@ class Compaction:
         """Do what the table needs; ``None`` if that is nothing.
 
         Raises:
-            DbtRuntimeError: it failed; its earlier commits stand, and the log says so.
+            LakemergeError, PySparkException: it failed; its earlier commits stand, and the log says so.
         """
-        with self.publisher.guarded(f"compact {self.publisher.name}"):
-            if self.request.reason == "operation":
-                # the files that other programs have added are those that need compaction most
-                self.publisher.kernel.commit_external_changes(self.publisher.name, None)
-            base = self.publisher.kernel.settled(self.publisher.name)[1]
-            groups = self.plan(base)
-            if not groups:
-                return None
-            order = self.request.order
-            record = self.log.request(order.action, self.request.reason, order.columns)
-            try:
-                record = self.log.begin(record, groups=len(groups))
-                record, left = self._lots(record, base, groups)
-                if left:  # others were at work there; by now they may be done
-                    now = self.publisher.kernel.settled(self.publisher.name)[1]
-                    wanted = set(left)
-                    again = [group for group in self.plan(now) if wanted.issuperset(group.members)]
-                    record, left = self._lots(record, now, again)
-            except BaseException as error:
-                self.log.end(self._latest, f"{type(error).__name__}: {error}"[:2000])
-                raise
-            record = self.log.end(dataclasses.replace(record, left=len(left)))
+        if self.request.reason == "operation":
+            # the files that other programs have added are those that need compaction most
+            self.publisher.kernel.commit_external_changes(self.publisher.name, None)
+        base = self.publisher.kernel.settled(self.publisher.name)[1]
+        groups = self.plan(base)
+        if not groups:
+            return None
+        order = self.request.order
+        record = self.log.request(order.action, self.request.reason, order.columns)
+        try:
+            record = self.log.begin(record, groups=len(groups))
+            record, left = self._lots(record, base, groups)
+            if left:  # others were at work there; by now they may be done
+                now = self.publisher.kernel.settled(self.publisher.name)[1]
+                wanted = set(left)
+                again = [group for group in self.plan(now) if wanted.issuperset(group.members)]
+                record, left = self._lots(record, now, again)
+        except BaseException as error:
+            self.log.end(self._latest, f"{type(error).__name__}: {error}"[:2000])
+            raise
+        record = self.log.end(dataclasses.replace(record, left=len(left)))
         self.publisher.refresh()
         return record
 
@@ -236,7 +234,7 @@ class Compaction:
         now = time.monotonic()
         if now - self._told >= _PROGRESS_SECONDS:
             self._told = now
-            logger.info(
+            _LOG.info(
                 f"{self.publisher.name}: {record.done} of {record.groups} parts compacted "
                 f"({record.bytes_before:,} bytes, {record.files_before} files became {record.files_after})"
             )
@@ -325,11 +323,14 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     )
     compaction = Compaction(publisher, macros, request, commits.new_commit_column if commits else "")
     try:
-        with publisher.guarded(f"plan the compaction of {publisher.name}"):
-            needed = compaction.plan(made)
+        needed = compaction.plan(made)
         record = compaction.run() if needed else None
-    except DbtRuntimeError as error:
-        warn_only(f"{publisher.name}: its small files were not merged; a later commit tries again: {error}")
+    except failures() as error:
+        _LOG.warning(
+            "%s: its small files were not merged; a later commit tries again: %s",
+            publisher.name,
+            text_of(error),
+        )
         return
     if record is not None:
-        logger.debug(f"{publisher.name}: {record.files_before} files became {record.files_after}")
+        _LOG.debug(f"{publisher.name}: {record.files_before} files became {record.files_after}")

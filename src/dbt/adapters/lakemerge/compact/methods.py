@@ -7,9 +7,9 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
+from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.operations.arguments import limit_of
 from dbt.adapters.lakemerge.operations.methods import OperationMethods
-from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -70,13 +70,12 @@ class CompactionMethods(Capability):
             return []
         with config_errors():
             most = limit_of(limit)
-        with self.guarded():
-            log = CompactionLog(self.kernel(), relation.table_name)
-            return [
-                {
-                    **record.as_dict(),
-                    "by": record.requested_by.get("node") or record.requested_by.get("agent", ""),
-                    "invocation_id": record.requested_by.get("invocation_id", ""),
-                }
-                for record in log.records(most)
-            ]
+        log = CompactionLog(self.kernel(), relation.table_name)
+        return [
+            {
+                **record.as_dict(),
+                "by": record.requested_by.get("node") or record.requested_by.get("agent", ""),
+                "invocation_id": record.requested_by.get("invocation_id", ""),
+            }
+            for record in log.records(most)
+        ]

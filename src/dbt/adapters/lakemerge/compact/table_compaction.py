@@ -84,8 +84,7 @@ class TableCompaction:
         self._publisher = publisher
         self._wanted = options.deltas
         self._deltas = Deltas(publisher, macros)
-        with publisher.guarded(f"plan the compaction of {publisher.name}"):
-            state, self._manifest = publisher.kernel.settled(publisher.name)
+        state, self._manifest = publisher.kernel.settled(publisher.name)
         keys = [column.name for column in self._manifest.partition_columns]
         closed = options.history.partition
         numbered_by = state.commit_column or (closed if keys[-1:] == [closed] else "")
@@ -95,24 +94,21 @@ class TableCompaction:
 
     def planned(self) -> dict[str, Any] | None:
         """What :meth:`run` would do, in numbers."""
-        with self._publisher.guarded(f"plan the compaction of {self._publisher.name}"):
-            action = self._action()
-            return _unless_empty(
-                self._deltas.planned(action) if action else None, self._files.planned(self._manifest)
-            )
+        action = self._action()
+        return _unless_empty(
+            self._deltas.planned(action) if action else None, self._files.planned(self._manifest)
+        )
 
     def run(self) -> dict[str, Any] | None:
         """Do what the table needs; returns the log's record of each as a mapping."""
-        with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
-            action = self._action()
+        action = self._action()
         # deltas that are moved into the base leave files there, which are packed next
         deltas = self._deltas.compact(action, "operation", self._bounds) if action else None
         if deltas:
             spent = self._bounds.without(deltas["bytes_before"] if deltas["done"] else 0)
             self._files.request = dataclasses.replace(self._files.request, bounds=spent)
         record = self._files.run()
-        with self._publisher.guarded(f"take away the old deltas of {self._publisher.name}"):
-            self._deltas.retire()
+        self._deltas.retire()
         return _unless_empty(deltas, record.as_dict() if record else None)
 
     def _action(self) -> Action | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.consume.options import ConsumeConfig
 from dbt.adapters.lakemerge.consume.partition_frames import frame_of, matching
 from dbt.adapters.lakemerge.sql_text import qualified
@@ -18,7 +18,7 @@ from lakemerge.kernel import Kernel, TableName, Transaction
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 # Errors that are not the partitions' fault.
 _NOT_THE_PARTITIONS_FAULT = (
@@ -104,7 +104,7 @@ class Consumption:
                 self._spark.catalog.refreshTable(qualified(request.source))
             frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
             taken, apart = len(batch.items), batch.spent.items > 0
-            logger.info(
+            _LOG.info(
                 f"{request.config.consumer}: {taken} of {taken + batch.left.available} available partitions "
                 f"of {request.source}{', retried separately from new ones' if apart else ''}"
             )

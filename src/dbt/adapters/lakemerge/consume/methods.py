@@ -72,8 +72,7 @@ class ConsumingMethods(Capability):
             requests.append(request)
         if command == "show":
             output = TableName(str(model["schema"]), str(model["alias"]))
-            with self.guarded(f"look at {source}"):
-                Consumption(self.handle.spark, self.kernel(model), output).show(request)
+            Consumption(self.handle.spark, self.kernel(model), output).show(request)
         return request.view
 
     @available.parse_none
@@ -96,18 +95,17 @@ class ConsumingMethods(Capability):
         node = handle.notes(NodeConsumption)
         if not node.requests:
             return ConsumedTurns(handle)
-        with self.guarded(f"consume for {relation.render()}"):
-            able = [name for name, one in INCREMENTAL.items() if one.in_one_commit]
-            if strategy not in able:
-                raise InvalidConfig(
-                    expected=f"consume() with incremental_strategy {', '.join(able)}",
-                    found=strategy,
-                    action="Choose another strategy: this one does not make a single commit of its rows.",
-                )
-            consumption = Consumption(handle.spark, self.kernel(model), relation.table_name)
-            node.taken = handle.processing = consumption
-            handle.on_release(lambda: consumption.release(handle.last_error))
-            run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
+        able = [name for name, one in INCREMENTAL.items() if one.in_one_commit]
+        if strategy not in able:
+            raise InvalidConfig(
+                expected=f"consume() with incremental_strategy {', '.join(able)}",
+                found=strategy,
+                action="Choose another strategy: this one does not make a single commit of its rows.",
+            )
+        consumption = Consumption(handle.spark, self.kernel(model), relation.table_name)
+        node.taken = handle.processing = consumption
+        handle.on_release(lambda: consumption.release(handle.last_error))
+        run = consumption.run(node.requests, rebuild=rebuild, once=not exists)
         return ConsumedTurns(handle, run, lambda: self.guarded(f"consume for {relation.render()}"))
 
     # -- operations ----------------------------------------------------------------------------
@@ -115,40 +113,32 @@ class ConsumingMethods(Capability):
     @available.parse_list
     def partitions(self, relation: LakemergeRelation) -> list[dict[str, Any]]:
         """The working set of a table's consumers, brought up to date."""
-        with self.guarded():
-            return [
-                dataclasses.asdict(row)
-                for consumer in self._consumers(relation)
-                for row in consumer.refresh()
-            ]
+        return [
+            dataclasses.asdict(row) for consumer in self._consumers(relation) for row in consumer.refresh()
+        ]
 
     @available.parse_list
     def put_back(
         self, relation: LakemergeRelation, consumer: str | None, partitions: Sequence[str] | None
     ) -> list[str]:
         """Make discarded partitions available again; returns their names."""
-        with self.guarded():
-            return [
-                name
-                for one in self._consumers(relation, consumer)
-                for name in one.put_back(partitions or None)
-            ]
+        return [
+            name for one in self._consumers(relation, consumer) for name in one.put_back(partitions or None)
+        ]
 
     @available.parse_none
     def reset(
         self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str, version: int | None
     ) -> None:
         """Make a consumer start over, after a version of the source or with everything that it holds."""
-        with self.guarded():
-            for one in self._consumers(relation, consumer, source.table_name):
-                one.reset(version)
+        for one in self._consumers(relation, consumer, source.table_name):
+            one.reset(version)
 
     @available.parse_none
     def drop(self, relation: LakemergeRelation, source: LakemergeRelation, consumer: str) -> None:
         """Forget a consumer."""
-        with self.guarded():
-            for one in self._consumers(relation, consumer, source.table_name):
-                one.drop()
+        for one in self._consumers(relation, consumer, source.table_name):
+            one.drop()
 
     def _consumers(
         self, relation: LakemergeRelation, name: str | None = None, source: TableName | None = None

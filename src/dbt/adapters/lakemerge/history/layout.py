@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.options.groups import GROUPS
 from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.sql_text import quote
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState, partition_values, tier_of
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 LAYOUTS = ("split", "plain")
 #: The type of the partition column.
@@ -75,7 +75,7 @@ class HistoryLayout:
     def log_kept(self, asked: HistoryLayout, table: str, to_change_it: str) -> None:
         """Log that a table keeps its layout although its model asks for another, and how to change it."""
         if self.split != asked.split:
-            logger.info(
+            _LOG.info(
                 f"{table} has history_layout '{LAYOUTS[not self.split]}' and keeps it. "
                 f"To change it to '{LAYOUTS[not asked.split]}', {to_change_it}."
             )
@@ -83,7 +83,7 @@ class HistoryLayout:
     def log_made(self, table: str) -> None:
         """Log that a new table gets a column that its model does not name, unless the model chose it."""
         if self.split and not self.chosen:
-            logger.info(
+            _LOG.info(
                 f"{table} gets the partition column {self.partition} (0 in current rows, another number in closed "
                 f"ones), so that no run has to rewrite closed rows. Set history_layout: plain to make the table "
                 f"without it, or history_layout: split to hide this line."

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.history.layout import HistoryLayout
 from dbt.adapters.lakemerge.history.options import SnapshotConfig
-from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
-from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable, spark_type
 from dbt.adapters.lakemerge.sql_text import quote
-from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.errors import IncompatibleColumn
+from lakemerge.errors import IncompatibleColumn, InvalidConfig
 
 # Properties of the versions that a snapshot commits.
 #: The values of `dbt_valid_to` that current rows have had, besides null.
@@ -166,7 +164,7 @@ class SnapshotPlan:
             current_values=tuple(dict.fromkeys([*present, *earlier])),
             valid_to_current=present[0] if present else "null",
             hard_deletes=hard_deletes,
-            sees_deletes=hard_deletes != "ignore" and not reads_a_part(),
+            sees_deletes=hard_deletes != "ignore" and transaction.reads_all,
             is_adopted=transaction.exists and VALID_TO_CURRENT not in known,
             may_have_ended=transaction.exists and known.get(ENDED_KEYS) != "none",
             run_time=f"cast({run_time.strip() if _holds_time(kind) else 'null'} as {kind})",
@@ -180,8 +178,10 @@ def _hard_deletes(strategy: Mapping[str, Any]) -> str:
     if given is None:
         return "invalidate" if strategy.get("invalidate_hard_deletes") else "ignore"
     if given not in _HARD_DELETES:
-        raise DbtRuntimeError(
-            f"Expected hard_deletes to be one of {', '.join(_HARD_DELETES)}; found {given!r}. Correct it."
+        raise InvalidConfig(
+            expected=f"hard_deletes to be one of {', '.join(_HARD_DELETES)}",
+            found=repr(given),
+            action="Correct it.",
         )
     return str(given)
 
@@ -204,8 +204,7 @@ class SnapshotMethods(Capability):
     @available.parse_list
     def columns_of_query(self, sql: str) -> list[str]:
         """The names of a query's columns; it is analysed and not run."""
-        with self.guarded(sql):
-            return list(self.handle.spark.sql(sql).columns)
+        return list(self.handle.spark.sql(sql).columns)
 
     @available.parse_list
     def comparable_columns(self, names: Sequence[str], types: Mapping[str, str], prefix: str) -> list[str]:

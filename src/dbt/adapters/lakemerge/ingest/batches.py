@@ -90,10 +90,9 @@ class IngestBatches:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Report the error that ended this run to the continuous run, as dbt got it."""
-        reported = self._handle.last_error
-        if error is not None and reported is not None and self._continuous is not None:
-            self._continuous.fail(reported)
+        """Report the error that ended this run to the continuous run."""
+        if error is not None and self._continuous is not None:
+            self._continuous.fail(error)
 
     def _continues(self, batch: IngestBatch, started: float) -> bool:
         """Whether another batch follows; waits until it is due."""

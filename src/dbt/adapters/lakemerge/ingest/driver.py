@@ -9,7 +9,6 @@ from dbt.adapters.lakemerge.ingest.batches import IngestBatch, IngestBatches
 from dbt.adapters.lakemerge.ingest.intake import UNCHOSEN, Intake
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan
 from dbt.adapters.lakemerge.ingest.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
-from dbt.adapters.lakemerge.ingest.responses import IngestResponse
 from dbt.adapters.lakemerge.ingest.routing import RECORDS, Routing
 from dbt.adapters.lakemerge.lifecycle import Lifecycle
 from dbt.adapters.lakemerge.options.append import AppendConfig
@@ -17,7 +16,9 @@ from dbt.adapters.lakemerge.publish.driver import Counts, Driver, rows_after
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
+from dbt.adapters.lakemerge.publish.result import CommitResult
 from dbt.adapters.lakemerge.spark.record_planning import planned_for_records
+from dbt.adapters.lakemerge.spark.session import reporting_java_death
 
 from lakemerge.errors import BadRecords
 from lakemerge.ingest import Arrivals, TopicArrivals
@@ -74,11 +75,10 @@ class RecordDriver(Driver[AppendConfig]):
         sql: str = self.macros.lakemerge_kept_rows_sql(txn, txn.partitions.stored)
         return sql
 
-    def _respond(self, version: int | None, counts: Mapping[str, int]) -> IngestResponse:
-        remarks = self._routing.remarks if self._routing else ()
-        response = IngestResponse.of(self.operation, version, counts, remarks)
-        response.routed = self._routing.done if self._routing else {}
-        return response
+    def _result(self, version: int | None, counts: Mapping[str, int]) -> CommitResult:
+        remarks = tuple(self._routing.remarks) if self._routing else ()
+        others = self._routing.done if self._routing else {}
+        return CommitResult(self.operation, version, counts, remarks, others=others)
 
 
 class Ingest(RecordDriver):
@@ -111,8 +111,8 @@ class Ingest(RecordDriver):
         self._batch = IngestBatch(is_first=True, until=None)
         self._arrivals: Arrivals | TopicArrivals = Arrivals()
 
-    def run(self) -> IngestResponse:
-        with self._batches:
+    def run(self) -> CommitResult:
+        with self._batches, reporting_java_death():
             for batch in self._batches:
                 self._batch = batch
                 txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
@@ -123,7 +123,7 @@ class Ingest(RecordDriver):
                     Lifecycle(self).follow()
                     self._committed()
                 self.rebuild = False
-        return self._respond(self._batches.version, self._batches.counts)
+        return self._result(self._batches.version, self._batches.counts)
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         if self._routing:
@@ -217,11 +217,11 @@ class Replay(RecordDriver):
         super().__init__(publisher, macros, plan, intake, routing)
         self._where = where
 
-    def run(self) -> IngestResponse:
+    def run(self) -> CommitResult:
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
         if self._routing:
             self._routing.finish()
-        return self._respond(txn.version, counts)
+        return self._result(txn.version, counts)
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         if self._routing:

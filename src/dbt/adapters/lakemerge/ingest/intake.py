@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import tenacity
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.ingest.batches import IngestBatch
 from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
 from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
 from dbt.adapters.lakemerge.ingest.quarantine import quarantined
 from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt.adapters.lakemerge.ingest.topic_source import TopicSource
-from dbt.adapters.lakemerge.options.partial_runs import reads_no_rows
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from py4j.protocol import Py4JJavaError
 
@@ -36,7 +35,8 @@ from lakemerge.kernel import FileEntry, FileSystem
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
 
-logger = AdapterLogger("Lakemerge")
+# warnings before a commit, by which a caller may let the work fail
+_CAUTION = logging.getLogger("lakemerge.caution")
 
 _SHOWN = 3
 # This many marks exclude at least 15 in 16 of the other records.
@@ -78,7 +78,7 @@ class Intake:
         plan = self._plan
         ledger = OffsetLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
         plan.batch = ledger.last_batch + 1
-        if reads_no_rows():
+        if self._handle.reads == "none":
             return TopicArrivals(topics=dict(ledger.topics))
         source = self._topic_source(rules)
         states = source.states()
@@ -89,7 +89,7 @@ class Intake:
             }
         arrivals = look_at_topics(rules, ledger, states, plan.offsets_until)
         for lost in arrivals.lost:
-            logger.warning(f"Records are lost (failOnDataLoss: false): {lost}")
+            _CAUTION.warning(f"Records are lost (failOnDataLoss: false): {lost}")
         plan.ranges = arrivals.chosen
         plan.groups = source.open(plan.ranges) if plan.ranges else ()
         return arrivals
@@ -98,7 +98,7 @@ class Intake:
         plan, until = self._plan, batch.until or int(time.time() * 1000)
         ledger = FileLedger.of(self._files, txn.kernel_transaction, replaced=txn.rebuilds)
         arrivals = Arrivals()
-        if not reads_no_rows():
+        if self._handle.reads != "none":
             arrivals = _with_retries(lambda: look(self._files, plan.options.landing, ledger, until))
         self._log_changed(arrivals)
         plan.files, plan.batch = arrivals.chosen, ledger.last_batch + 1
@@ -120,7 +120,7 @@ class Intake:
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if plan.options.on_changed_file == "reread" else "are not read again"
-        logger.warning(f"{len(unreported)} files changed after they were read and {verb}: {names}")
+        _CAUTION.warning(f"{len(unreported)} files changed after they were read and {verb}: {names}")
 
     # -- rejected and quarantined records ------------------------------------------------------
 

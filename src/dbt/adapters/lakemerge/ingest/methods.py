@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.dbt_errors import SparkStatementError, config_errors
 from dbt.adapters.lakemerge.ingest.batches import IngestBatches
 from dbt.adapters.lakemerge.ingest.constants import require_exact
 from dbt.adapters.lakemerge.ingest.driver import Ingest, Replay
@@ -22,7 +23,6 @@ from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions, require_
 from dbt.adapters.lakemerge.ingest.routing import Routing
 from dbt.adapters.lakemerge.merge_on_read.deltas import has_time_to_compact
 from dbt.adapters.lakemerge.options.append import AppendConfig
-from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
 from dbt.adapters.lakemerge.publish.feeds import FEED
@@ -31,7 +31,6 @@ from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.ruled_table import RuledTable
 from dbt.adapters.lakemerge.spark.configuration import session_settings
-from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.lakemerge.sql_text import literal
 from dbt_common.exceptions import CompilationError
 
@@ -81,16 +80,15 @@ class IngestMethods(Capability):
                 "Expected an ingest model without a query, because its rows come from files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
-        with self.guarded("read the types of the columns"), config_errors():
-            options = IngestOptions.of(model["config"])
-            columns = record_columns(model, options)
-            self._check_pattern(options, columns)
-            if options.partition_values:
-                times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
-                held = dataclasses.replace(options, times=times)
-                require_exact(
-                    self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
-                )
+        options = IngestOptions.of(model["config"])
+        columns = record_columns(model, options)
+        self._check_pattern(options, columns)
+        if options.partition_values:
+            times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
+            held = dataclasses.replace(options, times=times)
+            require_exact(
+                self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
+            )
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])
@@ -143,7 +141,7 @@ class IngestMethods(Capability):
                 self._check_routing(context, routing, plan, rebuild=rebuild and publisher.exists)
         table = f"{relation.schema}.{relation.identifier}"
         batches = IngestBatches(table, plan.options, self.handle, continuous.current())
-        return Ingest(
+        ingest = Ingest(
             publisher,
             macros,
             plan,
@@ -152,7 +150,8 @@ class IngestMethods(Capability):
             batches,
             rebuild=rebuild,
             committed=lambda: macros.lakemerge_create_quarantine_view(relation),
-        ).run()
+        )
+        return IngestResponse.of(ingest.run())
 
     @available.parse_none
     def replay(
@@ -168,7 +167,8 @@ class IngestMethods(Capability):
         options, macros = self.config(model), Macros(context)
         plan = self._ingest_plan(model, options, macros)
         publisher, routing = self._publishing(context, relation, model, options, plan)
-        return Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where).run()
+        replay = Replay(publisher, macros, plan, Intake(self.handle, plan), routing, where)
+        return IngestResponse.of(replay.run())
 
     # -- routes --------------------------------------------------------------------------------
 
@@ -194,15 +194,14 @@ class IngestMethods(Capability):
         if given is None:
             return self.publisher(relation, options, model), None
         kernel = self.kernel(model, options)
-        with self.guarded("look up the tables of the routes"):
-            tables = [RuledTable(kernel, self.handle.spark, name) for name in names]
-            # the strictest table decides about what other programs wrote
-            if any(table.config.on_foreign_write == "fail" for table in tables):
-                kernel = self.kernel(model, dataclasses.replace(options, on_foreign_write="fail"))
-            plan.orders = any(table.keys for table in tables)
-            session = session_settings(self.host.config.credentials)
-            routing = Routing(self.handle, kernel, Macros(context), plan, given, names, session)
-            routing.begin()
+        tables = [RuledTable(kernel, self.handle.spark, name) for name in names]
+        # the strictest table decides about what other programs wrote
+        if any(table.config.on_foreign_write == "fail" for table in tables):
+            kernel = self.kernel(model, dataclasses.replace(options, on_foreign_write="fail"))
+        plan.orders = any(table.keys for table in tables)
+        session = session_settings(self.host.config.credentials)
+        routing = Routing(self.handle, kernel, Macros(context), plan, given, names, session)
+        routing.begin()
         return self.publisher(relation, options, model, kernel=kernel, commit=routing.commit), routing
 
     @staticmethod
@@ -221,17 +220,15 @@ class IngestMethods(Capability):
     def _check_quarantine(self, relation: LakemergeRelation) -> None:
         """Check that the quarantine's name is free, or its own. Raises DbtRuntimeError."""
         name = relation.table_name
-        with self.guarded(f"look for the quarantine of {name}"):
-            check_side_table(self.handle.application.metastore, name, "quarantine")
+        check_side_table(self.handle.application.metastore, name, "quarantine")
 
     @available.parse_none
     def quarantine_of(self, relation: LakemergeRelation) -> LakemergeRelation | None:
         """The table of a relation's rejected records; ``None`` where there never was one."""
         main = relation.table_name
         name = SIDE_TABLES["quarantine"].name_of(main)
-        with self.guarded(f"look for {name}"):
-            if self.handle.application.metastore.get_table(name) is None:
-                return None
+        if self.handle.application.metastore.get_table(name) is None:
+            return None
         quarantine: LakemergeRelation = relation.incorporate(path={"identifier": name.name}, type="table")
         return quarantine
 

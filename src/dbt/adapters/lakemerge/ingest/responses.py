@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.responses import CommitResponse, message_of
+from dbt.adapters.lakemerge.publish.result import CommitResult
 
 # What is counted of a source.
 _UNITS = ("files", "offsets")
@@ -33,31 +33,25 @@ class IngestResponse(CommitResponse):
     routed: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, operation: str, version: int | None, counts: Mapping[str, int], remarks: Sequence[str] = ()
-    ) -> IngestResponse:
-        """The response of one commit, or of all those of a run.
-
-        Args:
-            version: the last one committed; ``None`` if nothing had to be written.
-            remarks: shown after the counts.
-        """
-        shown = [f"{counts.get('inserted', 0)} inserted"]
+    def of(cls, done: CommitResult) -> IngestResponse:
+        """The response of one commit, or of all those of a run."""
+        counts = done.counts
+        shown = [f"{done.inserted} inserted"]
         shown += [
             f"{count} {key}" for key, count in counts.items() if count and key not in ("inserted", *_UNITS)
         ]
         shown.append(next((f"{counts[unit]} {unit}" for unit in _UNITS if unit in counts), "replayed"))
-        where = "nothing to write" if version is None else f"version {version}"
         return cls(
-            _message=f"{operation.upper()} ({', '.join([*shown, *remarks, where])})",
-            code=operation.upper(),
-            rows_affected=counts.get("inserted", 0),
-            version=version or 0,
-            inserted=counts.get("inserted", 0),
+            _message=message_of(done, shown),
+            code=done.operation.upper(),
+            rows_affected=done.inserted,
+            version=done.version or 0,
+            inserted=done.inserted,
             quarantined=counts.get("quarantined", 0),
             dropped=counts.get("dropped", 0),
             files=counts.get("files", 0),
             offsets=counts.get("offsets", 0),
             backlog=counts.get("backlog", 0),
             changed=counts.get("changed", 0),
+            routed={table: dict(found) for table, found in done.others.items()},
         )

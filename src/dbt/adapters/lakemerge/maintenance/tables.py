@@ -9,13 +9,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.compact.table_compaction import CompactionOptions, TableCompaction
-from dbt.adapters.lakemerge.connections import translated_errors
+from dbt.adapters.lakemerge.failures import failures, text_of, typed_failure
 from dbt.adapters.lakemerge.operations.arguments import VacuumArguments, check_flags
 from dbt.adapters.lakemerge.programs.packaged_macros import packaged_macros
 from dbt.adapters.lakemerge.programs.sessions import session_beside
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.spark.session import application_of
-from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, TableName, committed_tables, vacuum
@@ -48,9 +47,7 @@ def compact_tables(
         if kernel.current_state(name) is None:
             return []
         with session_beside(spark, f"compaction of {name}") as handle:
-            publisher = Publisher(
-                handle, kernel, name, options.config, guard=translated_errors, constraints={}
-            )
+            publisher = Publisher(handle, kernel, name, options.config, constraints={})
             compaction = TableCompaction(publisher, packaged_macros(), options)
             found = (compaction.planned() if dry_run else compaction.run()) or {}
         done = [found[part] for part in ("deltas", "files") if found.get(part)]
@@ -106,11 +103,11 @@ def _each(
     rows: list[Row] = []
     for name in _selected(kernel, names, exclude):
         try:
-            with translated_errors(f"maintain {name}"):
-                found = work(name)
-        except DbtRuntimeError as error:
-            _LOG.warning("%s: %s; the next table is worked on", name, str(error).strip())
-            found = [{**failed, "state": "failed", "error": str(error).strip()}]
+            found = work(name)
+        except failures() as error:
+            reason = text_of(typed_failure(error) or error)
+            _LOG.warning("%s: %s; the next table is worked on", name, reason)
+            found = [{**failed, "state": "failed", "error": reason}]
         rows += [{"table_name": str(name), **row} for row in found]
     return rows
 

@@ -327,7 +327,9 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
 def plan_merge(config: MergeConfig, txn: NodeTransaction) -> MergePlan:
     """How the typed feed meets the table. Raises LedgerMismatch."""
     plan = MergePlan.make(config, txn.plan, txn.spark.table(TYPED_FEED), txn.base, txn.table)
-    return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))
+    return dataclasses.replace(
+        plan, ledger=commit_purpose(txn, plan.ledger), syncs=plan.syncs and txn.reads_all
+    )
 
 
 def scans_known_partitions(plan: MergePlan, feed: Mapping[str, Any]) -> bool:

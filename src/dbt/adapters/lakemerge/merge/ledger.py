@@ -8,13 +8,13 @@ for, and a merge that would read it for anything else is refused.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.layout.joins import Amount
 from dbt.adapters.lakemerge.relations.sized_text import padded, unsized
 from dbt.adapters.lakemerge.relations.table_schema import is_wider, spark_type
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 #: The kind of side data.
 LEDGER = "ledger"
@@ -217,7 +217,7 @@ def agreed_purpose(
     if agreed is None:
         raise _mismatch(wanted, known, spark, table)
     if not known.named:
-        logger.info(f"{table}: its ledger does not say what it is for, and is taken to be for {wanted}.")
+        _LOG.info(f"{table}: its ledger does not say what it is for, and is taken to be for {wanted}.")
     return agreed
 
 

@@ -17,7 +17,6 @@ from dbt.adapters.lakemerge.merge.sequences import (
     types_of_sequence,
 )
 from dbt.adapters.lakemerge.merge.unavailable import unavailable_sql
-from dbt.adapters.lakemerge.options.partial_runs import reads_a_part
 from dbt.adapters.lakemerge.relations.conditions import any_of
 from dbt.adapters.lakemerge.relations.hash_inputs import hash_inputs
 from dbt.adapters.lakemerge.relations.sized_text import padded
@@ -209,7 +208,7 @@ class MergePlan:
             deletes=config.apply_as_deletes or "false",
             truncates=config.apply_as_truncates or "false",
             predicates=config.incremental_predicates,
-            syncs=config.sync == "full" and not reads_a_part(),
+            syncs=config.sync == "full",
             partition_known=bool(partitions)
             and (not config.partition_moves or {column.name for column in partitions} <= key_names),
             sequence_metrics=sequence_metrics(types),

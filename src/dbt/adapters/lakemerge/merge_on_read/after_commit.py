@@ -6,10 +6,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JError
+from dbt.adapters.lakemerge.failures import text_of
 
-from lakemerge.errors import LakemergeError
 from lakemerge.kernel import TableName
 
 # dbt shows what the kernel logs, and programs without dbt find it where they look for the kernel's messages
@@ -18,7 +16,7 @@ _LOG = logging.getLogger("lakemerge")
 
 @contextmanager
 def told_only(table: TableName, left: str, action: str) -> Iterator[None]:
-    """Log an error of Spark, of the kernel or of dbt as a warning instead of raising it.
+    """Log an error as a warning instead of raising it.
 
     The rows are published by then. If their node failed, dbt would run it again, and they might be added twice.
 
@@ -26,11 +24,7 @@ def told_only(table: TableName, left: str, action: str) -> Iterator[None]:
         left: what then is not done to the table.
         action: who does it later, or what a user can do.
     """
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (DbtRuntimeError, LakemergeError, PySparkException, Py4JError) as error:
-        _LOG.warning(
-            "%s: the commit stands, but %s. %s The reason: %s", table, left, action, str(error).strip()
-        )
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not fail what is published
+        _LOG.warning("%s: the commit stands, but %s. %s The reason: %s", table, left, action, text_of(error))

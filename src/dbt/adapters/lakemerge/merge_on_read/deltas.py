@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.merge_on_read.bounds import Bounds
 from dbt.adapters.lakemerge.merge_on_read.delta_share import Share, share_of
 from dbt.adapters.lakemerge.options.reader import OptionReader
@@ -26,7 +26,7 @@ from lakemerge.kernel import (
     retire_unread,
 )
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 _VARIABLE = "lakemerge_compact"
 
@@ -81,8 +81,7 @@ class Deltas:
             most: this many deltas are folded into one, or moved into the base if they are large; 0 for never.
             percent: deltas that have this percentage of the base's bytes are large; 0 for none.
         """
-        with self._publisher.guarded(f"count the deltas of {self._publisher.name}"):
-            action = self._due(most, percent)
+        action = self._due(most, percent)
         if action is not None:
             self.compact(action, "threshold")
 
@@ -108,41 +107,40 @@ class Deltas:
         Returns:
             The log's record; ``None`` where there was nothing to do.
         """
-        with self._publisher.guarded(f"{action} compaction of {self._publisher.name}"):
-            log = CompactionLog(self._publisher.kernel, self._publisher.name)
-            files, size = self.files()
-            before = self._newest()
-            record, self._share = log.begin(log.request(action, reason), groups=1), _NOTHING
-            made: list[Manifest] = []
+        log = CompactionLog(self._publisher.kernel, self._publisher.name)
+        files, size = self.files()
+        before = self._newest()
+        record, self._share = log.begin(log.request(action, reason), groups=1), _NOTHING
+        made: list[Manifest] = []
 
-            def note(one: Manifest) -> None:
-                nonlocal record
-                made.append(one)
-                versions, txns = (*record.versions, one.version), (*record.txns, one.txn)
-                record = log.write(dataclasses.replace(record, versions=versions, txns=txns))
+        def note(one: Manifest) -> None:
+            nonlocal record
+            made.append(one)
+            versions, txns = (*record.versions, one.version), (*record.txns, one.txn)
+            record = log.write(dataclasses.replace(record, versions=versions, txns=txns))
 
-            try:
-                if action == "minor":
-                    self.fold(note)
-                else:
-                    self.move_into_base(bounds, note)
-            except BaseException as error:
-                log.end(record, f"{type(error).__name__}: {error}"[:2000])
-                raise
-            written = [one.partitions[name] for one in made for name in one.written]
-            replaced = [before.partitions.get(name) for one in made for name in one.touched]
-            deltas_after, delta_bytes_after = self.files() if made else (files, size)
-            record = log.end(
-                dataclasses.replace(
-                    record,
-                    done=int(bool(made)),
-                    left=len(self._share.left),
-                    files_before=files + sum(one.files for one in replaced if one),
-                    bytes_before=size + sum(one.bytes for one in replaced if one),
-                    files_after=deltas_after + sum(one.files for one in written),
-                    bytes_after=delta_bytes_after + sum(one.bytes for one in written),
-                )
+        try:
+            if action == "minor":
+                self.fold(note)
+            else:
+                self.move_into_base(bounds, note)
+        except BaseException as error:
+            log.end(record, f"{type(error).__name__}: {error}"[:2000])
+            raise
+        written = [one.partitions[name] for one in made for name in one.written]
+        replaced = [before.partitions.get(name) for one in made for name in one.touched]
+        deltas_after, delta_bytes_after = self.files() if made else (files, size)
+        record = log.end(
+            dataclasses.replace(
+                record,
+                done=int(bool(made)),
+                left=len(self._share.left),
+                files_before=files + sum(one.files for one in replaced if one),
+                bytes_before=size + sum(one.bytes for one in replaced if one),
+                files_after=deltas_after + sum(one.files for one in written),
+                bytes_after=delta_bytes_after + sum(one.bytes for one in written),
             )
+        )
         return record.as_dict() if made or record.left else None
 
     def fold(self, made: Callable[[Manifest], None]) -> None:
@@ -185,7 +183,7 @@ class Deltas:
             if not self._share.goes_on:
                 return
             bounds, lot = bounds.without(self._share.bytes), self._share.lot
-            logger.info(
+            _LOG.info(
                 f"{self._publisher.name}: deltas moved into {len(self._share.taken)} partitions "
                 f"({self._share.bytes:,} bytes), {len(self._share.left)} are left"
             )

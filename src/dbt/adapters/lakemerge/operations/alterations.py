@@ -123,17 +123,15 @@ class AlterationMethods(Capability):
         publisher, macros = self.publisher(relation, WriteConfig()), Macros(context)
         if publisher.has_view:
             WriteModes(publisher, macros).remove_overlay()
-        with publisher.guarded(f"truncate {publisher.name}"):
-            transaction = publisher.kernel.begin(publisher.name, "truncate")
-            self.handle.on_release(transaction.abort)
-            transaction.replace_all()
-            transaction.add_staged()
-            transaction.commit()
-            publisher.refresh()
+        transaction = publisher.kernel.begin(publisher.name, "truncate")
+        self.handle.on_release(transaction.abort)
+        transaction.replace_all()
+        transaction.add_staged()
+        transaction.commit()
+        publisher.refresh()
 
     def _require_published(self, relation: LakemergeRelation, doing: str) -> None:
-        with self.guarded():
-            staged_names.require_published(relation.table_name, doing)
+        staged_names.require_published(relation.table_name, doing)
 
 
 def plan_altered(

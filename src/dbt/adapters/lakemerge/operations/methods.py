@@ -10,9 +10,9 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.operations.arguments import VacuumArguments, check_flags, limit_of
 from dbt.adapters.lakemerge.operations.commit_times import version_at
-from dbt.adapters.lakemerge.options.reader import config_errors
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
@@ -66,9 +66,8 @@ class OperationMethods(Capability):
         Args:
             dry_run: change nothing, so that a table whose metastore entry a dead writer has taken away is not found.
         """
-        with self.guarded():
-            kernel, name = self.kernel(dry_run=dry_run), relation.table_name
-            return kernel.exists(name) and kernel.current_state(name) is not None
+        kernel, name = self.kernel(dry_run=dry_run), relation.table_name
+        return kernel.exists(name) and kernel.current_state(name) is not None
 
     @available.parse_list
     def committed_tables(self, chosen: LakemergeRelation) -> list[LakemergeRelation]:
@@ -76,8 +75,7 @@ class OperationMethods(Capability):
 
         A name without ``*`` is taken as it is.
         """
-        with self.guarded():
-            found = committed_tables(self.handle.application.metastore, chosen.table_name)
+        found = committed_tables(self.handle.application.metastore, chosen.table_name)
         return [chosen.incorporate(path={"identifier": name.name}) for name in found]
 
     def last_change(self, source: LakemergeRelation) -> datetime:
@@ -87,15 +85,13 @@ class OperationMethods(Capability):
             DbtRuntimeError: there is no such table, or it is a view.
         """
         name = source.table_name
-        with self.guarded(f"freshness of {name}"):
-            return last_change(self.kernel(), name)
+        return last_change(self.kernel(), name)
 
     @available.parse_none
     def drop(self, relation: LakemergeRelation) -> None:
         """Drop a table with all its versions; does nothing where there is none."""
-        with self.guarded():
-            staged_names.require_published(relation.table_name, "drop")
-            drop(self.kernel(), relation.table_name)
+        staged_names.require_published(relation.table_name, "drop")
+        drop(self.kernel(), relation.table_name)
 
     @available.parse_list
     def history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
@@ -103,9 +99,8 @@ class OperationMethods(Capability):
         name = relation.table_name
         with config_errors():
             most = limit_of(limit)
-        with self.guarded():
-            commits = itertools.islice(each_version(self.kernel(), name), most)
-            return [self._shown(commit) for commit in commits]
+        commits = itertools.islice(each_version(self.kernel(), name), most)
+        return [self._shown(commit) for commit in commits]
 
     @staticmethod
     def _shown(commit: Manifest) -> dict[str, Any]:
@@ -128,8 +123,7 @@ class OperationMethods(Capability):
         Raises:
             DbtRuntimeError: the text is no time, or the commits of that time are vacuumed.
         """
-        with self.guarded():
-            return version_at(commits_of(self.kernel(), relation.table_name), at)
+        return version_at(commits_of(self.kernel(), relation.table_name), at)
 
     @available.parse_list
     def recover(self, relation: LakemergeRelation, undo_refused: bool = False) -> list[str]:
@@ -138,8 +132,7 @@ class OperationMethods(Capability):
         Args:
             undo_refused: end a claim that the metastore refuses to show.
         """
-        with self.guarded():
-            return self.kernel().recover(relation.table_name, undo_refused=undo_refused)
+        return self.kernel().recover(relation.table_name, undo_refused=undo_refused)
 
     @available.parse_list
     def vacuum(
@@ -158,14 +151,13 @@ class OperationMethods(Capability):
         """
         with config_errors():
             arguments = VacuumArguments.of(retention_hours, retain_last, max_bytes)
-        with self.guarded():
-            garbage = vacuum(
-                self.kernel(),
-                relation.table_name,
-                retention=arguments.retention,
-                retain_last=arguments.retain_last,
-                max_bytes=arguments.max_bytes,
-                dry_run=dry_run,
-                allow_short_retention=allow_short_retention,
-            )
+        garbage = vacuum(
+            self.kernel(),
+            relation.table_name,
+            retention=arguments.retention,
+            retain_last=arguments.retain_last,
+            max_bytes=arguments.max_bytes,
+            dry_run=dry_run,
+            allow_short_retention=allow_short_retention,
+        )
         return [dataclasses.asdict(item) for item in garbage]

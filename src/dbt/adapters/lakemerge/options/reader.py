@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 from dbt.adapters.lakemerge.options.groups import Group
 from dbt.adapters.lakemerge.options.names import meant
 from dbt.adapters.lakemerge.sql_text import one_line_strings
-from dbt_common.exceptions import CompilationError
 
-from lakemerge.errors import InvalidConfig, LakemergeError
+from lakemerge.errors import InvalidConfig
 
 _SECONDS = {("s", "second"): 1, ("m", "minute"): 60, ("h", "hour"): 3600, ("d", "day"): 86400}
 _UNITS = {name: seconds for (short, word), seconds in _SECONDS.items() for name in (short, word, f"{word}s")}
@@ -27,15 +25,6 @@ _AMOUNT = re.compile(r"\s*([0-9]+)\s*([a-z]*)\s*")
 # Java counts bytes in 64 bits; a century is longer than anything is kept, and short enough to be taken off a date.
 _MOST_BYTES = 2**63 - 1
 _LONGEST = timedelta(days=36525)
-
-
-@contextmanager
-def config_errors() -> Iterator[None]:
-    """Raise wrong options as dbt's own compilation error."""
-    try:
-        yield
-    except LakemergeError as error:
-        raise CompilationError(str(error)) from error
 
 
 @dataclass(frozen=True)

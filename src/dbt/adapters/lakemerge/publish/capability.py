@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar, overload
 
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.constraints import enforced_checks
-from dbt.adapters.lakemerge.publish.kernel_log import show_kernel_log
 from dbt.adapters.lakemerge.publish.node_transaction import Publish
 from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.relations.sized_text import declared_texts
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, Transaction
 
 C = TypeVar("C", bound=WriteConfig)
+T = TypeVar("T")
 
 
 class Host(Protocol):
@@ -34,7 +36,7 @@ class Host(Protocol):
     retries: tuple[str, ...]
 
     @property
-    def handle(self) -> SessionHandle: ...
+    def handle(self) -> ConnectionHandle: ...
 
     def get_macro_resolver(self) -> Any: ...
 
@@ -44,19 +46,26 @@ class Host(Protocol):
 class Capability:
     """Methods of one capability, for macros. The object has no state: a new one is made for each use.
 
-    As with an adapter's own methods, dbt's decorators say what the methods return while dbt parses.
+    As with an adapter's own methods, dbt's decorators say what the methods return while dbt parses. What
+    the engine raises in a public method is raised as dbt's error.
     """
 
     def __init__(self, host: Host) -> None:
         self.host = host
 
     @property
-    def handle(self) -> SessionHandle:
+    def handle(self) -> ConnectionHandle:
         """The calling thread's connection, opened if it is not yet."""
         return self.host.handle
 
-    def guarded(self, doing: str = "commit") -> AbstractContextManager[Any]:
-        """A frame in which typed errors become those that dbt shows."""
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, _guarding(method))
+
+    def guarded(self, doing: str) -> AbstractContextManager[Any]:
+        """A frame in which the engine's errors become those that dbt shows, as around each public method."""
         guard: AbstractContextManager[Any] = self.host.connections.exception_handler(doing)
         return guard
 
@@ -74,7 +83,6 @@ class Capability:
             config: the node's options about writing.
             dry_run: whether it is to change nothing.
         """
-        show_kernel_log()
         writer = {
             "agent": "dbt-lakemerge",
             "node": str((model or {}).get("unique_id", "")),
@@ -107,13 +115,21 @@ class Capability:
             kernel or self.kernel(model, config),
             relation.table_name,
             config,
-            guard=self.host.connections.exception_handler,
             constraints=enforced_checks(model or {}),
             declared=declared_texts(model or {}),
             records_rules=model is not None,
             commit=commit,
             retries=self.host.retries,
         )
+
+
+def _guarding(method: Callable[..., T]) -> Callable[..., T]:
+    @functools.wraps(method)  # with the marks of dbt's decorators
+    def guarded(self: Capability, *args: Any, **kwargs: Any) -> T:
+        with self.guarded(method.__qualname__):
+            return method(self, *args, **kwargs)
+
+    return guarded
 
 
 K = TypeVar("K", bound=Capability)

@@ -1,4 +1,4 @@
-"""What the drivers of all capabilities have in common: attempts in, the response for dbt's result line out."""
+"""What the drivers of all capabilities have in common: attempts in, what the commit did out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.adapters.lakemerge.publish.publisher import Publisher
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.publish.result import CommitResult
 
 C = TypeVar("C", bound=WriteConfig)
 
@@ -40,15 +40,14 @@ class Driver(ABC, Generic[C]):
         self.macros = macros
         self.rebuild = rebuild
 
-    def run(self) -> CommitResponse:
+    def run(self) -> CommitResult:
         """Make attempts until one is not overtaken by another commit.
 
         Raises:
-            DbtRuntimeError: nothing was published.
+            LakemergeError, PySparkException: nothing was published.
         """
         txn, counts = self.publisher.publish(self.operation, self.begin, self.attempt)
-        response = CommitResponse.of(self.operation, txn.version, counts, self.remarks)
-        return response.staged() if txn.is_staged else response
+        return CommitResult(self.operation, txn.version, counts, self.remarks, is_staged=txn.is_staged)
 
     def tidy(self) -> None:
         """Do what pays off from time to time after a commit, in commits of its own that change no row."""

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
+from dbt.adapters.lakemerge.catalog.seeds import frame_of_agate
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.feeds import FEED
-from dbt.adapters.lakemerge.relations.seeds import frame_of_agate
 from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:

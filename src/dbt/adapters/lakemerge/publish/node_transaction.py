@@ -70,6 +70,7 @@ class NodeTransaction:
         changes_rules: bool = False,
         processing: Processing | None = None,
         publish: Publish = Transaction.commit,
+        reads_all: bool = True,
     ) -> None:
         """
         Args:
@@ -79,6 +80,7 @@ class NodeTransaction:
                 where it commits the transaction later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
             processing: partitions of sources whose processing is part of the commit.
+            reads_all: whether the feed has all that its sources hold; see :class:`SessionHandle`.
         """
         self.spark = spark
         self._transaction = transaction
@@ -90,6 +92,7 @@ class NodeTransaction:
         self.plan = plan
         self.table = table
         self.rebuilds = rebuilds
+        self.reads_all = reads_all
         self.exists = transaction.base is not None and not rebuilds
         self.version: int | None = None
         self._spelled: tuple[str, Spelling] | None = None

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.layout.compression import CODEC, declared_codec, default_codec, stored_codec
 from dbt.adapters.lakemerge.layout.data_files import DataFiles
 from dbt.adapters.lakemerge.options.rules import RULES, TableRules
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.feeds import FEED, TYPED_FEED
 from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction, Publish
-from dbt.adapters.lakemerge.publish.queries import Guard, Queries
+from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.publish.redo import redoing
 from dbt.adapters.lakemerge.publish.retried_runs import added_by
 from dbt.adapters.lakemerge.relations.casts import require_castable
 from dbt.adapters.lakemerge.relations.sized_text import with_lengths
 from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change, plan_new, plan_same
 from dbt.adapters.lakemerge.sql_text import qualified, quote
-from dbt_common.exceptions import CompilationError
 
-from lakemerge.errors import CommitConflict, InvalidTransactionState, SchemaChanged, UnsupportedTable
+from lakemerge.errors import CommitConflict, InvalidTransactionState, UnsupportedTable
 from lakemerge.kernel import (
     HiveColumn,
     HiveTable,
@@ -48,7 +46,9 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=WriteConfig)
 T = TypeVar("T")
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
+# warnings before a commit, by which a caller may let the work fail
+_CAUTION = logging.getLogger("lakemerge.caution")
 
 _WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of them share partitions."
 
@@ -70,7 +70,6 @@ class Publisher(Generic[C]):
         name: TableName,
         config: C,
         *,
-        guard: Guard,
         constraints: Mapping[str, str],
         declared: Mapping[str, str] | None = None,
         records_rules: bool = False,
@@ -79,7 +78,6 @@ class Publisher(Generic[C]):
     ) -> None:
         """
         Args:
-            guard: translates errors of Spark and of the kernel to dbt's.
             constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
             declared: types of texts with a length that the feed's query cannot have; see :func:`declared_texts`.
             records_rules: whether its commits record, for programs, the rules by which the table may be changed.
@@ -88,10 +86,9 @@ class Publisher(Generic[C]):
         """
         self.name = name
         self.config = config
-        self.queries = Queries(handle, guard)
+        self.queries = Queries(handle)
         self._handle = handle
         self._kernel = kernel
-        self._guard = guard
         self._constraints = constraints
         self._declared = declared or {}
         self._records_rules = records_rules
@@ -103,10 +100,6 @@ class Publisher(Generic[C]):
     @property
     def kernel(self) -> Kernel:
         return self._kernel
-
-    def guarded(self, what: str) -> AbstractContextManager[None]:
-        """Translate errors of Spark and of the kernel to dbt's inside the block."""
-        return self._guard(what)
 
     @property
     def spark(self) -> SparkSession:
@@ -129,12 +122,11 @@ class Publisher(Generic[C]):
             The transaction that was committed or skipped, and what the attempt has returned.
 
         Raises:
-            DbtRuntimeError: a typed error of the kernel; nothing was published. One of these errors is
-                CommitsExhausted: each of ``max_attempts`` attempts was overtaken.
+            CommitsExhausted: each of ``max_attempts`` attempts was overtaken.
+            LakemergeError, PySparkException: nothing was published.
         """
-        with self._guard(f"{operation} {self.name}"):
-            redo = redoing(str(self.name), self.config.max_attempts, self._say_redo, advice=_WHEN_EXHAUSTED)
-            txn, done = redo(lambda: self._attempt(begin, attempt))
+        redo = redoing(str(self.name), self.config.max_attempts, self._say_redo, advice=_WHEN_EXHAUSTED)
+        txn, done = redo(lambda: self._attempt(begin, attempt))
         self.note(txn)
         return txn, done
 
@@ -167,7 +159,7 @@ class Publisher(Generic[C]):
 
     def _say_redo(self, conflict: CommitConflict) -> None:
         found = conflict.found.removeprefix("that ")
-        logger.info(f"{self.name}: {found}, so the work is redone on the newer version.")
+        _LOG.info(f"{self.name}: {found}, so the work is redone on the newer version.")
 
     # -- transactions --------------------------------------------------------------------------
 
@@ -181,7 +173,7 @@ class Publisher(Generic[C]):
             rebuild: put a new table in the place of what is there, whatever its schema.
 
         Raises:
-            CompilationError: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
+            SchemaChanged: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
         """
         before = self._kernel.metastore.get_table(self.name)
         view = (
@@ -285,18 +277,17 @@ class Publisher(Generic[C]):
             UnsupportedTable: such a view is there, and is not to be replaced.
         """
         kernel, name = self._kernel, self.name
-        with self._guard(f"look for {name}"):
+        view = view_over_base(kernel.metastore, name)
+        while view is not None and replaces:
+            kernel.removals.remove(name, view)
             view = view_over_base(kernel.metastore, name)
-            while view is not None and replaces:
-                kernel.removals.remove(name, view)
-                view = view_over_base(kernel.metastore, name)
-            if view is not None:
-                raise UnsupportedTable(
-                    expected=f"{name} to be the view that lakemerge has made over {name}__base, which has the rows",
-                    found=f"a view that another program has made in its place: {view.view_text[:200]}",
-                    action=f"Drop it (drop view {name}): the next run recreates lakemerge's view, and no row is lost. "
-                    "Or run with --full-refresh, which replaces it, and the rows of the base.",
-                )
+        if view is not None:
+            raise UnsupportedTable(
+                expected=f"{name} to be the view that lakemerge has made over {name}__base, which has the rows",
+                found=f"a view that another program has made in its place: {view.view_text[:200]}",
+                action=f"Drop it (drop view {name}): the next run recreates lakemerge's view, and no row is lost. "
+                "Or run with --full-refresh, which replaces it, and the rows of the base.",
+            )
 
     @property
     def current(self) -> Manifest | None:
@@ -323,6 +314,7 @@ class Publisher(Generic[C]):
             side_files=files.of_format("orc", default_codec(self.spark, "orc")),
             rebuilds=rebuilds,
             constraints=constraints or {},
+            reads_all=self._handle.reads == "all",
             **more,
         )
 
@@ -368,12 +360,9 @@ class Publisher(Generic[C]):
         config.require_layout(self.name, transaction.commit_column)
         self._warn_of_kept(base, transaction.commit_column)
         generated = config.generated(feed, base, str(self.name), transaction.commit_column)
-        try:
-            plan = plan_change(
-                feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep, generated
-            )
-        except SchemaChanged as error:
-            raise CompilationError(str(error)) from error
+        plan = plan_change(
+            feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep, generated
+        )
         if operation != "insert_overwrite" or base.partition_columns:
             require_castable(self.spark, self.name, plan, base)
         return plan
@@ -384,7 +373,7 @@ class Publisher(Generic[C]):
         if kept and not self._has_warned:
             self._has_warned = True
             how = self.config.to_change_layout
-            logger.warning(f"{self.name} {'; it '.join(kept)}. It stays as it is: to change that, {how}.")
+            _CAUTION.warning(f"{self.name} {'; it '.join(kept)}. It stays as it is: to change that, {how}.")
 
     def _plan_new(self, feed: DataFrame, keep: list[str]) -> SchemaPlan:
         config = self.config

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.relations.sized_text import padded_columns
 from dbt.adapters.lakemerge.spark.observations import Observed, observe
 
+from lakemerge.redaction import redacted
+
 if TYPE_CHECKING:
     from dbt.adapters.lakemerge.spark.handle import SessionHandle
     from pyspark.sql import SparkSession
 
-#: Translates the errors of Spark that a statement causes to dbt's; takes the statement.
-Guard = Callable[[str], AbstractContextManager[None]]
+_LOG = logging.getLogger("lakemerge")
 
 
 class Queries:
@@ -24,9 +26,8 @@ class Queries:
         spark: the node's session.
     """
 
-    def __init__(self, handle: SessionHandle, guard: Guard) -> None:
+    def __init__(self, handle: SessionHandle) -> None:
         self._handle = handle
-        self._guard = guard
 
     @property
     def spark(self) -> SparkSession:
@@ -45,7 +46,7 @@ class Queries:
         Returns:
             The aggregates' values by name.
         """
-        with self._guard(sql):
+        with _noted(sql):
             self._handle.raise_if_cancelled()
             frame, observed = observe(self.spark.sql(sql), metrics)
             self._handle.keep_rows(view, frame)
@@ -53,25 +54,34 @@ class Queries:
 
     def define_view(self, view: str, sql: str) -> None:
         """Make a temporary view of a query, computed whenever it is read."""
-        with self._guard(sql):
+        with _noted(sql):
             self.spark.sql(sql).createOrReplaceTempView(view)
 
     def define_files(self, view: str, paths: Sequence[str], file_format: str, like: str) -> None:
         """Make a temporary view of data files, with the columns of a table."""
-        with self._guard(f"read files of {like}"):
-            schema = self.spark.table(like).schema
-            files = self.spark.read.schema(schema).format(file_format).load(list(paths))
-            files.select(*padded_columns(schema)).createOrReplaceTempView(view)
+        schema = self.spark.table(like).schema
+        files = self.spark.read.schema(schema).format(file_format).load(list(paths))
+        files.select(*padded_columns(schema)).createOrReplaceTempView(view)
 
     def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
         """Make a temporary view that computes metrics as its rows are first read; ``get`` of the result has them."""
-        with self._guard(sql):
+        with _noted(sql):
             frame, observed = observe(self.spark.sql(sql), metrics)
             frame.createOrReplaceTempView(view)
         return observed
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a small query."""
-        with self._guard(sql):
+        with _noted(sql):
             self._handle.raise_if_cancelled()
             return list(self.spark.sql(sql).collect())
+
+
+@contextmanager
+def _noted(sql: str) -> Iterator[None]:
+    """Log a statement that fails, for its error shows a part of it at most."""
+    try:
+        yield
+    except Exception:
+        _LOG.debug("Error while running:\n%s", redacted(sql))
+        raise

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.lakemerge.publish.result import CommitResult
 
-_NO_VERSION = "nothing to write"
 #: Ends the message of a node whose version waits to be published.
 STAGED = "staged"
 
@@ -44,35 +44,31 @@ class CommitResponse(NodeResponse):
     left: int = 0
 
     @classmethod
-    def of(
-        cls, operation: str, version: int | None, counts: Mapping[str, int], remarks: Sequence[str] = ()
-    ) -> CommitResponse:
-        """The response of an operation.
-
-        Args:
-            version: ``None`` if nothing had to be written.
-            counts: of a merge by the names above; of others by names of their own.
-            remarks: shown after the counts.
-        """
+    def of(cls, done: CommitResult) -> CommitResponse:
+        """The response of one commit."""
+        counts = done.counts
         known = ("inserted", "updated", "upserted", "deleted", "ignored")
         parts = [f"{counts[key]} {key}" for key in known if key in counts] or [
             f"{count} {key}" for key, count in counts.items()
         ]
-        where = _NO_VERSION if version is None else f"version {version}"
         return cls(
-            _message=f"{operation.upper()} ({', '.join([*parts, *remarks, where])})",
-            code=operation.upper(),
+            _message=message_of(done, parts),
+            code=done.operation.upper(),
             rows_affected=sum(
                 counts.get(key, 0) for key in ("inserted", "updated", "upserted", "deleted", "rows")
             ),
-            version=version or 0,
-            inserted=counts.get("inserted", 0),
-            updated=counts.get("updated", 0),
-            deleted=counts.get("deleted", 0),
-            ignored=counts.get("ignored", 0),
-            upserted=counts.get("upserted", 0),
+            unpublished=done.is_staged or None,
+            version=done.version or 0,
+            inserted=done.inserted,
+            updated=done.updated,
+            deleted=done.deleted,
+            ignored=done.ignored,
+            upserted=done.upserted,
         )
 
-    def staged(self) -> CommitResponse:
-        """The response of the same work, whose version waits to be published."""
-        return replace(self, _message=self._message.replace(_NO_VERSION, STAGED), unpublished=True)
+
+def message_of(done: CommitResult, counts: Sequence[str]) -> str:
+    """What dbt's result line says of a commit: the operation, counts in words, remarks, and the version."""
+    where = "nothing to write" if done.version is None else f"version {done.version}"
+    where = STAGED if done.is_staged and done.version is None else where
+    return f"{done.operation.upper()} ({', '.join([*counts, *done.remarks, where])})"

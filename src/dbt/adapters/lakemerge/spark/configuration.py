@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
-from dbt.adapters.lakemerge.credentials import EMBEDDED, LakemergeCredentials
-
 from lakemerge.redaction import remember
+
+#: A Derby database in the warehouse, for one process at a time.
+EMBEDDED = "embedded"
+_THRIFT_URI = re.compile(r"thrift://(?P<host>\[[^\]]+\]|[^:/,\s]+):(?P<port>\d+)")
 
 _HIVE_URIS = "hive.metastore.uris"
 _JDO_URL = "javax.jdo.option.ConnectionURL"
@@ -75,6 +78,25 @@ _SPARKS_DERBY = "metastore_db"
 _SPARKS_WAREHOUSE = "spark-warehouse"
 
 
+class Target(Protocol):
+    """What a profile says of Spark.
+
+    Attributes:
+        warehouse: the folder (a path or a URI) below which schemas and tables are created.
+        metastore: :data:`EMBEDDED` or the URIs of a metastore; ``None`` where spark-defaults.conf and hive-site.xml
+            decide, as for the warehouse.
+        server_side_parameters: settings of Spark and Hive, by name.
+        folder: where relative paths begin.
+    """
+
+    warehouse: str | None
+    metastore: str | None
+    server_side_parameters: dict[str, Any]
+
+    @property
+    def folder(self) -> Path: ...
+
+
 @dataclass(frozen=True)
 class Configuration:
     """The settings that the application starts with, and what follows from them.
@@ -111,36 +133,34 @@ class Configuration:
         return replace(self, application={**self.application, _HADOOP + _JDO_URL: url}, derby=None)
 
     @classmethod
-    def of(cls, credentials: LakemergeCredentials) -> Configuration:
-        """Work out the settings for a profile in the environment of this process."""
-        given = credentials.server_side_parameters
+    def of(cls, target: Target) -> Configuration:
+        """Work out the settings for a target in the environment of this process."""
+        given = target.server_side_parameters
         outside = {**_hive_site(), **_spark_defaults()}
         application = dict(given)
         for name, value in _DEFAULTS.items():
             if name not in outside:
                 application.setdefault(name, value)
-        embedded = credentials.metastore == EMBEDDED
+        embedded = target.metastore == EMBEDDED
         # no metastore is named: Spark would open one in whatever folder dbt was called in
         unnamed = not any(
-            (credentials.metastore, _named(given, outside, _HIVE_URIS), _named(given, outside, _JDO_URL))
+            (target.metastore, _named(given, outside, _HIVE_URIS), _named(given, outside, _JDO_URL))
         )
-        location = credentials.warehouse or given.get(_WAREHOUSE)
+        location = target.warehouse or given.get(_WAREHOUSE)
         if location is None and embedded:
             location = outside.get(_WAREHOUSE, _SPARKS_WAREHOUSE)
         elif location is None and unnamed and not _named(given, outside, _WAREHOUSE, _HIVE_WAREHOUSE):
             location = _SPARKS_WAREHOUSE
-        warehouse = _local(location) if location else None
+        warehouse = _local(location, target.folder) if location else None
         if location:
             # not an encoded URI: Hadoop does not decode it, and would make a folder named `my%20tables`
             application[_WAREHOUSE] = f"file://{warehouse}" if warehouse else location
         if embedded or unnamed:
-            folder = (
-                warehouse / EMBEDDED_FOLDER if warehouse and embedded else _project_folder() / _SPARKS_DERBY
-            )
+            folder = warehouse / EMBEDDED_FOLDER if warehouse and embedded else target.folder / _SPARKS_DERBY
             database = {_HADOOP + _JDO_URL: f"jdbc:derby:;databaseName={folder};create=true"}
             application = {**_EMBEDDED_SETTINGS, **database, **application}
-        elif credentials.metastore:
-            application[_HADOOP + _HIVE_URIS] = credentials.metastore
+        elif target.metastore:
+            application[_HADOOP + _HIVE_URIS] = target.metastore
         application.update(_REQUIRED_OF_APPLICATION)
         # spark-submit warns of names that are not Spark's; each session is given these settings instead
         application = {name: value for name, value in application.items() if name.startswith("spark.")}
@@ -153,7 +173,7 @@ class Configuration:
             metastore_uris=uris,
             derby=None if uris else _derby_folder(url),
             warehouse=warehouse,
-            unread=() if credentials.metastore else _unread(given, _spark_defaults()),
+            unread=() if target.metastore else _unread(given, _spark_defaults()),
         )
 
 
@@ -177,9 +197,9 @@ def _named(given: Mapping[str, str], outside: Mapping[str, str], *names: str) ->
     return any(_hive_setting({**outside, **given}, name) for name in names)
 
 
-def session_settings(credentials: LakemergeCredentials) -> dict[str, str]:
-    """The settings of each session of a profile: its own, and those that no profile may change."""
-    return {**credentials.server_side_parameters, **REQUIRED_OF_SESSIONS}
+def session_settings(target: Target) -> dict[str, str]:
+    """The settings of each session of a target: its own, and those that no profile may change."""
+    return {**target.server_side_parameters, **REQUIRED_OF_SESSIONS}
 
 
 def _derby_folder(url: str) -> Path | None:
@@ -194,7 +214,7 @@ def _derby_folder(url: str) -> Path | None:
     return Path(path.removeprefix("directory:")).absolute()
 
 
-def _local(location: str) -> Path | None:
+def _local(location: str, base: Path) -> Path | None:
     """The absolute path of a local path or ``file:`` URI; ``None`` for another file system."""
     parsed = urlparse(location)
     if parsed.scheme == "file":
@@ -202,14 +222,19 @@ def _local(location: str) -> Path | None:
     # one letter is a Windows drive
     if len(parsed.scheme) > 1:
         return None
-    return (_project_folder() / Path(location).expanduser()).resolve()
+    return (base / Path(location).expanduser()).resolve()
 
 
-def _project_folder() -> Path:
-    """Where relative paths begin: dbt finds its project from any folder, so the tables must be found from any, too."""
-    from dbt.flags import get_flags
+def is_thrift_uri(text: str) -> bool:
+    """Whether this is the URI of one metastore."""
+    return _THRIFT_URI.fullmatch(text) is not None
 
-    return Path(getattr(get_flags(), "PROJECT_DIR", None) or ".").resolve()
+
+def thrift_addresses(uris: str) -> Iterable[tuple[str, int]]:
+    """Host and port of each URI of a list joined by commas; URIs of another form are left out."""
+    for uri in uris.split(","):
+        if match := _THRIFT_URI.fullmatch(uri.strip()):
+            yield match["host"].strip("[]"), int(match["port"])
 
 
 def spark_home() -> Path:

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dbt.adapters.lakemerge.credentials import thrift_addresses
-from dbt.adapters.lakemerge.spark.configuration import Configuration
+from dbt.adapters.lakemerge.spark.configuration import Configuration, thrift_addresses
 
 from lakemerge.errors import (
     InvalidConfig,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from lakemerge.errors import JavaDied
@@ -20,7 +19,7 @@ from lakemerge.errors import JavaDied
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("Lakemerge")
+_LOG = logging.getLogger("lakemerge")
 
 #: Options of the Java that is started for Spark. After an OutOfMemoryError any of Spark's threads may be gone, and a
 #: run that waits for one of them never ends. The virtual machine's own messages join the others on standard error.
@@ -179,7 +178,7 @@ class _ToDebugLog(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if Path(record.pathname).parent.name != "py4j":
             return True
-        logger.debug(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
+        _LOG.debug(f"{record.getMessage()} {record.exc_info[1] if record.exc_info else ''}")
         return False
 
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.spark import environment, java_process
-from dbt.adapters.lakemerge.spark.configuration import Configuration, configures_logging, spark_home
+from dbt.adapters.lakemerge.spark.configuration import Configuration, Target, configures_logging, spark_home
 from dbt.adapters.lakemerge.spark.full_disks import local_folders, with_full_disks
 from dbt.adapters.lakemerge.spark.java_process import (
     JavaProcess,
@@ -23,7 +21,6 @@ from dbt.adapters.lakemerge.spark.java_process import (
     lost_connection,
 )
 from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
-from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 
 from lakemerge.class_archive import archive_of, use_options
@@ -40,7 +37,6 @@ from lakemerge.redaction import holds_secret
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("Lakemerge")
 
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 # Derby's name for "another instance may have already booted the database"
@@ -52,8 +48,8 @@ _lock = threading.Lock()
 _application: Application | None = None
 # The application of a program that has started Spark by itself.
 _of_program: Application | None = None
-# The last dbt command that used ``_application``.
-_invocation = ""
+# The last command that used ``_application``.
+_command = ""
 # Whether an application that starts now must leave nothing behind.
 _rehearses = False
 
@@ -101,18 +97,21 @@ class Application:
         return session
 
 
-def application(credentials: LakemergeCredentials) -> Application:
+def application(target: Target, command: str = "") -> Application:
     """The application of this process, started at the first call.
+
+    Args:
+        command: what distinguishes the commands that one process runs, one after another.
 
     Raises:
         LakemergeError: the environment or the profile does not allow it; nothing is left half-made.
-        JavaDied: Java ended after this dbt command started; the next command starts another Java.
+        JavaDied: Java ended after this command started; the next command starts another Java.
     """
-    global _application, _invocation
-    configuration = Configuration.of(credentials)
+    global _application, _command
+    configuration = Configuration.of(target)
     with _lock:
         if _application is not None and (death := _application.java.death()) is not None:
-            if _invocation == get_invocation_id():
+            if _command == command:
                 raise death
             _application.java.forget()
             _application = None
@@ -124,7 +123,7 @@ def application(credentials: LakemergeCredentials) -> Application:
                 found=f"this process running it on {_application.configuration.metastore}",
                 action="Spark can use one metastore per process: run this target in a process of its own.",
             )
-        _invocation = get_invocation_id()
+        _command = command
         return _application
 
 
@@ -145,14 +144,14 @@ def application_of(session: SparkSession) -> Application:
 
 
 @contextmanager
-def rehearsal(credentials: LakemergeCredentials) -> Iterator[None]:
+def rehearsal(target: Target) -> Iterator[None]:
     """Make an application that starts inside the block leave nothing behind.
 
     If the application would create the embedded metastore, the metastore is in memory instead, and Java ends with the
     block, because Spark can use only one metastore per process.
     """
     global _application, _rehearses
-    configuration = Configuration.of(credentials)
+    configuration = Configuration.of(target)
     with environment.removing_new_folders(configuration.derby, configuration.warehouse):
         if _is_running() or configuration.derby is None or configuration.derby.exists():
             yield

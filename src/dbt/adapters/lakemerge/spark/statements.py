@@ -1,4 +1,4 @@
-"""SQL statements: a text split into statements that Spark runs one at a time, and the error of one."""
+"""SQL statements: a text split into those that Spark runs one at a time."""
 
 from __future__ import annotations
 
@@ -6,24 +6,8 @@ import itertools
 import re
 
 from dbt.adapters.lakemerge.sql_text import tokens
-from dbt_common.exceptions import DbtDatabaseError
-
-from lakemerge.redaction import redacted
 
 _SCRIPT = re.compile(r"(?:\w+\s*:\s*)?begin\b", re.IGNORECASE)
-
-
-class SparkStatementError(DbtDatabaseError):
-    """Spark refused or failed a statement.
-
-    Attributes:
-        condition: Spark's error condition, such as ``TABLE_OR_VIEW_NOT_FOUND``; decide by this and
-            not by the text. ``None`` if Spark names none.
-    """
-
-    def __init__(self, message: str, condition: str | None) -> None:
-        super().__init__(redacted(message))
-        self.condition = condition
 
 
 def split_statements(text: str) -> list[str]:

@@ -10,16 +10,16 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge import staged_names
-from dbt.adapters.lakemerge.connections import as_dbt_error
+from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, config_errors
+from dbt.adapters.lakemerge.dbt_log import warn_only
 from dbt.adapters.lakemerge.lifecycle import Lifecycle
-from dbt.adapters.lakemerge.options.reader import OptionReader, config_errors
+from dbt.adapters.lakemerge.options.reader import OptionReader
 from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.publish.capability import Capability
 from dbt.adapters.lakemerge.publish.driver import Driver
 from dbt.adapters.lakemerge.publish.macros import Macros
 from dbt.adapters.lakemerge.publish.responses import STAGED, CommitResponse, NodeResponse
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.spark.dbt_log import warn_only
 from dbt.adapters.lakemerge.staging.hook import waits_for_tests
 from dbt.adapters.lakemerge.staging.outcome import (
     mark_published,
@@ -150,7 +150,7 @@ class StagingMethods(Capability):
             relation, options, model, commit=lambda one: waiting.append((one, suspend(one)))
         )
         life = Lifecycle(driver(publisher, macros, rebuild=rebuild))
-        response = life.commit()
+        done = life.commit()
         for transaction, manifest in waiting:
 
             def refresh(transaction: Transaction = transaction) -> None:
@@ -164,7 +164,7 @@ class StagingMethods(Capability):
                     handle.release()
 
             self._let_wait(transaction, manifest, str(model["unique_id"]), refresh, finish)
-        return response
+        return CommitResponse.of(done)
 
     def _let_wait(
         self,
@@ -392,26 +392,25 @@ class StagingMethods(Capability):
         Args:
             location_root: the model's, for a table that is not there.
         """
-        with self.guarded():
-            layout = self._layout_of(relation, location_root)
-            return [
-                {
-                    "version": one.manifest.version,
-                    "operation": one.manifest.operation,
-                    "staged_at": one.manifest.committed_at,
-                    "node": one.manifest.writer.get("node", ""),
-                    "partitions": len(one.manifest.touched),
-                    "files": sum(
-                        one.manifest.partitions[name].files
-                        for name in one.manifest.written
-                        if name in one.manifest.partitions
-                    ),
-                    "metrics": dict(one.manifest.metrics),
-                    "txn": one.manifest.txn,
-                    "because": one.left or ("its run is at work" if one.alive else "its run has died"),
-                }
-                for one in staged_versions(self.kernel(), relation.table_name, layout)
-            ]
+        layout = self._layout_of(relation, location_root)
+        return [
+            {
+                "version": one.manifest.version,
+                "operation": one.manifest.operation,
+                "staged_at": one.manifest.committed_at,
+                "node": one.manifest.writer.get("node", ""),
+                "partitions": len(one.manifest.touched),
+                "files": sum(
+                    one.manifest.partitions[name].files
+                    for name in one.manifest.written
+                    if name in one.manifest.partitions
+                ),
+                "metrics": dict(one.manifest.metrics),
+                "txn": one.manifest.txn,
+                "because": one.left or ("its run is at work" if one.alive else "its run has died"),
+            }
+            for one in staged_versions(self.kernel(), relation.table_name, layout)
+        ]
 
     @available.parse(lambda *args, **kwargs: "")
     def staged_rows(self, relation: LakemergeRelation, location_root: str | None = None) -> str:
@@ -420,22 +419,21 @@ class StagingMethods(Capability):
         Raises:
             DbtRuntimeError: TableNotFound: nothing is staged of it.
         """
-        with self.guarded():
-            layout = self._layout_of(relation, location_root)
-            found = staged_versions(self.kernel(), relation.table_name, layout)
-            if not found:
-                raise TableNotFound(
-                    expected=f"a version of {relation.table_name} that was staged and not published",
-                    found="none",
-                    action="It was published, built again or vacuumed; lakemerge_staged lists what there is.",
-                )
-            spark = self.handle.spark
-            row = find_row(self.kernel().metastore, relation.table_name)
-            spelling = spelling_of(row) if row else {}
-            rows = define_rows(spark, relation.table_name, layout, found[0].manifest, spelling)
-            self.handle.on_release(rows.drop)
-            staged_names.show(rows.name)
-            return rows.name
+        layout = self._layout_of(relation, location_root)
+        found = staged_versions(self.kernel(), relation.table_name, layout)
+        if not found:
+            raise TableNotFound(
+                expected=f"a version of {relation.table_name} that was staged and not published",
+                found="none",
+                action="It was published, built again or vacuumed; lakemerge_staged lists what there is.",
+            )
+        spark = self.handle.spark
+        row = find_row(self.kernel().metastore, relation.table_name)
+        spelling = spelling_of(row) if row else {}
+        rows = define_rows(spark, relation.table_name, layout, found[0].manifest, spelling)
+        self.handle.on_release(rows.drop)
+        staged_names.show(rows.name)
+        return rows.name
 
     def _layout_of(self, relation: LakemergeRelation, location_root: str | None) -> Layout:
         kernel, name = self.kernel(), relation.table_name

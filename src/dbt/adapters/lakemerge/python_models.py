@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import Credentials
+from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.spark.deep_queries import too_deep
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -41,7 +41,7 @@ class SessionPythonJob(PythonJobHelper):
         parsed_model: dict[str, Any],
         credentials: Credentials,
         *,
-        handle_of_thread: Callable[[], SessionHandle],
+        handle_of_thread: Callable[[], ConnectionHandle],
     ) -> None:
         self._model = parsed_model
         self._handle_of_thread = handle_of_thread

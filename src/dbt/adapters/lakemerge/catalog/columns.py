@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.lakemerge.column import LakemergeColumn
+from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
 from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
-from dbt.adapters.lakemerge.spark.statements import SparkStatementError
 from dbt.adapters.lakemerge.sql_text import qualified
 
 from lakemerge.kernel import HiveColumn, HiveTable, spelled
@@ -18,7 +18,8 @@ from lakemerge.kernel import HiveColumn, HiveTable, spelled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-logger = AdapterLogger("Lakemerge")
+# warnings before a commit, by which a caller may let the work fail
+_CAUTION = logging.getLogger("lakemerge.caution")
 
 #: A context manager that turns Spark's errors into those that dbt shows; its argument says what is being done.
 Guard = Callable[[str], AbstractContextManager[Any]]
@@ -43,7 +44,7 @@ def columns_for_catalog(table: HiveTable, spark: SparkSession, guard: Guard) -> 
     try:
         return columns_of(table, spark, guard)
     except SparkStatementError as error:
-        logger.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
+        _CAUTION.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
         return ()
 
 

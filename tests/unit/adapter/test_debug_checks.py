@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.lakemerge import debug_checks
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.spark import diagnostics
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.errors import JavaNotFound, MetastoreUnreachable
@@ -20,10 +20,10 @@ def unreachable() -> Any:
 
 
 def test_the_first_check_that_fails_is_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnostics, "find_java", lambda: Java(Path("/jdk"), 17))
+    monkeypatch.setattr(debug_checks, "find_java", lambda: Java(Path("/jdk"), 17))
     lines: list[str] = []
     with pytest.raises(DbtRuntimeError, match="found none"):
-        diagnostics.run_checks(CREDENTIALS, unreachable, lines.append)
+        debug_checks.run_checks(CREDENTIALS, unreachable, lines.append)
     assert lines == [
         "  Java: [OK] 17 at /jdk",
         "  Spark session: [ERROR] Expected a metastore; found none. Start it.",
@@ -37,8 +37,8 @@ def test_without_java_nothing_is_connected_to(monkeypatch: pytest.MonkeyPatch) -
     def connect() -> Any:
         raise AssertionError("connected although there is no Java")
 
-    monkeypatch.setattr(diagnostics, "find_java", no_java)
+    monkeypatch.setattr(debug_checks, "find_java", no_java)
     lines: list[str] = []
     with pytest.raises(DbtRuntimeError, match="Install it"):
-        diagnostics.run_checks(CREDENTIALS, connect, lines.append)
+        debug_checks.run_checks(CREDENTIALS, connect, lines.append)
     assert lines == ["  Java: [ERROR] Expected Java 17; found none. Install it."]

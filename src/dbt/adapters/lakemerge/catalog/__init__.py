@@ -1,0 +1,1 @@
+"""Tables as dbt and Spark see them: catalogs, comments, columns and their types."""
