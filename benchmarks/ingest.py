@@ -94,7 +94,7 @@ class Bench(BenchProject):
 
     def plain(self, measured: Measured, files: Path, *, same_writer: bool) -> None:
         """Read by Spark's CSV reader, write ORC."""
-        from dbt.adapters.lakemerge.layout.data_files import writer_options
+        from lakemerge.engine.layout.data_files import writer_options
 
         target = self.root / "plain"
         schema = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())

@@ -148,7 +148,7 @@ class Bench(BenchProject):
             self._write(latest.drop("op"))
 
     def _write(self, frame: Any) -> None:
-        from dbt.adapters.lakemerge.layout.data_files import writer_options
+        from lakemerge.engine.layout.data_files import writer_options
 
         target = self.root / "floor"
         writer = frame.write.format("orc").mode("overwrite").partitionBy("region")

@@ -11,7 +11,7 @@ import datetime
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
@@ -23,10 +23,10 @@ import jinja2
 import yaml
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.sql_text import quote
 from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions.macros import MacroReturn
 
+from lakemerge.engine.sql_text import quote
 from sample_arguments import Placeholder, relation, sample_values
 
 MACRO_PREFIX = "dbt_macro__"
@@ -171,6 +171,10 @@ class Macros:
     def signature(self, name: str) -> tuple[str, ...]:
         """The names of the arguments of one of our macros."""
         return tuple(self._own[name][1].arguments)
+
+    def call(self, name: str, sample: Mapping[str, Any]) -> Any:
+        """What one of our macros gives for a sample's arguments."""
+        return self._callable[name](**sample)
 
     def render(self, name: str, documentation: MacroDocumentation) -> Iterator[Rendering]:
         """Call one of our macros with each of its samples."""

@@ -9,20 +9,20 @@ from typing import Any
 
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
-from dbt.adapters.lakemerge.history.plan import Scd2Plan
-from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
-from dbt.adapters.lakemerge.ingest.options import IngestOptions
-from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.ingest.record_rules import RecordRule
-from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, TypedField, ValueType
-from dbt.adapters.lakemerge.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
-from dbt.adapters.lakemerge.merge.ledger import LedgerPurpose, Part
-from dbt.adapters.lakemerge.merge.plan import MergeColumn, MergePlan
-from dbt.adapters.lakemerge.options.write import WriteConfig
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, SchemaPlan
 
+from lakemerge.engine.history.layout import HistoryLayout
+from lakemerge.engine.history.plan import Scd2Plan
+from lakemerge.engine.history.snapshots import SnapshotPlan
+from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.record_rules import RecordRule
+from lakemerge.engine.ingest.record_types import RecordColumn, TypedField, ValueType
+from lakemerge.engine.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
+from lakemerge.engine.merge.ledger import LedgerPurpose, Part
+from lakemerge.engine.merge.plan import MergeColumn, MergePlan
+from lakemerge.engine.options.write import WriteConfig
+from lakemerge.engine.relations.table_schema import ColumnPlan, SchemaPlan
 from lakemerge.ingest import LandingRules
 
 # Arguments that, by their names, are queries.
@@ -295,6 +295,7 @@ _SAMPLES: dict[str, list[Any]] = {
     "routing": [_ROUTING, replace(_ROUTING, keeps_unknown=True)],
     "record_column": [column for column in _RECORD_COLUMNS if column.type.kind in ("decimal", "map")],
     "type": _TYPES,
+    "collection": [kind for kind in _TYPES if kind.kind in ("array", "map", "struct")],
     "broadcast": [True, False],
     "column": [
         *(_merge_columns(mode, True)[1] for mode in ("set", "coalesce", "keep")),

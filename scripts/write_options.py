@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dbt.adapters.lakemerge.consume.options import ConsumeConfig
-from dbt.adapters.lakemerge.history.options import Scd2MergeConfig
-from dbt.adapters.lakemerge.ingest.options import IngestOptions, IngestReader
-from dbt.adapters.lakemerge.ingest.route_options import RoutingOptions
-from dbt.adapters.lakemerge.merge.options import MergeConfig
-from dbt.adapters.lakemerge.options.append import AppendConfig
-from dbt.adapters.lakemerge.options.reader import Declared
-from dbt.adapters.lakemerge.options.write import WriteConfig
+from lakemerge.engine.consume.options import ConsumeConfig
+from lakemerge.engine.history.options import Scd2MergeConfig
+from lakemerge.engine.ingest.options import IngestOptions, IngestReader
+from lakemerge.engine.ingest.route_options import RoutingOptions
+from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.options.append import AppendConfig
+from lakemerge.engine.options.reader import Declared
+from lakemerge.engine.options.write import WriteConfig
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "options.md"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.spark.configuration import Configuration, session_settings
 
+from lakemerge.engine.spark.configuration import Configuration, session_settings
 from lakemerge.java import ensure_java
 
 

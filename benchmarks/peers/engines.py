@@ -207,7 +207,7 @@ class Floor(InsertOverwrite):
         return {"files": files}
 
     def _write(self, frame: Any) -> int:
-        from dbt.adapters.lakemerge.layout.data_files import writer_options
+        from lakemerge.engine.layout.data_files import writer_options
 
         target = self.root / "floor"
         frame.write.format("orc").options(**writer_options("orc", "zstd")).partitionBy("region").save(

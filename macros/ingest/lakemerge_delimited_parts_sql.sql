@@ -1,7 +1,7 @@
 {# The fields of a delimited record: split if nothing is quoted or escaped, otherwise matched field by field. #}
 {%- macro lakemerge_delimited_parts_sql(options, group, text) -%}
     {%- set delimiter = adapter.string_literal(options.field_delimiter) -%}
-    {%- set split = 'split(' ~ text ~ ', ' ~ adapter.ingest.split_pattern(options.field_delimiter) ~ ', -1)' -%}
+    {%- set split = 'split(' ~ text ~ ', ' ~ options.field_split ~ ', -1)' -%}
     {%- set signs = [options.quote, options.escape] | select | list -%}
     {%- if not signs -%}
 select *, {{ split }} as _lakemerge_tokens from {{ group.view }}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.transactions.transaction import Transaction
     from pyspark.sql import DataFrame, SparkSession
 
+    from lakemerge.engine.transactions.transaction import Transaction
     from lakemerge.errors import LeaseLost
 
 #: The columns of what :func:`compact` and :func:`vacuum` return, as a schema for ``createDataFrame``.
@@ -44,8 +44,8 @@ def transaction(
         SparkApplicationMismatch: there is no active session, or it has no Hive support.
         InvalidConfig: no table is named.
     """
-    from dbt.adapters.lakemerge.programs.sessions import active_session
-    from dbt.adapters.lakemerge.transactions.transaction import Transaction
+    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.transactions.transaction import Transaction
 
     return Transaction(
         tables,
@@ -80,8 +80,8 @@ def read_together(*tables: str, spark: SparkSession | None = None) -> dict[str, 
         TableNotFound, UnsupportedTable: a table is not there, or has no versions.
         ClaimHeld: other commits came between for ten minutes; try again when fewer writers are at work.
     """
-    from dbt.adapters.lakemerge.pinned import frames
-    from dbt.adapters.lakemerge.programs.sessions import active_session
+    from lakemerge.engine.pinned import frames
+    from lakemerge.engine.programs.sessions import active_session
 
     return frames.read_together(spark or active_session(), tables)
 
@@ -123,8 +123,8 @@ def compact(
         InvalidConfig: an argument is wrong, or a schema is missing.
         MetastoreError: the tables could not be listed.
     """
-    from dbt.adapters.lakemerge.maintenance.tables import compact_tables
-    from dbt.adapters.lakemerge.programs.sessions import active_session
+    from lakemerge.engine.maintenance.tables import compact_tables
+    from lakemerge.engine.programs.sessions import active_session
 
     arguments = {
         "partitions": partitions,
@@ -167,8 +167,8 @@ def vacuum(
     Raises:
         SparkApplicationMismatch, InvalidConfig, MetastoreError: as :func:`compact`.
     """
-    from dbt.adapters.lakemerge.maintenance.tables import vacuum_tables
-    from dbt.adapters.lakemerge.programs.sessions import active_session
+    from lakemerge.engine.maintenance.tables import vacuum_tables
+    from lakemerge.engine.programs.sessions import active_session
 
     return vacuum_tables(
         spark or active_session(),

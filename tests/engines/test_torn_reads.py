@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import pytest
-from dbt.adapters.lakemerge.merge_on_read.overlay_view import overlay_text
 
 from bounded import next_line
 from engines.conftest import Site
 from kernel.support import stage
+from lakemerge.engine.merge_on_read.overlay_view import overlay_text
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName, add_overlay
 
 _TESTS = Path(__file__).parents[1]

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
+
+from lakemerge.engine.publish.node_transaction import NodeTransaction
 
 _waiting: list[Callable[[], Any]] = []
 

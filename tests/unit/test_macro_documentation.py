@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dbt.adapters.lakemerge.capability import capability
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
-from dbt.adapters.lakemerge.publish.capability import capability
 from dbt.parser.schemas import is_valid_type
 
 from render_macros import Macros, documentation
@@ -92,4 +92,3 @@ def test_while_dbt_parses_a_capability_gives_what_its_methods_say() -> None:
     at_parse = LakemergeAdapter._parse_replacements_
     assert at_parse["operations"].history("shop.orders") == []
     assert at_parse["consumers"].consume("shop.orders") is None
-    assert at_parse["ingest"].split_pattern("|") == LakemergeAdapter.ingest.split_pattern("|") == "'\\\\|'"

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.layout.partitions import partition_filter
-from dbt.adapters.lakemerge.options.reader import OptionReader
-from dbt.adapters.lakemerge.publish.constraints import enforced_checks
+from dbt.adapters.lakemerge.constraints import enforced_checks
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.sql_text import literal, one_line_strings, quote, tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakemerge.engine.layout.partitions import partition_filter
+from lakemerge.engine.options.reader import OptionReader
+from lakemerge.engine.sql_text import literal, one_line_strings, quote, tokens
 from lakemerge.kernel import HiveColumn, partition_name
 from render_macros import Macros, documentation
 

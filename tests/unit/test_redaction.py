@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
-from dbt.adapters.lakemerge.ingest.options import IngestOptions
-from dbt.adapters.lakemerge.spark.configuration import Configuration
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge import redaction
+from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.spark.configuration import Configuration
 from lakemerge.errors import InvalidConfig, MetastoreError
 from lakemerge.redaction import HIDDEN, redacted, remember
 

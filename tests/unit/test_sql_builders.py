@@ -12,38 +12,39 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from dbt.adapters.lakemerge import event_times
+from dbt.adapters.lakemerge.after_tests import rows
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.consume import partition_frames
-from dbt.adapters.lakemerge.history.layout import HistoryLayout
+from dbt.adapters.lakemerge.constraints import enforced_checks
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
-from dbt.adapters.lakemerge.ingest import methods as ingest_methods
-from dbt.adapters.lakemerge.ingest import record_source, record_types
-from dbt.adapters.lakemerge.ingest.options import IngestOptions
-from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.ingest.record_types import RecordColumn, ValueType
-from dbt.adapters.lakemerge.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
-from dbt.adapters.lakemerge.layout import partition_values, partitions
-from dbt.adapters.lakemerge.merge import unavailable
-from dbt.adapters.lakemerge.merge.plan import MergeColumn
-from dbt.adapters.lakemerge.merge_on_read import bounds, overlay_view
-from dbt.adapters.lakemerge.publish.constraints import enforced_checks
+from dbt.adapters.lakemerge.methods import ingest as ingest_methods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations import casts, hash_inputs, nested_types, sized_text
-from dbt.adapters.lakemerge.relations.table_schema import ColumnPlan, comparable
-from dbt.adapters.lakemerge.sql_text import literal, qualified, quote, tokens
-from dbt.adapters.lakemerge.staging import rows
 from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
+from lakemerge.engine import event_times
+from lakemerge.engine.consume import partition_frames
+from lakemerge.engine.history.layout import HistoryLayout
+from lakemerge.engine.ingest import record_source, record_types
+from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.record_types import RecordColumn, ValueType
+from lakemerge.engine.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
+from lakemerge.engine.layout import partition_values, partitions
+from lakemerge.engine.merge import unavailable
+from lakemerge.engine.merge.plan import MergeColumn
+from lakemerge.engine.merge_on_read import bounds, overlay_view
+from lakemerge.engine.relations import casts, hash_inputs, nested_types, sized_text
+from lakemerge.engine.relations.table_schema import ColumnPlan, comparable
+from lakemerge.engine.sql_text import literal, qualified, quote, tokens
 from lakemerge.ingest import LandingRules
 from lakemerge.kernel import HiveColumn, TableName, partition_name
 
 if TYPE_CHECKING:
-    from dbt.adapters.lakemerge.options.append import AppendConfig
-
     from lakemerge.consumer import Item, SourceSnapshot
+    from lakemerge.engine.options.append import AppendConfig
 
-SOURCES = Path(__file__).parents[2] / "src" / "dbt" / "adapters" / "lakemerge"
+SOURCES = Path(__file__).parents[2] / "src"
+#: The packages whose functions write SQL.
+PACKAGES = (SOURCES / "lakemerge" / "engine", SOURCES / "dbt" / "adapters" / "lakemerge")
 #: What a function calls that puts a name or a text into SQL.
 QUOTING = ("quote", "literal", "_literal", "qualified", "quoted")
 PLAIN = "a plain name"
@@ -116,11 +117,18 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
     "impl.LakemergeAdapter.string_literal": lambda text: LakemergeAdapter.string_literal(
         cast("Any", None), text
     ),
-    "ingest.methods.IngestMethods.split_pattern": lambda text: (
-        quote(text) + code_of(ingest_methods.IngestMethods.split_pattern(text))
+    "ingest.options.IngestOptions.field_split": lambda text: (
+        quote(text) + code_of(IngestOptions(LandingRules(("/in",)), field_delimiter=text).field_split)
+    ),
+    "ingest.options.IngestOptions.collection_split": lambda text: (
+        quote(text)
+        + code_of(IngestOptions(LandingRules(("/in",)), collection_delimiter=text).collection_split)
+    ),
+    "ingest.options.IngestOptions.map_key_split": lambda text: (
+        quote(text) + code_of(IngestOptions(LandingRules(("/in",)), map_key_delimiter=text).map_key_split)
     ),
     # with a limit of the name's own length
-    "ingest.methods._partition_rules": lambda name: [
+    "methods.ingest._partition_rules": lambda name: [
         re.sub(r"\b\d\d\b", "n", rule.keeps)
         for rule in ingest_methods._partition_rules(
             [recorded(name)],
@@ -187,7 +195,7 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         name, "t", [name], [name]
     ),
     "merge_on_read.overlay_view._listed": lambda name: overlay_view._listed([name, "b"]),
-    "publish.constraints.enforced_checks": lambda name: list(
+    "constraints.enforced_checks": lambda name: list(
         enforced_checks(
             {
                 "config": {"contract": {"enforced": True}},
@@ -221,22 +229,24 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         plan(name, "char(3)").from_table,
     ],
     "sql_text.qualified": lambda name: qualified(TableName(name, name)),
-    "staging.rows.staged_sql": lambda name: rows.staged_sql(
+    "after_tests.rows.staged_sql": lambda name: rows.staged_sql(
         [HiveColumn(name, "int")], "files", "t", {name: "int"}, "true", [name]
     ),
-    "staging.rows._published_column": lambda name: rows._published_column(HiveColumn(name, "int"), "bigint"),
+    "after_tests.rows._published_column": lambda name: rows._published_column(
+        HiveColumn(name, "int"), "bigint"
+    ),
 }
 #: What runs its SQL in Spark, or hands on what the functions above give. Odd names and values go through these in
 #: tests/functional: merge/test_odd_names.py, adapter/odd_values, and the tests of the capability.
 ON_SPARK = {
     *("compact.driver._require_staged", "consume.consumption.Consumption.open"),
-    *("consume.methods.ConsumingMethods.consume", "consume.partition_frames._by_table"),
+    *("methods.consuming.ConsumingMethods.consume", "consume.partition_frames._by_table"),
     *(
         "consume.partition_frames.frame_of",
         "consume.partition_frames.matching",
         "history.plan.Scd2Plan._row_in_table",
     ),
-    *("history.plan.Scd2Plan.written", "history.snapshots.SnapshotMethods.comparable_columns"),
+    *("history.plan.Scd2Plan.written", "methods.snapshots.SnapshotMethods.comparable_columns"),
     *("history.snapshots.SnapshotPlan.is_deleted", "history.snapshots.SnapshotPlan.make"),
     *("ingest.constants.require_exact", "ingest.route_plan._rules", "ingest.route_plan._sources"),
     *("ingest.route_plan.with_columns", "ingest.routing.Routing.finish", "layout.partition_values.checked"),
@@ -245,6 +255,7 @@ ON_SPARK = {
         "publish.node_transaction.NodeTransaction.stage_delta",
         "publish.publisher.Publisher._node_transaction",
     ),
+    *("packaged_macros._Texts.quote", "packaged_macros._Texts.string_literal"),
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
     *(
         "relations.casts.require_castable",
@@ -252,8 +263,8 @@ ON_SPARK = {
         "relations.file_frames.frame_of_files",
     ),
     *("catalog.seeds._typed", "relations.sized_text.padded_columns", "relations.sized_text.with_lengths"),
-    *("ruled_table.RuledTable._config_of", "staged_names.published_text", "staging.rows._in_version"),
-    *("staging.rows._kept", "staging.rows.define_query", "staging.rows.define_rows"),
+    *("ruled_table.RuledTable._config_of", "staged_names.published_text", "after_tests.rows._in_version"),
+    *("after_tests.rows._kept", "after_tests.rows.define_query", "after_tests.rows.define_rows"),
     *("transactions.rows.ChangeColumns.selected", "transactions.transaction.Transaction.commit"),
 }
 #: What has such names for something else: the quotes in files' lines, and the options of Java's command.
@@ -274,10 +285,11 @@ def _numbers(name: str) -> RecordGroup:
 
 
 def builders() -> Iterator[str]:
-    """The functions in the adapter's sources that quote something, by module and name."""
-    for path in SOURCES.rglob("*.py"):
-        module = ".".join(path.relative_to(SOURCES).with_suffix("").parts)
-        yield from _builders(ast.parse(path.read_text(encoding="utf-8")), module)
+    """The functions that quote something, by the module in their package and their name."""
+    for package in PACKAGES:
+        for path in package.rglob("*.py"):
+            module = ".".join(path.relative_to(package).with_suffix("").parts)
+            yield from _builders(ast.parse(path.read_text(encoding="utf-8")), module)
 
 
 def _builders(tree: ast.AST, place: str) -> Iterator[str]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history.plan import Scd2Plan
-from dbt.adapters.lakemerge.history.snapshots import SnapshotPlan
-from dbt.adapters.lakemerge.ingest.plan import IngestPlan, RecordGroup
-from dbt.adapters.lakemerge.ingest.route_plan import RoutePlan, RoutingPlan
-from dbt.adapters.lakemerge.merge.plan import MergePlan
 
+from lakemerge.engine.history.plan import Scd2Plan
+from lakemerge.engine.history.snapshots import SnapshotPlan
+from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.route_plan import RoutePlan, RoutingPlan
+from lakemerge.engine.merge.plan import MergePlan
 from render_macros import Macros, documentation
 from sample_arguments import SampleTransaction, sample_values
 

@@ -68,19 +68,19 @@
 {%- endmacro -%}
 
 {# Whether all items of a collection are exact. #}
-{%- macro _lakemerge_text_items_exact_sql(type, items, options) -%}
-    {%- if type.kind == 'array' -%}
-        forall({{ items }}, item -> {{ _lakemerge_item_exact_sql(type.element, 'item', options) }})
-    {%- elif type.kind == 'struct' -%}
-        size({{ items }}) = {{ type.members | length }}
-        {%- for name, member in type.members %}
+{%- macro _lakemerge_text_items_exact_sql(collection, items, options) -%}
+    {%- if collection.kind == 'array' -%}
+        forall({{ items }}, item -> {{ _lakemerge_item_exact_sql(collection.element, 'item', options) }})
+    {%- elif collection.kind == 'struct' -%}
+        size({{ items }}) = {{ collection.members | length }}
+        {%- for name, member in collection.members %}
         and {{ _lakemerge_item_exact_sql(member, 'get(' ~ items ~ ', ' ~ loop.index0 ~ ')', options) }}
         {%- endfor -%}
     {%- else -%}
-        {%- set separator = adapter.ingest.split_pattern(options.map_key_delimiter) -%}
+        {%- set separator = options.map_key_split -%}
         forall({{ items }}, item -> size(split(item, {{ separator }}, -1)) = 2
-            and {{ _lakemerge_item_exact_sql(type.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }}
-            and {{ _lakemerge_item_exact_sql(type.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
+            and {{ _lakemerge_item_exact_sql(collection.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }}
+            and {{ _lakemerge_item_exact_sql(collection.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
     {%- endif -%}
 {%- endmacro -%}
 

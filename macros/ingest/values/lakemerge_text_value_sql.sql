@@ -27,22 +27,22 @@
 {%- endmacro -%}
 
 {# A collection, made from the texts of its items. #}
-{%- macro _lakemerge_text_collection_sql(type, items, options) -%}
-    {%- if type.kind == 'array' -%}
-        transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'item', options) }})
-    {%- elif type.kind == 'struct' -%}
+{%- macro _lakemerge_text_collection_sql(collection, items, options) -%}
+    {%- if collection.kind == 'array' -%}
+        transform({{ items }}, item -> {{ _lakemerge_item_sql(collection.element, 'item', options) }})
+    {%- elif collection.kind == 'struct' -%}
         named_struct(
-            {%- for name, member in type.members -%}
+            {%- for name, member in collection.members -%}
                 {{ adapter.string_literal(name) }}, {{ _lakemerge_item_sql(member, 'get(' ~ items ~ ', ' ~ loop.index0 ~ ')', options) }}{{ ', ' if not loop.last }}
             {%- endfor -%}
         )
     {%- else -%}
-        {%- set separator = adapter.ingest.split_pattern(options.map_key_delimiter) -%}
+        {%- set separator = options.map_key_split -%}
         {%- set keys -%}
-            transform({{ items }}, item -> {{ _lakemerge_item_sql(type.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }})
+            transform({{ items }}, item -> {{ _lakemerge_item_sql(collection.key, 'split(item, ' ~ separator ~ ', 2)[0]', options) }})
         {%- endset -%}
         {%- set values -%}
-            transform({{ items }}, item -> {{ _lakemerge_item_sql(type.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
+            transform({{ items }}, item -> {{ _lakemerge_item_sql(collection.element, 'get(split(item, ' ~ separator ~ ', 2), 1)', options) }})
         {%- endset -%}
         {#- a map with equal or null keys fails the query -#}
         if(exists({{ keys }}, key -> key is null) or size(array_distinct({{ keys }})) < size({{ keys }}), null, map_from_arrays({{ keys }}, {{ values }}))

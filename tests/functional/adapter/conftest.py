@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from dbt.adapters.lakemerge.staging.hook import is_ours
+from dbt.adapters.lakemerge.after_tests.hook import is_ours
 from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dbt.adapters.lakemerge.spark.statements import split_statements
+from dbt.adapters.lakemerge.statements import split_statements
 
 _TYPES = {
     r"\btimestamp without time zone\b": "timestamp",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.node_transaction import NodeTransaction
 from dbt.tests.util import run_dbt
 
+from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.errors import CommitUnfinished
 
 EVENTS = """

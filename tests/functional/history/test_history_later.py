@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.side_data import SideData
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.publish.side_data import SideData
 
 from .test_history_options import FEED, SCHEMA, change, versions
 

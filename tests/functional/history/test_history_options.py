@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history import layout as history_layout
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from lakemerge.engine.history import layout as history_layout
 
 SCHEMA = "id bigint, name string, note string, ts bigint, op string"
 FEED = {

@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.side_data import SideData
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from examples import OFTEN
 from functional.merge.test_merge_properties import SCHEMA, as_stored, feeds, split
+from lakemerge.engine.publish.side_data import SideData
 
 from .oracle import Change, history
 

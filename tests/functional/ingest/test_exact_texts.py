@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest.options import IngestOptions
-from dbt.adapters.lakemerge.ingest.record_types import ValueType
+
+from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.record_types import ValueType
 
 OPTIONS = IngestOptions.of({"landing": "/landing", "format": "delimited"})
 NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)"

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest import plan as ingest_plan
-from dbt.adapters.lakemerge.ingest.held_times import HeldTimes
+
+from lakemerge.engine.ingest import plan as ingest_plan
+from lakemerge.engine.ingest.held_times import HeldTimes
 
 #: Types by column.
 COLUMNS = {

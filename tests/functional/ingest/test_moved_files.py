@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.ingest.record_source import RecordSource
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.ingest.record_source import RecordSource
 
 FORMATS: dict[str, tuple[dict[str, Any], Callable[[int], str]]] = {
     "delimited": ({}, lambda number: f"{number}\n"),

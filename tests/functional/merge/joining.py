@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.layout import gathering, joins
+
+from lakemerge.engine.layout import gathering, joins
 
 #: A feed, and the config of a table that it is merged into.
 FEED = "id bigint, region string, name string, ts bigint, op string"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.layout.compression import CODEC, stored_codec
 
+from lakemerge.engine.layout.compression import CODEC, stored_codec
 from lakemerge.kernel import TableName
 
 SCHEMA = "id bigint, name string, ts bigint"

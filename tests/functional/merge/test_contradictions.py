@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history.scd2_driver import Scd2Merge
 from dbt_common.exceptions import DbtRuntimeError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from examples import OFTEN
+from lakemerge.engine.history.scd2_driver import Scd2Merge
 
 Row = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.merge import ledger
 from dbt_common.exceptions import DbtRuntimeError
 
+from lakemerge.engine.merge import ledger
 from lakemerge.kernel import Transaction
 from lakemerge.kernel.ports.names import TableName
 

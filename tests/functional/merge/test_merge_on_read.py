@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.merge import on_read
-from dbt.adapters.lakemerge.merge_on_read.deltas import Deltas
-from dbt.adapters.lakemerge.publish.publisher import Publisher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lakemerge.engine.merge import on_read
+from lakemerge.engine.merge_on_read.deltas import Deltas
+from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.errors import MetastoreError
 
 from .oracle import Change

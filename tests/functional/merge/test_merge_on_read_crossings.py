@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.merge.on_read import MergeOnRead
 from dbt.tests.adapter.dbt_clone.test_dbt_clone import BaseClone
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
 from functional.overtaking import overtake
+from lakemerge.engine.merge.on_read import MergeOnRead
 
 from . import test_merge_on_read_project as example
 from .test_merge_on_read_project import CHANGES, MASTER, ONE, THREE, TWO, build

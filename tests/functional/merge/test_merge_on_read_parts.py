@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlparse
 
 import pytest
-from dbt.adapters.lakemerge.merge_on_read import delta_share
 
 from functional.overtaking import overtake
+from lakemerge.engine.merge_on_read import delta_share
 
 from .test_merge_properties import CONFIG
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.relations.nested_types import cast_by_name, field_of, lost_value
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql.types import (
@@ -24,6 +23,8 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+
+from lakemerge.engine.relations.nested_types import cast_by_name, field_of, lost_value
 
 # some of them are what the SQL itself calls things
 NAMES = ("a", "B", "c_d", "key", "value", "item", "entry", "x1")

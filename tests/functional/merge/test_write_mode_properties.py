@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.merge import on_read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from examples import OFTEN
+from lakemerge.engine.merge import on_read
 
 from .oracle import Change
 from .test_merge_properties import CONFIG, SCHEMA, VARIANTS, as_stored, feeds, oracle_of, split

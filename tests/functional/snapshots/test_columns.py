@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.relations.table_schema import SchemaPlan, plan_change
 from pyspark.sql.types import DataType, StructField, StructType
 
+from lakemerge.engine.relations.table_schema import SchemaPlan, plan_change
 from lakemerge.errors import IncompatibleColumn
 from lakemerge.kernel.ports.metastore import HiveColumn
 

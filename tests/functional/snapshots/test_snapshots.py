@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.history import layout as history_layout
+
+from lakemerge.engine.history import layout as history_layout
 
 COLUMNS = "id int, name string, changed_at timestamp"
 TIMESTAMP = {"unique_key": "id", "strategy": "timestamp", "updated_at": "changed_at"}

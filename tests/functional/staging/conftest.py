@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.staging.methods import StagingMethods
+from dbt.adapters.lakemerge.after_tests.methods import StagingMethods
 from dbt.tests.util import run_dbt
 
 from lakemerge.kernel import Kernel, TableName, as_of_group

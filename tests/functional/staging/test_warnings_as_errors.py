@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.publisher import Publisher
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.publish.publisher import Publisher
 
 from .conftest import Shop
 

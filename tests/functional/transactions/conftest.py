@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.publish.responses import CommitResponse
+from dbt.adapters.lakemerge.responses import CommitResponse
 
 from functional.merge.conftest import Merger, merger, models
 from functional.node_table import NodeTable

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge import lifecycle
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.transactions.changes import TableChanges
 from py4j.protocol import Py4JError
 from pyspark.sql.catalog import Catalog
 
 import lakemerge
+from lakemerge.engine import lifecycle
+from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.transactions.changes import TableChanges
 from lakemerge.errors import CommitInDoubt, CommitUnfinished, StorageUnreachable
 from lakemerge.kernel import Kernel
 

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from dbt.adapters.lakemerge.transactions import changes as changes_module
-from dbt.adapters.lakemerge.transactions.transaction import Transaction
 
 import lakemerge
+from lakemerge.engine.transactions import changes as changes_module
+from lakemerge.engine.transactions.transaction import Transaction
 from lakemerge.errors import (
     CommitConflict,
     CommitsExhausted,

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.spark.configuration import thrift_addresses
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.spark.configuration import thrift_addresses
 
 
 def credentials(**fields: Any) -> LakemergeCredentials:

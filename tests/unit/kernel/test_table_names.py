@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.maintenance import tables
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakemerge.engine.maintenance import tables
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import TableName
 

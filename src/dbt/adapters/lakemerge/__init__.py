@@ -6,9 +6,10 @@ from dbt.adapters.lakemerge.connections import LakemergeConnectionManager
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
 from dbt.adapters.lakemerge.dbt_names import names_of_dbt
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
-from dbt.adapters.lakemerge.options.names import let_pass
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.include import lakemerge
+
+from lakemerge.engine.options.names import let_pass
 
 __all__ = [
     "LakemergeAdapter",

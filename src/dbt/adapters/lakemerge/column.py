@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dbt.adapters.base.column import Column
-from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.spark.column import SparkColumn
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.sql_text import quote
 
 _STRINGS = frozenset({"string", "varchar", "char", "text"})
 _INTEGERS = frozenset({"tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"})

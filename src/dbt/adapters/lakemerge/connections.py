@@ -12,13 +12,13 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, translated_errors
-from dbt.adapters.lakemerge.spark.configuration import session_settings
-from dbt.adapters.lakemerge.spark.handle import Reads
-from dbt.adapters.lakemerge.spark.session import application, reporting_java_death
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.invocation import get_invocation_id
 
+from lakemerge.engine.spark.configuration import session_settings
+from lakemerge.engine.spark.handle import Reads
+from lakemerge.engine.spark.session import application, reporting_java_death
 from lakemerge.errors import JavaDied, LakemergeError
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
-from dbt.adapters.lakemerge.options.names import meant
-from dbt.adapters.lakemerge.spark.configuration import EMBEDDED, is_thrift_uri
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
+from lakemerge.engine.options.names import meant
+from lakemerge.engine.spark.configuration import EMBEDDED, is_thrift_uri
 from lakemerge.redaction import redacted, remember
 
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.spark.handle import Reads, SessionHandle
-from dbt.adapters.lakemerge.spark.session import Application
-from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
-from dbt.adapters.lakemerge.spark.statements import comment_of, split_statements
 from dbt.adapters.lakemerge.staged_names import runnable_text
+from dbt.adapters.lakemerge.statements import comment_of, split_statements
 from dbt_common.exceptions import DbtDatabaseError
+
+from lakemerge.engine.spark.handle import Reads, SessionHandle
+from lakemerge.engine.spark.session import Application
+from lakemerge.engine.spark.sql_settings import require_own_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dbt.adapters.lakemerge.failures import text_of, typed_failure
-from dbt.adapters.lakemerge.spark.session import reporting_java_death
 from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 from py4j.protocol import Py4JError
 
+from lakemerge.engine.failures import text_of, typed_failure
+from lakemerge.engine.spark.session import reporting_java_death
 from lakemerge.errors import LakemergeError, SchemaChanged
 from lakemerge.redaction import redacted
 

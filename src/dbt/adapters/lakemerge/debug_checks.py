@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dbt.adapters.lakemerge.credentials import LakemergeCredentials
-from dbt.adapters.lakemerge.spark.configuration import Configuration
-from dbt.adapters.lakemerge.spark.environment import removing_new_folders
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
 from dbt_common.exceptions import DbtRuntimeError
 
+from lakemerge.engine.spark.configuration import Configuration
+from lakemerge.engine.spark.environment import removing_new_folders
+from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.errors import LakemergeError
 from lakemerge.java import find_java
 from lakemerge.kernel import TableName

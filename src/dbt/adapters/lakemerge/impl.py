@@ -18,6 +18,9 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import RelationTypeNullError
+from dbt.adapters.lakemerge.after_tests.hook import arrange_hook
+from dbt.adapters.lakemerge.after_tests.methods import StagingMethods
+from dbt.adapters.lakemerge.capability import capability
 from dbt.adapters.lakemerge.catalog.catalog import catalog_entry, catalog_rows, catalog_table
 from dbt.adapters.lakemerge.catalog.catalogs_by_schema import CatalogsBySchema
 from dbt.adapters.lakemerge.catalog.columns import (
@@ -28,41 +31,38 @@ from dbt.adapters.lakemerge.catalog.columns import (
 )
 from dbt.adapters.lakemerge.catalog.seeds import check_columns, inferred_type
 from dbt.adapters.lakemerge.column import LakemergeColumn
-from dbt.adapters.lakemerge.compact.methods import CompactionMethods
 from dbt.adapters.lakemerge.connections import LakemergeConnectionManager
-from dbt.adapters.lakemerge.consume.methods import ConsumingMethods
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.dbt_errors import as_dbt_error
 from dbt.adapters.lakemerge.dbt_log import show_engine_log
 from dbt.adapters.lakemerge.dbt_names import LakemergeConfig
 from dbt.adapters.lakemerge.debug_checks import run_checks
-from dbt.adapters.lakemerge.history.snapshots import SnapshotMethods
-from dbt.adapters.lakemerge.ingest.methods import IngestMethods
-from dbt.adapters.lakemerge.merge.methods import MergeMethods
-from dbt.adapters.lakemerge.nodes import NodeMethods
-from dbt.adapters.lakemerge.operations.alterations import AlterationMethods
-from dbt.adapters.lakemerge.operations.methods import OperationMethods
-from dbt.adapters.lakemerge.options.formats import format_of
-from dbt.adapters.lakemerge.publish.capability import capability
-from dbt.adapters.lakemerge.publish.feed_methods import FeedMethods
-from dbt.adapters.lakemerge.publish.retried_runs import retried_runs
+from dbt.adapters.lakemerge.methods.alterations import AlterationMethods
+from dbt.adapters.lakemerge.methods.compaction import CompactionMethods
+from dbt.adapters.lakemerge.methods.consuming import ConsumingMethods
+from dbt.adapters.lakemerge.methods.feeds import FeedMethods
+from dbt.adapters.lakemerge.methods.ingest import IngestMethods
+from dbt.adapters.lakemerge.methods.merging import MergeMethods
+from dbt.adapters.lakemerge.methods.nodes import NodeMethods
+from dbt.adapters.lakemerge.methods.operations import OperationMethods
+from dbt.adapters.lakemerge.methods.snapshots import SnapshotMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations import comments
-from dbt.adapters.lakemerge.relations.conditions import all_of
-from dbt.adapters.lakemerge.spark.session import rehearsal, reporting_java_death
-from dbt.adapters.lakemerge.spark.statements import split_statements
-from dbt.adapters.lakemerge.sql_text import literal, quote
+from dbt.adapters.lakemerge.retried_runs import retried_runs
 from dbt.adapters.lakemerge.staged_names import reading_staged
-from dbt.adapters.lakemerge.staging.hook import arrange_hook
-from dbt.adapters.lakemerge.staging.methods import StagingMethods
-from dbt.adapters.lakemerge.strategies import INCREMENTAL
+from dbt.adapters.lakemerge.statements import split_statements
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import CompilationError, DbtConfigError
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge import errors
+from lakemerge.engine.options.formats import format_of
+from lakemerge.engine.relations import comments
+from lakemerge.engine.relations.conditions import all_of
+from lakemerge.engine.spark.session import rehearsal, reporting_java_death
+from lakemerge.engine.sql_text import literal, quote
+from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import JavaDied, LakemergeError, NotPublished, UnsupportedTable
 from lakemerge.kernel import (
     PUBLISHED_OF,

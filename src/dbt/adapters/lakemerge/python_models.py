@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import Credentials
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
-from dbt.adapters.lakemerge.spark.deep_queries import too_deep
-from dbt.adapters.lakemerge.spark.sql_settings import require_own_sql
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.spark.deep_queries import too_deep
+from lakemerge.engine.spark.sql_settings import require_own_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

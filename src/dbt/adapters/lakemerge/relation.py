@@ -10,11 +10,11 @@ from typing import Any
 
 from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import ComponentName, RelationType
-from dbt.adapters.lakemerge.event_times import in_range_sql
-from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.lakemerge.staged_names import spelled_as, staged_view
 from dbt.adapters.spark.relation import SparkRelation
 
+from lakemerge.engine.event_times import in_range_sql
+from lakemerge.engine.sql_text import quote
 from lakemerge.kernel import HiveTable, TableName, is_overlay_view
 
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dbt.adapters.lakemerge.sql_text import qualified, tokens
 from dbt_common.invocation import get_invocation_id
 
+from lakemerge.engine.sql_text import qualified, tokens
 from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel import TableName
 

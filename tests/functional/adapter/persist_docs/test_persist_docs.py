@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.relations.comments import MAX_COLUMN_COMMENT
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
     BasePersistDocsAllColumnsMissing,
@@ -15,6 +14,7 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
 )
 from dbt.tests.util import run_dbt
 
+from lakemerge.engine.relations.comments import MAX_COLUMN_COMMENT
 from lakemerge.kernel.ports.names import TableName
 
 LONG_COMMENT = "The key of a product. " * 20

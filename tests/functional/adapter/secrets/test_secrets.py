@@ -10,8 +10,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt.adapters.lakemerge.cli.stream_command import stream
-from dbt.adapters.lakemerge.spark import session
 from dbt.tests.util import run_dbt_and_capture
+
+from lakemerge.engine.spark import session
 
 KEY, PASSWORD, URL_PASSWORD = "k3y-of-s3-planted", "passw0rd-planted", "url-passw0rd-planted"
 OF_DBT = "dbts-own-planted"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.spark.observations import observe
+
+from lakemerge.engine.spark.observations import observe
 
 METRICS = {"n": "count(*)", "ids": "collect_set(array(cast(id as string)))"}
 

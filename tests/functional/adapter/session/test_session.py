@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.layout.data_files import DataFiles
-from dbt.adapters.lakemerge.publish.queries import Queries
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
-from dbt.adapters.lakemerge.spark.handle import SessionHandle
-from dbt.adapters.lakemerge.spark.record_planning import MANY_COLUMNS, planned_for_records
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.errors import AnalysisException, PySparkException
 
+from lakemerge.engine.layout.data_files import DataFiles
+from lakemerge.engine.publish.queries import Queries
+from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.spark.record_planning import MANY_COLUMNS, planned_for_records
 from lakemerge.errors import InvalidConfig
 
 LEAKS_SQL = """

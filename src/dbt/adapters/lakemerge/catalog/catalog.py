@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.relation import LakemergeRelation
-from dbt.adapters.lakemerge.relations.comments import COMMENT_PROPERTY
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
+from lakemerge.engine.relations.comments import COMMENT_PROPERTY
 from lakemerge.kernel import VERSION, HiveColumn, HiveTable, spelled
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
-from dbt.adapters.lakemerge.relations.sized_text import CHAR_TYPE
-from dbt.adapters.lakemerge.sql_text import qualified
 
+from lakemerge.engine.relations.sized_text import CHAR_TYPE
+from lakemerge.engine.sql_text import qualified
 from lakemerge.kernel import HiveColumn, HiveTable, spelled
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.lakemerge.sql_text import quote
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
+
+from lakemerge.engine.sql_text import quote
 
 if TYPE_CHECKING:
     import agate

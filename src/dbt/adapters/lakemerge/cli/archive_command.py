@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 
 import click
-from dbt.adapters.lakemerge.spark.configuration import spark_home
 from dbt.include.lakemerge import PACKAGE_PATH
 
 from lakemerge.class_archive import archive_of, record_options
+from lakemerge.engine.spark.configuration import spark_home
 from lakemerge.errors import ClassesNotArchived, LakemergeError
 from lakemerge.java import ensure_java
 

@@ -1,0 +1,1 @@
+"""What macros call: the adapter's capabilities, each as ``adapter.<name>``."""

@@ -1,0 +1,143 @@
+"""What one run of a model consumes: it is taken before the query runs and committed with the rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakemerge import errors
+from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
+from lakemerge.engine.consume.options import ConsumeConfig
+from lakemerge.engine.consume.partition_frames import frame_of, matching
+from lakemerge.engine.sql_text import qualified
+from lakemerge.kernel import Kernel, TableName, Transaction
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger("lakemerge")
+
+# Errors that are not the partitions' fault.
+_NOT_THE_PARTITIONS_FAULT = (
+    errors.MetastoreError,
+    errors.StorageError,
+    errors.CommitConflict,
+    errors.CommitsExhausted,
+    errors.CommitUnfinished,
+    errors.ClaimHeld,
+    errors.ConsumerFenced,
+    errors.ConsumerExpired,
+    errors.SourceChanged,
+    errors.InvalidConfig,
+    errors.SparkNotStarted,
+    KeyboardInterrupt,
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One use of ``consume`` in a model.
+
+    Attributes:
+        view: the temporary view that stands for the partitions in the model's query.
+    """
+
+    view: str
+    source: TableName
+    config: ConsumeConfig
+
+
+@dataclass
+class NodeConsumption:
+    """What one node consumes.
+
+    Attributes:
+        requests: what its model asked for.
+        taken: the batches that were taken for them; ``None`` before the node's first turn.
+    """
+
+    requests: list[Request] = field(default_factory=list)
+    taken: Consumption | None = None
+
+
+class Consumption:
+    """The partitions that a commit of a model's run is to process, taken by the model's uses of ``consume``."""
+
+    def __init__(self, spark: SparkSession, kernel: Kernel, output: TableName) -> None:
+        self._spark = spark
+        self._kernel = kernel
+        self._output = output
+        self._batches: list[Batch] = []
+        self._over = True
+
+    def consumer(self, source: TableName, config: ConsumeConfig) -> Consumer:
+        """The consumer of one use of ``consume``."""
+        return Consumer(
+            self._kernel,
+            source,
+            config.consumer,
+            self._output,
+            config.options,
+            wanted=self._filter(config.options.where),
+            ready=self._filter(config.ready),
+        )
+
+    def _filter(self, predicate: str) -> Filter:
+        def apply(snapshot: SourceSnapshot, items: Sequence[Item]) -> Sequence[Item]:
+            return matching(self._spark, snapshot, items, predicate)
+
+        return apply
+
+    def run(self, requests: Sequence[Request], *, rebuild: bool, once: bool) -> Run:
+        """The batches of one run; see :class:`Run`."""
+        consumers = [self.consumer(request.source, request.config) for request in requests]
+        return Run(consumers, rebuild=rebuild, once=once)
+
+    def open(self, requests: Sequence[Request], batches: Sequence[Batch]) -> None:
+        """Make the requests' views show the rows of these batches, which the next commit processes."""
+        self._batches, self._over = list(batches), False
+        for request, batch in zip(requests, batches, strict=True):
+            if request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format:
+                self._spark.catalog.refreshTable(qualified(request.source))
+            frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
+            taken, apart = len(batch.items), batch.spent.items > 0
+            _LOG.info(
+                f"{request.config.consumer}: {taken} of {taken + batch.left.available} available partitions "
+                f"of {request.source}{', retried separately from new ones' if apart else ''}"
+            )
+
+    def show(self, request: Request) -> None:
+        """Make the request's view show what a run would take now, without taking it."""
+        batch = self.consumer(request.source, request.config).preview()
+        frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
+
+    @property
+    def has_items(self) -> bool:
+        """Whether there is anything whose processing is to be committed."""
+        return any(batch.items for batch in self._batches)
+
+    def record(self, transaction: Transaction) -> None:
+        """Make the processing of the taken partitions part of this transaction's commit."""
+        record(self._kernel, transaction, self._batches)
+
+    def succeed(self) -> None:
+        """Record that the commit succeeded."""
+        self._over = True
+        for batch in self._batches:
+            batch.succeed()
+
+    def release(self, error: BaseException | None) -> None:
+        """Give back what was taken, unless it is committed.
+
+        Args:
+            error: why the run ended, if known.
+        """
+        if self._over:
+            return
+        self._over = True
+        cause: Any = error.__cause__ if error is not None and error.__cause__ is not None else error
+        reason = str(error) if error is not None else "the run ended before its commit; see dbt's log"
+        for batch in self._batches:
+            batch.fail(reason[:1000], blame=not isinstance(cause, _NOT_THE_PARTITIONS_FAULT))

@@ -1,0 +1,53 @@
+"""What a model says about the partitions it consumes, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from lakemerge.consumer import Options
+from lakemerge.engine.options.reader import OptionReader
+
+
+@dataclass(frozen=True)
+class ConsumeConfig:
+    """The arguments of ``consume``.
+
+    Attributes:
+        consumer: its name; the model's if none is given.
+        ready: SQL over the partition columns that is true for partitions that may be consumed now.
+    """
+
+    consumer: str
+    ready: str
+    options: Options
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], model_name: str) -> ConsumeConfig:
+        """Read the arguments.
+
+        Raises:
+            InvalidConfig: some are wrong; the message names them all.
+        """
+        problems: list[str] = []
+        reader = OptionReader({key: value for key, value in given.items() if value is not None}, problems)
+        config = cls.read(reader, model_name)
+        reader.refuse_others()
+        reader.require_sound("valid arguments of consume", "Correct them in the model.")
+        return config
+
+    @classmethod
+    def read(cls, reader: OptionReader, model_name: str) -> ConsumeConfig:
+        """Read the arguments one by one."""
+        options = Options(
+            limit=reader.count("limit", 0) or None,
+            max_bytes=reader.size("max_bytes", 0) or None,
+            timeout=reader.duration("timeout", timedelta(hours=12)),
+            max_retries=reader.count("max_retries", 3, least=0),
+            on_rewrite=reader.choice("on_rewrite", "reprocess", "append_only", "ignore"),  # type: ignore[arg-type]
+            pin=reader.duration("pin", timedelta(days=7)),
+            where=reader.text("where"),
+        )
+        return cls(reader.text("consumer") or model_name, reader.text("ready"), options)

@@ -1,0 +1,30 @@
+"""Failures of Spark and of Java: the typed error that one means, and its text for people."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JError
+
+from lakemerge.engine.relations.sized_text import as_too_long
+from lakemerge.engine.spark.deep_queries import too_deep
+from lakemerge.engine.spark.error_texts import error_text
+from lakemerge.engine.spark.session import explained
+from lakemerge.errors import LakemergeError
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What work with Spark may raise."""
+    from pyspark.errors import PySparkException
+
+    return LakemergeError, PySparkException, Py4JError
+
+
+def typed_failure(error: Exception) -> LakemergeError | None:
+    """The typed error for a failure of Spark that has one."""
+    return too_deep(error) or as_too_long(error)
+
+
+def text_of(error: Exception) -> str:
+    """A failure in words, without plans and stacks, and with the local folders whose disk is full if it says so."""
+    if isinstance(error, LakemergeError):
+        return explained(f"{type(error).__name__}: {error}")
+    return explained(error_text(error)).strip()
