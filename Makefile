@@ -76,10 +76,12 @@ clean:  ## Delete what runs and tests leave behind (not .venv)
 ##@ Parts of the tests
 
 .PHONY: lint
-lint: env  ## ruff on Python, sqlfluff on models and macros
+lint: env  ## ruff and import-linter on Python, sqlfluff on models and macros
 	@echo "[lint] ruff" >&2
 	@$(VENV)/bin/ruff check
 	@$(VENV)/bin/ruff format --check
+	@echo "[lint] import-linter" >&2
+	@$(VENV)/bin/lint-imports > $(VENV)/.imports 2>&1 || { cat $(VENV)/.imports >&2; exit 1; }
 	@echo "[lint] sqlfluff" >&2
 	@$(PY) scripts/lint_sql.py
 

@@ -40,4 +40,4 @@ if ! supported "$venv/bin/python"; then
 fi
 
 say "installing packages (about 700 MB the first time, of which pyspark 450 MB: some minutes)"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[dev,docs]'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[dbt,dev,docs]'

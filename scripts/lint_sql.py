@@ -16,7 +16,12 @@ from sqlfluff.core import FluffConfig, Linter
 from render_macros import RENDER_ERRORS, MacroDocumentation, Macros, Rendering, documentation
 
 ROOT = Path(__file__).parent.parent
-MODEL_FOLDERS = ("models", "snapshots", "tests/singular", "src/lakemerge/dbt_package/starter_project")
+MODEL_FOLDERS = (
+    "models",
+    "snapshots",
+    "tests/singular",
+    "src/lakemerge/dbt_package/lakemerge/starter_project",
+)
 # What a macro returns may be part of a statement: it is completed by the first of these that parses.
 COMPLETIONS = (
     "{}\n",

@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    versions = [f"{name} {version(name)}" for name in ("dbt-lakemerge", "dbt-core", "dbt-spark", "pyspark")]
+    versions = [f"{name} {version(name)}" for name in ("lakemerge", "dbt-core", "dbt-spark", "pyspark")]
     return "versions: " + ", ".join(versions)
 
 

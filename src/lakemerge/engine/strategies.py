@@ -59,19 +59,21 @@ SNAPSHOT = Strategy(SnapshotConfig, Snapshot, makes_tables=True)
 STRATEGIES: Mapping[str, Strategy] = {**INCREMENTAL, "replace": REPLACE, "snapshot": SNAPSHOT}
 
 
-def config_of(config: Mapping[str, Any], strategy: str | None) -> WriteConfig:
-    """A model's options about writing.
+def config_of(config: Mapping[str, Any], strategy: str | None, *, strict: bool = False) -> WriteConfig:
+    """A table's options about writing.
 
     Args:
-        strategy: the incremental strategy, which the project may define itself; ``None`` for a table or a seed.
+        strategy: the incremental strategy, which the project may define itself; ``None`` or ``replace`` for a table or
+            a seed.
+        strict: whether names are refused that are no option of ours; a dbt config has names of others too.
 
     Raises:
         InvalidConfig: some options are wrong; the message names them all.
     """
     if strategy == "merge" and str(config.get("stored_as_scd_type")) == "2":
-        return SCD2.options.of(config)
-    known = INCREMENTAL.get(strategy) if strategy else REPLACE
-    return (known.options if known else WriteConfig).of(config)
+        return SCD2.options.of(config, strict=strict)
+    known = REPLACE if strategy is None or strategy == "replace" else INCREMENTAL.get(strategy)
+    return (known.options if known else WriteConfig).of(config, strict=strict)
 
 
 def run_as(name: str, options: WriteConfig, *, rebuild: bool, exists: bool) -> tuple[Strategy, bool]:

@@ -27,7 +27,7 @@ class DbtMacros:
         macro = self._context.get(name)
         if not callable(macro):
             raise CompilationError(
-                f"Expected a macro {name}; found none. Install dbt-lakemerge again, which brings its macros."
+                f"Expected a macro {name}; found none. Install lakemerge again, which brings its macros."
             )
         found: Callable[..., Any] = macro
         return found

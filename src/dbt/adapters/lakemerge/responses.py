@@ -62,7 +62,7 @@ class CommitResponse(NodeResponse):
             ),
             unpublished=done.is_staged or None,
             version=done.version or 0,
-            inserted=done.inserted,
+            inserted=counts.get("inserted", 0),
             updated=done.updated,
             deleted=done.deleted,
             ignored=done.ignored,

@@ -53,5 +53,5 @@ class TableRules:
             raise UnsupportedTable(
                 expected=f"rules of {table} that this version knows",
                 found=f"others in its parameter {RULES} ({error})",
-                action="Install the version of dbt-lakemerge that the model runs with.",
+                action="Install the version of lakemerge that the model runs with.",
             ) from error

@@ -73,8 +73,8 @@ class WriteConfig:
     publish: str = "at_once"
 
     @classmethod
-    def of(cls: type[C], config: Mapping[str, Any]) -> C:
-        """Read a dbt config.
+    def of(cls: type[C], config: Mapping[str, Any], *, strict: bool = False) -> C:
+        """Read a dbt config, or (``strict``) options among which are none of others.
 
         Raises:
             InvalidConfig: some options are wrong; the message names them all.
@@ -85,6 +85,8 @@ class WriteConfig:
         problems += cls._misplaced(reader)
         problems += result._contradictions(reader)
         reader.check_names(also=_OF_MACROS)
+        if strict:
+            reader.refuse_others()
         reader.require_sound()
         return result
 

@@ -39,7 +39,8 @@ def active_session() -> SparkSession:
 def session_beside(spark: SparkSession, purpose: str) -> Iterator[SessionHandle]:
     """A session that shares no temporary views and, except for the time zone, no settings with a program's session.
 
-    Afterwards the program's jobs run under the names that they had before.
+    Its jobs run in the job group that the program has set, if any, so that what cancels the program's own jobs cancels
+    them too. Afterwards the program's jobs run under the names that they had before.
 
     Args:
         purpose: what Spark's user interface shows.
@@ -49,7 +50,8 @@ def session_beside(spark: SparkSession, purpose: str) -> Iterator[SessionHandle]
     application = application_of(spark)
     zone = {_TIME_ZONE: spark.conf.get(_TIME_ZONE) or "UTC"}
     session = application.new_session({**REQUIRED_OF_SESSIONS, **_ANSI, **zone})
-    handle = SessionHandle(application, session, purpose)
+    group = before["spark.jobGroup.id"]
+    handle = SessionHandle(application, session, purpose, job_group=group)
     try:
         yield handle
     finally:

@@ -30,7 +30,8 @@ class CommitResult:
 
     @property
     def inserted(self) -> int:
-        return self.counts.get("inserted", 0)
+        """Rows that were added; of a replacement, all that were written."""
+        return self.counts.get("inserted", self.counts.get("rows", 0))
 
     @property
     def updated(self) -> int:

@@ -53,13 +53,19 @@ class SessionHandle:
     """
 
     def __init__(
-        self, application: Application, spark: SparkSession, name: str, reads: Reads = "all"
+        self,
+        application: Application,
+        spark: SparkSession,
+        name: str,
+        reads: Reads = "all",
+        *,
+        job_group: str | None = None,
     ) -> None:
         self.application = application
         self.reads = reads
         self.spark = spark
         self.name = name
-        self.job_group = f"{name}-{uuid.uuid4().hex[:12]}"
+        self.job_group = job_group or f"{name}-{uuid.uuid4().hex[:12]}"
         self.compute_feed: Callable[[], None] | None = None
         self.processing: Processing | None = None
         self._notes: dict[type, Any] = {}

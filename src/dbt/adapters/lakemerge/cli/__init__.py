@@ -7,7 +7,7 @@ from dbt.adapters.lakemerge.cli.stream_command import stream
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dbt-lakemerge")
+@click.version_option(package_name="lakemerge")
 def cli() -> None:
     """What lakemerge does besides dbt's own commands."""
 

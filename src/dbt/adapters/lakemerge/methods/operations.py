@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -17,13 +16,12 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.engine.operations.arguments import VacuumArguments, check_flags, limit_of
 from lakemerge.engine.operations.commit_times import version_at
+from lakemerge.engine.operations.history import history_of
 from lakemerge.kernel import (
-    Manifest,
     TableName,
     commits_of,
     committed_tables,
     drop,
-    each_version,
     last_change,
     vacuum,
 )
@@ -96,25 +94,9 @@ class OperationMethods(Capability):
     @available.parse_list
     def history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
-        name = relation.table_name
         with config_errors():
-            most = limit_of(limit)
-        commits = itertools.islice(each_version(self.kernel(), name), most)
-        return [self._shown(commit) for commit in commits]
-
-    @staticmethod
-    def _shown(commit: Manifest) -> dict[str, Any]:
-        return {
-            "version": commit.version,
-            "operation": commit.operation,
-            "committed_at": commit.committed_at,
-            "node": commit.writer.get("node", ""),
-            "partitions": len(commit.touched),
-            "files": commit.total_files,
-            "bytes": commit.total_bytes,
-            "metrics": dict(commit.metrics),
-            "txn": commit.txn,
-        }
+            limit_of(limit)
+        return history_of(self.handle.application.ports, relation.table_name, limit)
 
     @available.parse(lambda *args, **kwargs: 0)
     def version_at(self, relation: LakemergeRelation, at: str) -> int:

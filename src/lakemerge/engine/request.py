@@ -1,0 +1,171 @@
+"""A piece of work on one table, as plain data, and how it is done: what programs, commands and procedures ask for."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lakemerge.engine.failures import typed_failures
+from lakemerge.engine.lifecycle import Lifecycle
+from lakemerge.engine.options.rules import RULES, TableRules
+from lakemerge.engine.options.write import WriteConfig
+from lakemerge.engine.packaged_macros import packaged_macros
+from lakemerge.engine.programs.sessions import session_beside
+from lakemerge.engine.publish.feeds import FEED
+from lakemerge.engine.publish.publisher import Publisher
+from lakemerge.engine.publish.result import CommitResult
+from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.spark.session import application_of
+from lakemerge.engine.sql_text import qualified
+from lakemerge.engine.strategies import STRATEGIES, config_of, run_as
+from lakemerge.errors import InvalidConfig, UnsupportedTable
+from lakemerge.kernel import Kernel, Settings, TableName, find_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Strategies of dbt's nodes alone: their SQL is made of what dbt knows of the node.
+_OF_NODES = ("microbatch", "snapshot")
+# Options of dbt's runs alone.
+_OF_RUNS = ("publish",)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        table: ``schema.table``; without a schema, a table of the session's current database.
+        strategy: ``merge``, ``append``, ``delete+insert``, ``insert_overwrite`` or ``replace``.
+        options: as a dbt model's config has them, by their names.
+        query: SQL of the rows; empty where they are given as a frame.
+        agent: who asks, for the table's history.
+    """
+
+    table: str
+    strategy: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    query: str = ""
+    agent: str = "lakemerge"
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Request:
+        """A request from what :meth:`as_dict` gives, such as parsed JSON. Raises InvalidConfig."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise InvalidConfig(
+                expected="a request with table, strategy, options, query and agent, of which the first two are needed",
+                found=", ".join(map(str, data)) or "none of these",
+                action="Correct the names.",
+            ) from error
+
+    def as_dict(self) -> dict[str, Any]:
+        """The request for JSON."""
+        return asdict(self)
+
+
+def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) -> CommitResult:
+    """Do what a request asks for, by one commit.
+
+    A table whose earlier commits have recorded rules, such as a dbt model's, keeps them: options that are not given are
+    those of the rules, and another value than theirs is refused.
+
+    Args:
+        spark: a session with Hive support. Its time zone and its current database apply; its other settings do not.
+        rows: a frame of that session, in the place of a query.
+
+    Raises:
+        InvalidConfig: an option is unknown, wrong, or not that of the table's rules; or the strategy is none of these.
+        UnsupportedTable: the table is written by another strategy, or cannot be written at all.
+        LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+    """
+    if request.strategy not in STRATEGIES or request.strategy in _OF_NODES:
+        known = [name for name in STRATEGIES if name not in _OF_NODES]
+        raise InvalidConfig(
+            expected=f"one of the strategies {', '.join(known)}",
+            found=repr(request.strategy),
+            action="Choose one of them; microbatch models and snapshots are nodes of dbt.",
+        )
+    name = TableName.parse(request.table, str(spark.catalog.currentDatabase()))
+    ports = application_of(spark).ports
+    row = find_row(ports.metastore, name)
+    options, constraints = _options(request, name, None if row is None else row.parameters.get(RULES))
+    policy: Any = options.on_foreign_write
+    kernel = Kernel(ports, Settings(writer={"agent": request.agent}, on_foreign_write=policy))
+    with typed_failures(), session_beside(spark, f"{request.strategy} {name}") as handle:
+        _give_feed(handle, spark, request.query, rows)
+        # `replace` makes a table by no rule: the first merge or append brings it
+        publisher = Publisher(
+            handle,
+            kernel,
+            name,
+            options,
+            constraints=constraints,
+            records_rules=request.strategy != "replace",
+        )
+        chosen, anew = run_as(request.strategy, options, rebuild=False, exists=kernel.exists(name))
+        driver = chosen.driver_for(options)
+        done = Lifecycle(driver(publisher, packaged_macros(), rebuild=anew)).publish()
+    spark.catalog.refreshTable(qualified(name))
+    return done
+
+
+def _options(
+    request: Request, name: TableName, recorded: str | None
+) -> tuple[WriteConfig, Mapping[str, str]]:
+    """The options of a request beside the rules of its table, and the constraints that its rows are checked by.
+
+    Args:
+        recorded: the text of the rules; ``None`` where no commit has recorded any, empty for a strategy without rules.
+    """
+    given = {option: value for option, value in request.options.items() if value is not None}
+    if unknown := [option for option in _OF_RUNS if option in given]:
+        raise InvalidConfig(
+            expected="options of a table",
+            found=f"{unknown[0]}, which is about a run of dbt",
+            action=f"Leave {unknown[0]} out.",
+        )
+    if not recorded or request.strategy == "replace":
+        options = config_of(given, request.strategy, strict=True)
+        if recorded == "" and options.changed_by and request.strategy != "replace":
+            raise _other_strategy(name, request.strategy, "another strategy")
+        return options, {}
+    rules = TableRules.of_text(recorded, name)
+    if rules.strategy != request.strategy:
+        raise _other_strategy(name, request.strategy, rules.strategy)
+    options = config_of({**rules.options, **given}, request.strategy, strict=True)
+    by_rules = config_of(rules.options, request.strategy)
+    if differing := [one for one in options.rules if getattr(options, one) != getattr(by_rules, one)]:
+        shown = [f"{one}: {getattr(by_rules, one)!r}, not {getattr(options, one)!r}" for one in differing]
+        raise InvalidConfig(
+            expected=f"{name} to be changed by the rules that it was made with ({request.strategy})",
+            found=f"others: {'; '.join(shown)}",
+            action="Leave these options out, for the table has them; or change them in the model that writes it.",
+        )
+    return options, rules.constraints
+
+
+def _other_strategy(name: TableName, asked: str, recorded: str) -> UnsupportedTable:
+    return UnsupportedTable(
+        expected=f"a table that is written by {asked}, to {asked} into {name}",
+        found=f"one that is written by {recorded}",
+        action="Use the method of its strategy, or let its model write it.",
+    )
+
+
+def _give_feed(handle: SessionHandle, spark: SparkSession, query: str, rows: DataFrame | None) -> None:
+    """Make the rows readable as the feed: a query anew at each attempt, a frame as it is."""
+    if rows is None:
+        database = f"`{spark.catalog.currentDatabase()}`"
+        handle.spark.sql(f"use {database}")
+        handle.compute_feed = lambda: handle.spark.sql(query).createOrReplaceTempView(FEED)
+        return
+    # a global view passes the frame on, because it belongs to another session
+    view = f"lakemerge_{uuid.uuid4().hex}"
+    rows.createGlobalTempView(view)
+    handle.on_release(lambda: spark.catalog.dropGlobalTempView(view) and None)
+    globals_ = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
+    handle.spark.sql(f"create or replace temporary view {FEED} as select * from {globals_}.{view}")

@@ -1,0 +1,131 @@
+"""One table, for programs that use Spark and no dbt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lakemerge.errors import InvalidConfig
+from lakemerge.kernel import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakemerge.engine.publish.result import CommitResult
+
+#: Rows, as SQL of a query or as a frame: of Spark, of pandas on Spark, of pandas, or a table of Arrow.
+Rows = Any
+
+
+class Table:
+    """A plain Hive table; :func:`lakemerge.table` makes one.
+
+    Its methods do what dbt models do, by the same rules: options have the names that they have in a model's config, and
+    each call is one commit. A table that a dbt model or an earlier call has made keeps its options: leave them out, or
+    give the same ones.
+
+    Rows are best given as SQL where they depend on the table itself: a query is run anew for each attempt at the
+    commit, and a frame stays what it was when it was made.
+
+    Attributes:
+        name: ``schema.table``.
+    """
+
+    def __init__(self, name: TableName, spark: SparkSession) -> None:
+        self._name = name
+        self._spark = spark
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    def __repr__(self) -> str:
+        return f"lakemerge.table({self.name!r})"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a table or view."""
+        return bool(self._spark.catalog.tableExists(self.name))
+
+    def to_df(self) -> DataFrame:
+        """The table's rows as they are now, as a frame of Spark."""
+        self._spark.catalog.refreshTable(self.name)
+        return self._spark.table(self.name)
+
+    def merge(self, changes: Rows, **options: Any) -> CommitResult:
+        """Bring changes into the table: the latest change of each key inserts, updates or deletes its row.
+
+        ::
+
+            done = lakemerge.table("shop.products").merge(
+                changes, unique_key="product_id", sequence_by="ts", apply_as_deletes="op = 'D'",
+                except_column_list=["op"],
+            )
+            done.inserted, done.updated, done.version
+
+        Args:
+            changes: the rows of the feed. The first merge makes the table.
+            options: of a model with ``incremental_strategy: merge``, such as ``unique_key`` and ``sequence_by``;
+                ``stored_as_scd_type=2`` keeps history.
+
+        Raises:
+            InvalidConfig: an option is unknown, wrong, or not the one that the table was made with.
+            AmbiguousChange: two changes of a key have the same sequence and contradict each other.
+            LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+        """
+        return self._run("merge", changes, options)
+
+    def append(self, rows: Rows, **options: Any) -> CommitResult:
+        """Add rows. The first call makes the table; options are those of ``incremental_strategy: append``."""
+        return self._run("append", rows, options)
+
+    def overwrite_partitions(self, rows: Rows, **options: Any) -> CommitResult:
+        """Replace the partitions that the rows belong to; options are those of ``insert_overwrite``."""
+        return self._run("insert_overwrite", rows, options)
+
+    def replace(self, rows: Rows, **options: Any) -> CommitResult:
+        """Replace all rows, and the columns with them; options are those of ``materialized: table``."""
+        return self._run("replace", rows, options)
+
+    def history(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """The table's commits, the newest first: version, operation, time, counts, files and bytes.
+
+        Raises:
+            TableNotFound, UnsupportedTable: it is not there, or has no versions.
+        """
+        from lakemerge.engine.operations.history import history_of
+        from lakemerge.engine.spark.session import application_of
+
+        return history_of(application_of(self._spark).ports, self._name, limit)
+
+    def compact(self, **arguments: Any) -> list[dict[str, Any]]:
+        """Rewrite small files into large ones, or sort rows; see :func:`lakemerge.compact` for the arguments."""
+        from lakemerge import compact
+
+        return compact(self.name, spark=self._spark, **arguments)
+
+    def vacuum(self, **arguments: Any) -> list[dict[str, Any]]:
+        """Delete files that no kept version needs; see :func:`lakemerge.vacuum` for the arguments."""
+        from lakemerge import vacuum
+
+        return vacuum(self.name, spark=self._spark, **arguments)
+
+    def _run(self, strategy: str, rows: Rows, options: dict[str, Any]) -> CommitResult:
+        from lakemerge.engine.request import Request, run
+
+        query = rows if isinstance(rows, str) else ""
+        request = Request(self.name, strategy, options, query, agent="lakemerge.table")
+        return run(request, self._spark, None if query else self._frame(rows))
+
+    def _frame(self, rows: Rows) -> DataFrame:
+        from lakemerge.engine.transactions.rows import arrow_of, frame_of
+
+        if (frame := frame_of(rows)) is not None:
+            return frame
+        if (arrow := arrow_of(rows)) is not None:
+            return self._spark.createDataFrame(arrow)
+        raise InvalidConfig(
+            expected="rows as SQL of a query, a frame of Spark or pandas, or a table of Arrow",
+            found=f"{type(rows).__module__}.{type(rows).__qualname__}",
+            action="Make a frame of them, with spark.createDataFrame(rows, schema) for instance; "
+            "lakemerge.transaction also takes records.",
+        )
