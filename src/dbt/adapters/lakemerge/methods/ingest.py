@@ -73,15 +73,16 @@ class IngestMethods(Capability):
                 "Expected an ingest model without a query, because its rows come from files or topics; found one. "
                 "Leave only the config in it, and put the query in a model that reads it."
             )
-        options = IngestOptions.of(model["config"])
-        columns = record_columns(model, options)
-        self._check_pattern(options, columns)
-        if options.partition_values:
-            times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
-            held = dataclasses.replace(options, times=times)
-            require_exact(
-                self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
-            )
+        with config_errors():
+            options = IngestOptions.of(model["config"])
+            columns = record_columns(model, options)
+            self._check_pattern(options, columns)
+            if options.partition_values:
+                times = HeldTimes.of(self.handle.spark, self.handle.application.jvm.java, write.file_format)
+                held = dataclasses.replace(options, times=times)
+                require_exact(
+                    self.handle.spark, macros, columns, held, [name.lower() for name in write.partition_by]
+                )
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])
