@@ -97,17 +97,38 @@ class Table:
 
         return history_of(application_of(self._spark).ports, self._name, limit)
 
-    def compact(self, **arguments: Any) -> list[dict[str, Any]]:
+    def compact(
+        self, *, target_file_size: int | str | None = None, dry_run: bool = False, **arguments: Any
+    ) -> list[dict[str, Any]]:
         """Rewrite small files into large ones, or sort rows; see :func:`lakemerge.compact` for the arguments."""
-        from lakemerge import compact
+        from lakemerge.engine.maintenance.tables import compact_tables
 
-        return compact(self.name, spark=self._spark, **arguments)
+        return compact_tables(
+            self._spark, [self.name], (), arguments, target_file_size=target_file_size, dry_run=dry_run
+        )
 
-    def vacuum(self, **arguments: Any) -> list[dict[str, Any]]:
+    def vacuum(
+        self,
+        *,
+        retention_hours: float = 168,
+        retain_last: int = 1,
+        max_bytes: int | str | None = None,
+        dry_run: bool = True,
+        allow_short_retention: bool = False,
+    ) -> list[dict[str, Any]]:
         """Delete files that no kept version needs; see :func:`lakemerge.vacuum` for the arguments."""
-        from lakemerge import vacuum
+        from lakemerge.engine.maintenance.tables import vacuum_tables
 
-        return vacuum(self.name, spark=self._spark, **arguments)
+        return vacuum_tables(
+            self._spark,
+            [self.name],
+            (),
+            retention_hours=retention_hours,
+            retain_last=retain_last,
+            max_bytes=max_bytes,
+            dry_run=dry_run,
+            allow_short_retention=allow_short_retention,
+        )
 
     def _run(self, strategy: str, rows: Rows, options: dict[str, Any]) -> CommitResult:
         from lakemerge.engine.request import Request, run

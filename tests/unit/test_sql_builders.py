@@ -255,6 +255,7 @@ ON_SPARK = {
         "publish.node_transaction.NodeTransaction.stage_delta",
         "publish.publisher.Publisher._node_transaction",
     ),
+    *("request.run", "request._give_feed"),
     *("packaged_macros._Texts.quote", "packaged_macros._Texts.string_literal"),
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
     *(

@@ -18,7 +18,7 @@ from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import application_of
-from lakemerge.engine.sql_text import qualified
+from lakemerge.engine.sql_text import qualified, quote
 from lakemerge.engine.strategies import STRATEGIES, config_of, run_as
 from lakemerge.errors import InvalidConfig, UnsupportedTable
 from lakemerge.kernel import Kernel, Settings, TableName, find_row
@@ -159,8 +159,7 @@ def _other_strategy(name: TableName, asked: str, recorded: str) -> UnsupportedTa
 def _give_feed(handle: SessionHandle, spark: SparkSession, query: str, rows: DataFrame | None) -> None:
     """Make the rows readable as the feed: a query anew at each attempt, a frame as it is."""
     if rows is None:
-        database = f"`{spark.catalog.currentDatabase()}`"
-        handle.spark.sql(f"use {database}")
+        handle.spark.sql(f"use {quote(spark.catalog.currentDatabase())}")
         handle.compute_feed = lambda: handle.spark.sql(query).createOrReplaceTempView(FEED)
         return
     # a global view passes the frame on, because it belongs to another session
