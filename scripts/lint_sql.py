@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlfluff.core import FluffConfig, Linter
 
-from render_macros import RENDER_ERRORS, MacroDocumentation, Macros, Rendering, documentation
+from render_macros import RENDER_ERRORS, Macros, Rendering
 
 ROOT = Path(__file__).parent.parent
 MODEL_FOLDERS = (
@@ -95,10 +95,9 @@ class MacroLinter:
     def findings(self) -> Iterator[Finding]:
         """Findings in what the macros render to, and macros that do not render."""
         macros = Macros(self.folder)
-        documented = documentation(self.folder)
-        for name, path in macros.own.items():
+        for name, entry in macros.described().items():
+            path = macros.own[name]
             where = f"{path.relative_to(self.folder.parent)} ({name})"
-            entry = documented.get(name) or _undocumented(name, macros.signature(name))
             if entry.skip:
                 self.without_sql[name] = entry.skip
                 continue
@@ -127,18 +126,6 @@ class MacroLinter:
         for error in self._linter.lint_parsed(parsed, self._rules).get_violations():
             line = lines[min(error.line_no, len(lines)) - 1].strip()
             yield Finding(where, error.rule_code(), f"{error.desc()} in: {line}")
-
-
-def _undocumented(name: str, arguments: tuple[str, ...]) -> MacroDocumentation:
-    return MacroDocumentation(
-        name=name,
-        description="",
-        arguments=tuple((argument, "any") for argument in arguments),
-        descriptions=tuple("" for _ in arguments),
-        samples_of={},
-        settings={},
-        skip=None,
-    )
 
 
 def _distinct(renderings: list[Rendering]) -> Iterator[tuple[Rendering, str]]:

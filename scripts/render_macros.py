@@ -27,13 +27,14 @@ from dbt_common.clients.jinja import get_environment
 from dbt_common.exceptions.macros import MacroReturn
 
 from lakemerge.engine.sql_text import quote
-from sample_arguments import Placeholder, relation, sample_values
+from sample_arguments import KINDS, OF_MACROS, Placeholder, relation, sample_values
 
 MACRO_PREFIX = "dbt_macro__"
 DISPATCH_PREFIXES = ("lakemerge__", "spark__", "default__", "")
 # A macro that would run for ever with samples, or whose samples lead nowhere, says so in its yml:
 # `config: {meta: {sql_lint: <the reason>}}`.
 SKIP_KEY = "sql_lint"
+_NO_SQL = {"lakemerge_snapshot_strategy": "asks the strategy that the configuration names, and makes no SQL"}
 # What a template raises when it and its arguments do not go together.
 RENDER_ERRORS = (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -175,6 +176,14 @@ class Macros:
     def call(self, name: str, sample: Mapping[str, Any]) -> Any:
         """What one of our macros gives for a sample's arguments."""
         return self._callable[name](**sample)
+
+    def described(self) -> dict[str, MacroDocumentation]:
+        """What is known of each of our macros: of those that users call or override, their entries in the yml files."""
+        entries = documentation(self.folder)
+        return {
+            name: entries.get(name) or MacroDocumentation.of_engine(name, self.signature(name))
+            for name in self._own
+        }
 
     def render(self, name: str, documentation: MacroDocumentation) -> Iterator[Rendering]:
         """Call one of our macros with each of its samples."""
@@ -331,7 +340,7 @@ def _texts(result: object) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class MacroDocumentation:
-    """A macro's entry in a yml file.
+    """A macro's entry in a yml file, or what stands for one where only the engine calls the macro.
 
     Attributes:
         arguments: name and type of each, in order.
@@ -347,6 +356,16 @@ class MacroDocumentation:
     samples_of: dict[str, list[Any]]
     settings: dict[str, Any]
     skip: str | None
+
+    @classmethod
+    def of_engine(cls, name: str, arguments: tuple[str, ...]) -> MacroDocumentation:
+        """Of a macro without an entry: its arguments are known by their names."""
+        kinds = tuple(
+            (argument, KINDS.get(f"{name}.{argument}") or KINDS.get(argument, "any"))
+            for argument in arguments
+        )
+        own = {one: OF_MACROS[f"{name}.{one}"] for one in arguments if f"{name}.{one}" in OF_MACROS}
+        return cls(name, "", kinds, ("",) * len(kinds), own, {}, _NO_SQL.get(name))
 
     def samples(self) -> Iterator[dict[str, Any]]:
         """Arguments for some calls: first the first sample of each, then each other sample of a single argument."""

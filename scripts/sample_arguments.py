@@ -352,6 +352,26 @@ _SAMPLES: dict[str, list[Any]] = {
 }
 
 
+#: The types of arguments of the macros that only the engine calls, by the arguments' names
+#: (or the macro's and the argument's); others may be anything.
+_NAMES: dict[str, str] = {
+    "relation": "model quarantine relation target view",
+    "bool": "broadcast dry_run has_ledger late of_source rebalance rebuild rewrite target_exists truncates truncating "
+    "with_ended",
+    "list[any]": "groups lakemerge_partition_sql.partitions lakemerge_kept_rows_sql.partitions parts",
+    "list[string]": "lakemerge_zordered_rows_sql.columns lakemerge_left_deltas_sql.left "
+    "merged names partitions small touched",
+    "integer": "lakemerge_delta_rows_sql.order change_files depth size",
+    "string": "lakemerge_apply_strategy.strategy lakemerge_custom_strategy.strategy "
+    "about changes compiled_code condition current_end end_at feed filter gather items join kept kind "
+    "known_to language left mark matched name number one other pattern prefix reason records records_sql "
+    "remembered right row start_at stored text token value variant",
+}
+#: Values for arguments whose name means something else elsewhere.
+OF_MACROS = {"lakemerge_rows_by_keys_sql.join": ["left semi", "left anti"]}
+KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+
+
 def sample_values(name: str, kind: str) -> list[Any]:
     """Values for an argument of one of the types that dbt knows for macro arguments."""
     kind = kind.replace(" ", "")

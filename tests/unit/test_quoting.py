@@ -20,7 +20,7 @@ from lakemerge.engine.layout.partitions import partition_filter
 from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.sql_text import literal, one_line_strings, quote, tokens
 from lakemerge.kernel import HiveColumn, partition_name
-from render_macros import Macros, documentation
+from render_macros import Macros
 
 ROOT = Path(__file__).parents[2]
 # Backticks in texts for people are Markdown's.
@@ -100,7 +100,8 @@ def renamed(value: Any, suffix: str) -> Any:
 
 
 def test_odd_names_stay_within_their_quotes() -> None:
-    macros, documented = Macros(MACROS), documentation(MACROS)
+    macros = Macros(MACROS)
+    documented = macros.described()
     broken, tried = [], 0
 
     def texts(name: str, sample: dict[str, Any], suffix: str) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from render_macros import Macros, documentation
+from render_macros import Macros
 
 FOLDER = Path(__file__).parents[2] / "macros"
 MACROS = Macros(FOLDER)
-DOCUMENTED = documentation(FOLDER)
+DOCUMENTED = MACROS.described()
 
 
 @pytest.mark.parametrize("few", [True, False])

@@ -20,12 +20,12 @@ from lakemerge.engine.history.snapshots import SnapshotPlan
 from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.route_plan import RoutePlan, RoutingPlan
 from lakemerge.engine.merge.plan import MergePlan
-from render_macros import Macros, documentation
+from render_macros import Macros
 from sample_arguments import SampleTransaction, sample_values
 
 FOLDER = Path(__file__).parents[2] / "macros"
 MACROS = Macros(FOLDER)
-DOCUMENTED = documentation(FOLDER)
+DOCUMENTED = MACROS.described()
 FEW, MANY = 20, 120
 # Levels that a tree of conditions adds between the two; a row of them would add a level for each column.
 MOST_LEVELS = 40

@@ -14,7 +14,7 @@ from lakemerge import errors
 from lakemerge.engine.packaged_macros import PackagedMacros, packaged_macros
 from lakemerge.engine.relations.conditions import all_of
 from lakemerge.engine.sql_text import literal
-from render_macros import Macros, documentation
+from render_macros import Macros
 
 ROOT = Path(__file__).parents[3]
 ENGINE = ROOT / "src" / "lakemerge" / "engine"
@@ -36,8 +36,8 @@ def with_dbt() -> Macros:
 
 
 @pytest.fixture(scope="module")
-def documented() -> dict[str, Any]:
-    return dict(documentation(ROOT / "macros"))
+def documented(with_dbt: Macros) -> dict[str, Any]:
+    return with_dbt.described()
 
 
 @pytest.mark.parametrize("name", CALLED)
