@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.engine.spark.record_planning import planned_for_records
 from lakemerge.kernel import SIDE_TABLES
 
@@ -31,15 +32,15 @@ def add_to_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
         rows: about how many records there are; all files are read for them, by as many tasks as that takes.
     """
     if txn.side_data.has_many_folders(_QUARANTINE):
-        _replace(txn, quarantined(txn).unionByName(txn.spark.sql(sql)), rows)
+        _replace(txn, quarantined(txn).unionByName(run_sql(txn.spark, sql)), rows)
     else:
         with planned_for_records(txn.spark, len(txn.plan.columns)):
-            txn.side_data.add(_QUARANTINE, _gathered(txn.spark.sql(sql), rows))
+            txn.side_data.add(_QUARANTINE, _gathered(run_sql(txn.spark, sql), rows))
 
 
 def replace_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
     """Write rejected records in the place of those of earlier commits; the arguments are as above."""
-    _replace(txn, txn.spark.sql(sql), rows)
+    _replace(txn, run_sql(txn.spark, sql), rows)
 
 
 def clear_quarantine(txn: NodeTransaction) -> None:

@@ -17,6 +17,7 @@ from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.ruled_table import RuledTable, Staged
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.observations import observe
+from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.engine.spark.record_planning import planned_for_records
 from lakemerge.engine.spark.unreadable_files import typed_read_errors
 from lakemerge.engine.sql_text import qualified
@@ -124,7 +125,7 @@ class Routing:
         plan, spark = self._routing, self._handle.spark
         self._handle.raise_if_cancelled()
         with planned_for_records(spark, len(self._plan.columns) + plan.size), typed_read_errors():
-            frame, observed = observe(spark.sql(sql), {**metrics, **plan.counts})
+            frame, observed = observe(run_sql(spark, sql), {**metrics, **plan.counts})
             self._handle.keep_rows(RECORDS, frame)
             found = observed.get
         spark.table(RECORDS).createOrReplaceGlobalTempView(self._shared)
@@ -153,8 +154,8 @@ class Routing:
     def _changes(self, handle: SessionHandle, route: RoutePlan) -> DataFrame:
         """The changes of a route, as a frame of its table's session."""
         database = handle.spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        return handle.spark.sql(
-            self._macros.lakemerge_routed_records_sql(route, f"{database}.{self._shared}")
+        return run_sql(
+            handle.spark, self._macros.lakemerge_routed_records_sql(route, f"{database}.{self._shared}")
         )
 
     @property

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from lakemerge.engine.layout.joins import Amount
 from lakemerge.engine.relations.sized_text import padded, unsized
 from lakemerge.engine.relations.table_schema import is_wider, spark_type
+from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.engine.spark.zones import java_zone
 from lakemerge.errors import CommitConflict, InvalidConfig, LedgerMismatch
 from lakemerge.kernel import LEDGER_RESET, Kernel, TableName
@@ -339,7 +340,7 @@ def open_ledger(
 
 def write_ledger(transaction: NodeTransaction, sql: str, purpose: LedgerPurpose, *, anew: bool) -> None:
     """Write a query's rows to the ledger: beside what it holds, or in the place of all of it."""
-    rows, stored = transaction.spark.sql(sql), _stored_format(transaction)
+    rows, stored = run_sql(transaction.spark, sql), _stored_format(transaction)
     file_format = transaction.file_format if anew or not stored else stored
     if file_format == "orc":
         # what UTC's clocks showed, so that retention is counted in the same way in every zone

@@ -14,6 +14,7 @@ from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
+from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.kernel import (
     COMPACTION,
     DELTAS,
@@ -156,7 +157,7 @@ class Deltas:
                 txn.skip()
                 return
             self._define_outstanding(txn)
-            folded = txn.spark.sql(self._macros.lakemerge_folded_deltas_sql(txn))
+            folded = run_sql(txn.spark, self._macros.lakemerge_folded_deltas_sql(txn))
             mark_folded(txn.kernel_transaction, folders, [txn.side_data.write(DELTAS, folded)])
             retire_unread(txn.kernel_transaction)
             txn.commit({"deltas": len(folders)}, base.properties)
@@ -210,7 +211,7 @@ class Deltas:
             left = []
             if share.left:
                 rows = self._macros.lakemerge_left_deltas_sql(txn, share.left)
-                left = [txn.side_data.write(DELTAS, txn.spark.sql(rows).coalesce(1))]
+                left = [txn.side_data.write(DELTAS, run_sql(txn.spark, rows).coalesce(1))]
             mark_folded(txn.kernel_transaction, folders, left)
             retire_unread(txn.kernel_transaction)
             txn.commit({"deltas": len(folders)}, base.properties)

@@ -14,6 +14,7 @@ from lakemerge.engine.publish.redo import Restarted
 from lakemerge.engine.publish.side_data import SideData
 from lakemerge.engine.relations.table_schema import SchemaPlan
 from lakemerge.engine.spark.observations import Observed, observe
+from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.engine.spark.record_planning import planned_for_records
 from lakemerge.engine.spark.unreadable_files import typed_read_errors
 from lakemerge.engine.sql_text import quote
@@ -232,7 +233,7 @@ class NodeTransaction:
         Raises:
             ConstraintViolated: some rows break an enforced constraint.
         """
-        frame, observed = self._observe(self.spark.sql(sql), {_ROWS: "count(*)"} if count else {})
+        frame, observed = self._observe(run_sql(self.spark, sql), {_ROWS: "count(*)"} if count else {})
         only = set(touched or ()) if self.partitions else set()
         if len(only) == 1 and only == set(filled):
             self._write_partition(frame, only.pop())
@@ -268,7 +269,7 @@ class NodeTransaction:
             ConstraintViolated: some rows break an enforced constraint.
             PartitionValueTooLong: a value of a partition column is too long for the base that the row is to move into.
         """
-        frame, observed = self._observe(self.spark.sql(sql), {}, unless=quote(DELETED.name))
+        frame, observed = self._observe(run_sql(self.spark, sql), {}, unless=quote(DELETED.name))
         self.side_data.add(DELTAS, checked(frame, self.plan.partitions).coalesce(1))
         self._check(observed)
 
@@ -288,7 +289,7 @@ class NodeTransaction:
         Raises:
             UnreadableFile: a landed file cannot be read to its end.
         """
-        frame, keys = self.spark.sql(sql), self.plan.partitions
+        frame, keys = run_sql(self.spark, sql), self.plan.partitions
         with planned_for_records(self.spark, len(self.plan.columns)), typed_read_errors():
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.relations.sized_text import padded_columns
 from lakemerge.engine.spark.observations import Observed, observe
-from lakemerge.redaction import redacted
+from lakemerge.engine.spark.own_sql import run_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,16 +45,14 @@ class Queries:
         Returns:
             The aggregates' values by name.
         """
-        with _noted(sql):
-            self._handle.raise_if_cancelled()
-            frame, observed = observe(self.spark.sql(sql), metrics)
-            self._handle.keep_rows(view, frame)
-            return observed.get
+        self._handle.raise_if_cancelled()
+        frame, observed = observe(run_sql(self.spark, sql), metrics)
+        self._handle.keep_rows(view, frame)
+        return observed.get
 
     def define_view(self, view: str, sql: str) -> None:
         """Make a temporary view of a query, computed whenever it is read."""
-        with _noted(sql):
-            self.spark.sql(sql).createOrReplaceTempView(view)
+        run_sql(self.spark, sql).createOrReplaceTempView(view)
 
     def define_files(self, view: str, paths: Sequence[str], file_format: str, like: str) -> None:
         """Make a temporary view of data files, with the columns of a table."""
@@ -65,23 +62,11 @@ class Queries:
 
     def observe_view(self, view: str, sql: str, metrics: Mapping[str, str]) -> Observed:
         """Make a temporary view that computes metrics as its rows are first read; ``get`` of the result has them."""
-        with _noted(sql):
-            frame, observed = observe(self.spark.sql(sql), metrics)
-            frame.createOrReplaceTempView(view)
+        frame, observed = observe(run_sql(self.spark, sql), metrics)
+        frame.createOrReplaceTempView(view)
         return observed
 
     def rows(self, sql: str) -> list[Any]:
         """The rows of a small query."""
-        with _noted(sql):
-            self._handle.raise_if_cancelled()
-            return list(self.spark.sql(sql).collect())
-
-
-@contextmanager
-def _noted(sql: str) -> Iterator[None]:
-    """Log a statement that fails, for its error shows a part of it at most."""
-    try:
-        yield
-    except Exception:
-        _LOG.debug("Error while running:\n%s", redacted(sql))
-        raise
+        self._handle.raise_if_cancelled()
+        return list(run_sql(self.spark, sql).collect())
