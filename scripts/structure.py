@@ -25,7 +25,7 @@ from typing import TypeAlias
 ROOT = Path(__file__).parents[1]
 Graph: TypeAlias = Mapping[str, set[str]]
 #: The packages whose folders are rooms: one capability each; tests/unit/test_imports.py checks which may use which.
-PACKAGES = ("lakemerge", "lakemerge.kernel", "dbt.adapters.lakemerge")
+PACKAGES = ("lakemerge", "lakemerge.kernel", "lakemerge.engine", "dbt.adapters.lakemerge")
 #: Python objects in macros, by the names there: the adapter, one attempt to publish, and what it plans.
 BORDER = {
     "`adapter`": ("adapter",),

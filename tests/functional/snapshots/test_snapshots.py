@@ -52,7 +52,7 @@ class TestLayout:
         self, snapshot: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said: list[str] = []
-        monkeypatch.setattr(history_layout.logger, "info", said.append)
+        monkeypatch.setattr(history_layout._LOG, "info", said.append)
         snapshot.configure(**TIMESTAMP)
         for number in (1, 2, 3):
             snapshot.source(COLUMNS, [row(1, f"v{number}", number), row(2, "b", 1)])

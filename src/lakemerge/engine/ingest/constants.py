@@ -75,9 +75,6 @@ def _problem(column: RecordColumn, value: Any, is_partition: bool) -> str:
         return "which is null in the name of a partition"
     if value is None:
         return ""
-    length = char_length(column.stored_type) if is_partition else 0
-    if len(str(value).rstrip(" ")) < length:
-        return f"which is no whole value of a {column.stored_type}"
     if column.type.depth:
         return f"but {column.declared} takes no single value"
     if not isinstance(value, _SIMPLE):
@@ -92,4 +89,7 @@ def _problem(column: RecordColumn, value: Any, is_partition: bool) -> str:
     except ValueError:
         # thousands of digits, or half of a character
         return f"which is no {column.declared}"
+    length = char_length(column.stored_type) if is_partition else 0
+    if len(str(value).rstrip(" ")) < length:
+        return f"which is no whole value of a {column.stored_type}"
     return ""
