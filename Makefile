@@ -10,6 +10,10 @@ WORKERS ?= 3
 # to one process at the end. A process that dies is not replaced: the next would run what it died of once more.
 PYTEST = $(PY) -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 PYTEST_ARGS ?=
+# A part of `make test-all`, as 1/4.
+PART ?= 1/1
+# The tests whose coverage is measured.
+RING ?= tests/unit
 # Of each property test of the slow ring, or a multiple: EXAMPLES=60 for ten times as many.
 EXAMPLES ?= 6
 SEEDS ?= 5000
@@ -133,9 +137,13 @@ packaging: env  ## Tests of the built wheel
 	@$(PYTEST) -m "not slow" tests/packaging
 
 .PHONY: test-all
-test-all: checks $(ARCHIVE)  ## Everything, the slow tests included; EXAMPLES=60 for longer runs of the property tests
-	@echo "[test] all tests, the slow ones included" >&2
-	@EXAMPLES=$(EXAMPLES) $(PYTEST) --durations=25 tests
+test-all: checks $(ARCHIVE)  ## Everything, the slow tests included; PART=1/4 for a quarter; EXAMPLES=60 for longer runs of the property tests
+	@echo "[test] all tests, the slow ones included: part $(PART)" >&2
+	@EXAMPLES=$(EXAMPLES) $(PYTEST) --durations=25 --splits $(lastword $(subst /, ,$(PART))) --group $(firstword $(subst /, ,$(PART))) tests
+
+.PHONY: coverage
+coverage: env  ## Which lines and branches the tests reach: RING=tests/unit, or others; a page in build/coverage
+	@$(PYTEST) -m "not slow" --cov --cov-report=term --cov-report=html:build/coverage $(RING)
 
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests
