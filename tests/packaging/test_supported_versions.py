@@ -43,7 +43,7 @@ def test_the_newest_release_of_every_dependency(distributions: Distributions, tm
     environment = make_environment(tmp_path / "venv")
     make_empty_wheel(SECOND_PARSER, "2.9999", tmp_path / "wheels")
     no_build = ("--find-links", tmp_path / "wheels", "--only-binary", SECOND_PARSER)
-    environment.install("--upgrade", *no_build, distributions.wheel)
+    environment.install("--upgrade", *no_build, f"{distributions.wheel}[dbt]")
     pip = [sys.executable, "-m", "pip", "--python", environment.python, "--disable-pip-version-check"]
     assert run([*pip, "check"]).strip() == "No broken requirements found."
     # a dependency that holds another back would leave users with an old dbt or Spark
@@ -61,7 +61,7 @@ def test_the_oldest_pyspark_pandas_and_pyarrow(distributions: Distributions, tmp
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(line for line in pins if not line.startswith((*oldest, "py4j"))))
     environment = make_environment(tmp_path / "venv")
-    environment.install("--constraint", constraints, distributions.wheel, *OLDEST)
+    environment.install("--constraint", constraints, f"{distributions.wheel}[dbt]", *OLDEST)
     merge_two_days(environment, tmp_path / "consumer")
 
 
