@@ -16,6 +16,8 @@ class LakemergeError(Exception):
 
     Attributes:
         retriable: whether trying again later may succeed although nobody changed anything.
+        sqlstate: what SQL calls such an error, for programs that reach lakemerge by SQL; the codes are those of Spark's
+            own errors where it has such an error.
 
     Args:
         expected: what should have been the case.
@@ -24,6 +26,7 @@ class LakemergeError(Exception):
     """
 
     retriable: ClassVar[bool] = False
+    sqlstate: ClassVar[str] = "HY000"
 
     def __init__(self, *, expected: str, found: str, action: str) -> None:
         # texts of Java, of dbt and of the system come with full stops and line ends of their own
@@ -59,6 +62,8 @@ class JavaUnsupported(LakemergeError):
 class MetastoreError(LakemergeError):
     """The metastore refused a call or could not be reached."""
 
+    sqlstate = "58030"
+
 
 class MetastoreLocked(MetastoreError):
     """The embedded metastore is open in another process."""
@@ -75,6 +80,7 @@ class MetastoreUnreachable(MetastoreError):
 class StorageError(LakemergeError):
     """The file system refused a call or could not be reached."""
 
+    sqlstate = "58030"
     retriable = True
 
 
@@ -94,9 +100,13 @@ class WarehouseUnwritable(StorageError):
 class SparkNotStarted(LakemergeError):
     """Spark did not start."""
 
+    sqlstate = "08001"
+
 
 class JavaDied(LakemergeError):
     """The Java process that ran Spark ended in the middle of the work: out of memory, killed, crashed."""
+
+    sqlstate = "08006"
 
 
 class ClassesNotArchived(LakemergeError):
@@ -110,6 +120,8 @@ class SparkApplicationMismatch(LakemergeError):
 class QueryTooDeep(LakemergeError):
     """Java ran out of stack while Spark read, planned or ran a query."""
 
+    sqlstate = "54001"
+
 
 # -- the state of a table ----------------------------------------------------------------------
 
@@ -117,21 +129,31 @@ class QueryTooDeep(LakemergeError):
 class TableNotFound(LakemergeError):
     """The metastore has no such table."""
 
+    sqlstate = "42P01"
+
 
 class UnsupportedTable(LakemergeError):
     """The table is of a kind that lakemerge must not write: a view, Iceberg, Hive ACID, bucketed…"""
+
+    sqlstate = "0A000"
 
 
 class CorruptTable(LakemergeError):
     """The table's parameters and its manifests contradict each other."""
 
+    sqlstate = "XX001"
+
 
 class TableTooNew(LakemergeError):
     """The table was written by a newer lakemerge, with something that this one does not know."""
 
+    sqlstate = "0A000"
+
 
 class UnknownReference(LakemergeError):
     """No version of the table has this name."""
+
+    sqlstate = "42704"
 
 
 class ForeignWrite(LakemergeError):
@@ -144,23 +166,28 @@ class ForeignWrite(LakemergeError):
 class CommitConflict(LakemergeError):
     """Another commit changed what this one read or wrote; redo the work on the newer version."""
 
+    sqlstate = "40001"
     retriable = True
 
 
 class CommitsExhausted(LakemergeError):
     """The work was redone as often as allowed and lost to another commit each time."""
 
+    sqlstate = "40001"
     retriable = True
 
 
 class ClaimHeld(LakemergeError):
     """Another writer holds the table's claim and is alive."""
 
+    sqlstate = "40001"
     retriable = True
 
 
 class CommitUnfinished(LakemergeError):
     """The commit stands, but its writer could not finish it; the next writer or ``recover`` does. Do not redo it."""
+
+    sqlstate = "40003"
 
 
 class ClaimRefused(MetastoreError):
@@ -170,16 +197,20 @@ class ClaimRefused(MetastoreError):
 class CommitInDoubt(MetastoreError):
     """The metastore went silent when the commit was decided: it may stand, or not, or come to stand later."""
 
+    sqlstate = "40003"
+
 
 class LeaseLost(LakemergeError):
     """A transaction gave no sign of life for too long, so other processes may have deleted what it kept on disk."""
 
+    sqlstate = "40000"
     retriable = True
 
 
 class NotPublished(LakemergeError):
     """What a run has staged to publish after its tests was not published, though nothing in the run had failed."""
 
+    sqlstate = "40000"
     retriable = True
 
 
@@ -190,6 +221,8 @@ class ViewNotMade(LakemergeError):
 class InvalidTransactionState(LakemergeError):
     """A call that this state of the transaction does not allow, such as a second commit."""
 
+    sqlstate = "25000"
+
 
 # -- a model's input ---------------------------------------------------------------------------
 
@@ -197,25 +230,37 @@ class InvalidTransactionState(LakemergeError):
 class InvalidConfig(LakemergeError):
     """A model's configuration contradicts itself or has a value that is not allowed."""
 
+    sqlstate = "22023"
+
 
 class UnsupportedColumnType(LakemergeError):
     """A column has a type that a Hive table cannot hold."""
+
+    sqlstate = "0A000"
 
 
 class UnsupportedColumnName(LakemergeError):
     """A column, or a field of a struct, has a name by which a table's readers would not find its values."""
 
+    sqlstate = "42602"
+
 
 class IncompatibleColumn(LakemergeError):
     """A column is missing or cannot be stored in the table's without loss."""
+
+    sqlstate = "42K09"
 
 
 class PartitionValueTooLong(IncompatibleColumn):
     """A value of a partition column is too long for the name of a directory, or of a partition."""
 
+    sqlstate = "22001"
+
 
 class Cancelled(LakemergeError):
     """The work was cancelled, because dbt was interrupted or another node failed with ``--fail-fast``."""
+
+    sqlstate = "57014"
 
 
 class SchemaChanged(IncompatibleColumn):
@@ -225,9 +270,13 @@ class SchemaChanged(IncompatibleColumn):
 class LedgerMismatch(LakemergeError):
     """The table's ledger was recorded for another key or sequence than the model's."""
 
+    sqlstate = "22023"
+
 
 class ConstraintViolated(LakemergeError):
     """Rows that were about to be published break an enforced constraint."""
+
+    sqlstate = "23001"
 
 
 class RowsDiffer(LakemergeError):
@@ -239,29 +288,43 @@ class RowsDiffer(LakemergeError):
 class NullKey(LakemergeError):
     """A change has a null in its key."""
 
+    sqlstate = "23502"
+
 
 class DuplicateKey(LakemergeError):
     """Several rows have one key where each key may have one."""
+
+    sqlstate = "23505"
 
 
 class NullSequence(LakemergeError):
     """A change has no place in the order of changes."""
 
+    sqlstate = "23502"
+
 
 class UnavailableValue(LakemergeError):
     """A change does not bring a value that its table needs."""
+
+    sqlstate = "22000"
 
 
 class AmbiguousChange(LakemergeError):
     """Several different changes of one key have the same place in the order, and each may be the one that counts."""
 
+    sqlstate = "23K01"
+
 
 class EventTimeOutsideBatch(LakemergeError):
     """A microbatch has rows whose event time is outside of its range."""
 
+    sqlstate = "22008"
+
 
 class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
+
+    sqlstate = "22000"
 
 
 # -- landed files and their records ------------------------------------------------------------
@@ -287,6 +350,8 @@ class FileChanged(StorageError):
 
 class BadRecords(LakemergeError):
     """More records break the declared format or schema than the model allows."""
+
+    sqlstate = "22000"
 
 
 # -- topics ------------------------------------------------------------------------------------
@@ -324,6 +389,7 @@ class OffsetOutOfRange(LakemergeError):
 class ConsumerFenced(LakemergeError):
     """Another run has taken or committed what this one was to consume; nothing of this one was published."""
 
+    sqlstate = "40001"
     retriable = True
 
 
@@ -347,6 +413,10 @@ class SourceChanged(LakemergeError):
 class InvalidRecord(LakemergeError):
     """A record does not match the table's columns."""
 
+    sqlstate = "22000"
+
 
 class WriterFenced(LakemergeError):
     """Another writer was opened with this one's name, so this one can no longer commit."""
+
+    sqlstate = "40000"

@@ -42,3 +42,10 @@ def test_the_docs_say_of_it_whether_it_may_be_tried_again(kind: type[LakemergeEr
         assert AGAIN[kind.__name__] in ("yes", "after")
     else:
         assert AGAIN[kind.__name__] != "yes"
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_sql_has_a_state_for_it(kind: type[LakemergeError]) -> None:
+    assert re.fullmatch(r"[0-9A-Z]{5}", kind.sqlstate)
+    # a serialization failure is what clients of SQL try again by themselves
+    assert (kind.sqlstate == "40001") <= kind.retriable
