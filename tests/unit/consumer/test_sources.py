@@ -123,3 +123,12 @@ def test_what_a_compaction_has_moved_goes_with_the_partition_that_holds_it_now(k
         transaction.remove(transaction.base.partitions)
         transaction.commit()
     assert source_snapshot(kernel, SOURCE, position, None).items == ()
+
+
+def test_a_first_run_that_failed_binds_nobody_to_its_source(kernel: Kernel) -> None:
+    create_appendable(kernel, SOURCE, {"p=1": ["a"]})
+    consumer_of(kernel, SOURCE, OUTPUT).claim().fail("its rows are wrong")
+    drop(kernel, SOURCE)
+    create_appendable(kernel, SOURCE, {"p=2": ["b"]})
+    consume(kernel, SOURCE, OUTPUT)
+    assert [text.rpartition(" ")[2] for text in texts(kernel, OUTPUT)] == ["b"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kernel.support import Died, assert_nothing_orphaned, create, merge, rows_of, stage
-from lakemerge.errors import CommitConflict, CommitInDoubt, LakemergeError
+from lakemerge.errors import ClaimHeld, CommitConflict, CommitInDoubt, LakemergeError
 from lakemerge.kernel import VERSION, Kernel, Settings, TableName, Transaction, drop, with_parameters
 from lakemerge.kernel.commit.suspension import leave
 from lakemerge.kernel.ports import HiveTable, ReplyLost, ValueChanged
@@ -152,3 +152,31 @@ def test_a_mark_that_comes_when_its_group_is_given_up_is_released(
         kernel.recover(name)
         assert rows_of(kernel, name) == {"p=1": ["old"]}
         merge(kernel, name, {"p=1": ["next"]})
+
+
+def test_a_mark_that_comes_when_its_table_is_committed_to_alone_is_released(
+    world: World, kernel: Kernel
+) -> None:
+    names = [TableName("s", name) for name in "ab"]
+    for name in names:
+        create(kernel, name, {"p=1": ["old"]})
+    ports = world.process()
+    late = LateCalls(ports.metastore)
+    writer = Kernel(dataclasses.replace(ports, metastore=late.metastore), Settings(claim_timeout=1))
+    writer.versions.compares(names[0])
+    late.lose("alter_table", times=100)
+    one, other = (writer.begin(name, "merge") for name in names)
+    for transaction in (one, other):
+        stage(writer, transaction, {"p=1": ["new"]})
+    with pytest.raises(LakemergeError):
+        writer.commit_together([one, other])
+    late.lose("alter_table", times=-late._lost["alter_table"])
+    late.arrive()
+    with pytest.raises(ClaimHeld):
+        one.commit()
+    one.abort()
+    other.abort()
+    world.running.discard(ports.host.owner().pid)
+    for name in names:
+        kernel.recover(name)
+        assert rows_of(kernel, name) == {"p=1": ["old"]}

@@ -406,3 +406,19 @@ def test_an_append_whose_claim_others_have_finished_registers_nothing(world: Wor
     append(Kernel(dataclasses.replace(ports, metastore=Watching()), step=others), NAME, {"p=2": ["new"]})  # type: ignore[arg-type]
     assert "add_partitions" not in sent
     assert rows_of(kernel, NAME) == {}
+
+
+def test_who_wakes_up_when_its_view_has_come_and_gone_has_committed(world: World, kernel: Kernel) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+
+    def others(step: str) -> None:
+        if step == "table renamed":
+            world.timeline.pass_by(3600)
+            kernel.recover(NAME)
+            with kernel.begin(NAME, "write_mode") as transaction:
+                remove_overlay(transaction)
+                transaction.commit()
+
+    assert add_overlay(Kernel(world.process(), step=others), NAME) == 2
+    assert kernel.table(NAME).kind == "MANAGED_TABLE"
+    assert rows_of(kernel, NAME) == {"p=1": ["old"]}

@@ -151,3 +151,17 @@ def test_the_files_that_an_external_table_had_before_its_adoption_stay(
         vacuum_all(kernel)
     assert bool(kernel.files.list(place)) == (kind == "EXTERNAL_TABLE")
     assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["plain"]}
+
+
+def test_files_that_the_drop_of_an_earlier_table_has_kept_stay(world: World, kernel: Kernel) -> None:
+    """The manifests that name them lie beside those of the table that has the name now."""
+    make_plain(kernel, NAME, {"p=1": ["plain"], "p=2": ["plain"]})
+    place = locations(kernel, NAME)["p=1"]
+    merge(kernel, NAME, {"p=1": ["new"]})
+    drop(kernel, NAME, keep_files=True)
+    create(kernel, NAME, {"p=1": ["next"]})
+    for _ in range(2):
+        world.timeline.pass_by(7200)
+        vacuum_all(kernel)
+    assert kernel.files.list(place)
+    assert rows_of(kernel, NAME) == {"p=1": ["next"]}
