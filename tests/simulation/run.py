@@ -443,7 +443,8 @@ class Run:
             if isinstance(operation, Batches):
                 alone = self.plan.rules.names.count(operation.writer) == 1
                 undisturbed = alone and not (self.faults.drawn or self.checker.dropped)
-                operation.check(model.facts, undisturbed=undisturbed)
+                retention = self.plan.retention.total_seconds()
+                operation.check(model.facts, undisturbed=undisturbed, retention=retention)
         places = self.metastore.locations(TABLE)
         shown = places.rows(self.world.files) if places else []
         if shown != model.rows():
