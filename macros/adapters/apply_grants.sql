@@ -7,5 +7,5 @@
         should_revoke: not used.
 #}
 {% macro lakemerge__apply_grants(relation, grant_config, should_revoke=true) -%}
-    {%- do refuse_grants(relation, grant_config) -%}
+    {%- do lakemerge_refuse_grants(relation, grant_config) -%}
 {%- endmacro %}

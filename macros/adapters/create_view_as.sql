@@ -6,7 +6,7 @@
         sql: its query.
 #}
 {% macro lakemerge__create_view_as(relation, sql) -%}
-    {%- do refuse_grants(relation, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(relation, config.get('grants')) -%}
     {%- do adapter.staging.require_published(model, relation, sql) -%}
     {%- set contract = config.get('contract') -%}
     {%- if contract and contract.enforced -%}
@@ -17,7 +17,7 @@
     create or replace view {{ relation.render() }}
     {%- if documented %}
     {%- set query_columns = get_columns_in_query(sql) -%}
-    {%- set comments = column_comments(relation, model.columns, query_columns) %} (
+    {%- set comments = lakemerge_column_comments(relation, model.columns, query_columns) %} (
         {%- for name in query_columns %}
         {{ adapter.quote(name) }}
         {%- if name | lower in comments %} comment {{ adapter.string_literal(adapter.short_comment(comments[name | lower])) }}
@@ -28,7 +28,7 @@
     {%- endif %}
     {{ comment_clause() }}
     {%- if documented %}
-    {{ table_properties(adapter.comment_properties(comments)) }}
+    {{ lakemerge_table_properties(adapter.comment_properties(comments)) }}
     {%- endif %}
     as
     {{ sql }}

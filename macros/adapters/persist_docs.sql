@@ -13,7 +13,7 @@
         {%- set comments = {} -%}
         {%- if for_columns and config.persist_column_docs() and model.columns -%}
             {%- set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list -%}
-            {%- do comments.update(column_comments(relation, model.columns, existing)) -%}
+            {%- do comments.update(lakemerge_column_comments(relation, model.columns, existing)) -%}
         {%- endif -%}
         {%- if description or comments -%}
             {%- do adapter.set_comments(relation, description, comments) -%}

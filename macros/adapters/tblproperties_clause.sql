@@ -1,4 +1,4 @@
 {# The `tblproperties` of a new table: those of its config. #}
 {% macro lakemerge__tblproperties_clause() -%}
-    {{ table_properties(config.get('tblproperties') or {}) }}
+    {{ lakemerge_table_properties(config.get('tblproperties') or {}) }}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {# The part before a model's query: the statements of its sql_header, and the check of its contract. #}
 {%- macro lakemerge_before_feed(compiled_code, language) -%}
-    {%- do run_session_statements(config.get('sql_header')) -%}
+    {%- do lakemerge_run_session_statements(config.get('sql_header')) -%}
     {%- set contract = config.get('contract') -%}
     {%- if language == 'sql' and contract and contract.enforced -%}
         {#- only for its check: the column list that it returns is not needed, the table has columns of its own -#}

@@ -17,7 +17,7 @@
             'Target relation and defer relation are the same, skipping clone for relation: ' ~ target.render()
         ) -%}
     {%- else -%}
-        {%- do refuse_grants(target, config.get('grants')) -%}
+        {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
         {%- call statement('main') -%}
             {{ lakemerge_feed_statement('select * from ' ~ source.render()) }}
         {%- endcall -%}

@@ -3,8 +3,8 @@
     {#- raises dbt's own errors for what a function in Python needs -#}
     {%- set _ = this.get_function_config(model) -%}
     {%- do adapter.staging.check(model) -%}
-    {%- do check_function(model) -%}
-    {%- do refuse_grants(this, config.get('grants')) -%}
+    {%- do lakemerge_check_function(model) -%}
+    {%- do lakemerge_refuse_grants(this, config.get('grants')) -%}
     {%- do materialization_function_default() -%}
     {#- a model may have the function's name, and dbt would remember the function in its place -#}
     {{ return({'relations': []}) }}

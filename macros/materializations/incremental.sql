@@ -15,7 +15,7 @@
     {%- set in_its_place = existing is not none and existing.is_view and not adapter.hides_base(this) -%}
     {%- set rebuild = should_full_refresh() or in_its_place -%}
     {%- do adapter.staging.check(model, strategy) -%}
-    {%- do refuse_grants(target, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- set turns = adapter.consumers.turns(target, model, strategy, rebuild, existing is not none) -%}

@@ -3,7 +3,7 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.ingest.config(model) -%}
     {%- do adapter.staging.check(model) -%}
-    {%- do refuse_grants(target, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- set response = adapter.ingest.run(context, target, options, should_full_refresh()) -%}

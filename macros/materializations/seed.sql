@@ -3,7 +3,7 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.nodes.config(model) -%}
     {%- do adapter.staging.check(model) -%}
-    {%- do refuse_grants(target, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
     {%- set agate_table = load_agate_table() -%}
     {%- do adapter.check_seed_columns(agate_table.column_names, config.get('quote_columns')) -%}
     {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}

@@ -11,10 +11,10 @@
     {%- endif -%}
     {%- set options = adapter.snapshots.config(model) -%}
     {%- do adapter.staging.check(model) -%}
-    {%- do refuse_grants(target, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- do run_session_statements(config.get('sql_header')) -%}
+    {%- do lakemerge_run_session_statements(config.get('sql_header')) -%}
     {%- set strategy = lakemerge_snapshot_strategy(existing is not none) -%}
     {%- if existing is not none -%}
         {%- do adapter.assert_valid_snapshot_target_given_strategy(target, lakemerge_snapshot_column_names(), strategy) -%}

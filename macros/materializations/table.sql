@@ -3,7 +3,7 @@
     {%- set target = this.incorporate(type='table') -%}
     {%- set options = adapter.nodes.config(model) -%}
     {%- do adapter.staging.check(model) -%}
-    {%- do refuse_grants(target, config.get('grants')) -%}
+    {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
     {{ run_hooks(pre_hooks) }}
     {%- do lakemerge_before_feed(compiled_code, model['language']) -%}

@@ -9,7 +9,7 @@
     {%- set target = this.incorporate(type='view') -%}
 
     {{ run_hooks(pre_hooks) }}
-    {%- do run_session_statements(config.get('sql_header')) -%}
+    {%- do lakemerge_run_session_statements(config.get('sql_header')) -%}
     {%- set statement_sql = get_create_view_as_sql(target, sql) -%}
     {%- do store_result('main', response=adapter.staging.stage_view(target, model, statement_sql, sql)) -%}
 

@@ -39,7 +39,7 @@ def table(name: str, *, spark: SparkSession | None = None) -> Table:
         SparkApplicationMismatch: there is no active session.
         InvalidConfig: the name has more than two parts.
     """
-    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.spark.beside import active_session
     from lakemerge.kernel import TableName
     from lakemerge.tables import Table
 
@@ -103,7 +103,7 @@ def transaction(
         SparkApplicationMismatch: there is no active session, or it has no Hive support.
         InvalidConfig: no table is named.
     """
-    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.spark.beside import active_session
     from lakemerge.engine.transactions.transaction import Transaction
 
     return Transaction(
@@ -139,10 +139,10 @@ def read_together(*tables: str, spark: SparkSession | None = None) -> dict[str, 
         TableNotFound, UnsupportedTable: a table is not there, or has no versions.
         ClaimHeld: other commits came between for ten minutes; try again when fewer writers are at work.
     """
-    from lakemerge.engine.pinned import frames
-    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.spark.beside import active_session
+    from lakemerge.engine.transactions.read_together import read_together as read
 
-    return frames.read_together(spark or active_session(), tables)
+    return read(spark or active_session(), tables)
 
 
 def compact(
@@ -183,7 +183,7 @@ def compact(
         MetastoreError: the tables could not be listed.
     """
     from lakemerge.engine.maintenance.tables import compact_tables
-    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.spark.beside import active_session
 
     arguments = {
         "partitions": partitions,
@@ -227,7 +227,7 @@ def vacuum(
         SparkApplicationMismatch, InvalidConfig, MetastoreError: as :func:`compact`.
     """
     from lakemerge.engine.maintenance.tables import vacuum_tables
-    from lakemerge.engine.programs.sessions import active_session
+    from lakemerge.engine.spark.beside import active_session
 
     return vacuum_tables(
         spark or active_session(),

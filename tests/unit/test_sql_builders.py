@@ -239,7 +239,7 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
 #: What runs its SQL in Spark, or hands on what the functions above give. Odd names and values go through these in
 #: tests/functional: merge/test_odd_names.py, adapter/odd_values, and the tests of the capability.
 ON_SPARK = {
-    *("compact.driver._require_staged", "consume.consumption.Consumption.open"),
+    *("maintenance.compaction._require_staged", "consume.consumption.Consumption.open"),
     *("methods.consuming.ConsumingMethods.consume", "consume.partition_frames._by_table"),
     *(
         "consume.partition_frames.frame_of",
@@ -250,7 +250,11 @@ ON_SPARK = {
     *("history.snapshots.SnapshotPlan.is_deleted", "history.snapshots.SnapshotPlan.make"),
     *("ingest.constants.require_exact", "ingest.route_plan._rules", "ingest.route_plan._sources"),
     *("ingest.route_plan.with_columns", "ingest.routing.Routing.finish", "layout.partition_values.checked"),
-    *("merge.sequences.SequenceZones.of", "merge_on_read.bounds.Bounds.matching", "pinned.frames._merged"),
+    *(
+        "merge.sequences.SequenceZones.of",
+        "merge_on_read.bounds.Bounds.matching",
+        "transactions.read_together._merged",
+    ),
     *(
         "publish.node_transaction.NodeTransaction.stage_delta",
         "publish.publisher.Publisher._node_transaction",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakemerge.engine.compact.driver import compact_after_commit
+from lakemerge.engine.maintenance.compaction import compact_after_commit
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.publish.driver import Driver
 from lakemerge.engine.publish.result import CommitResult

@@ -12,10 +12,10 @@ from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
-from lakemerge.engine.programs.sessions import session_beside
 from lakemerge.engine.publish.feeds import FEED
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
+from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import application_of
 from lakemerge.engine.sql_text import qualified, quote

@@ -1,1 +1,1 @@
-"""Compaction and vacuum of many tables by a Python program or a Python model, table by table."""
+"""Compaction of any table: what it needs, in which order, the log; and maintenance of many tables, one by one."""

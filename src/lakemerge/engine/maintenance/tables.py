@@ -8,12 +8,12 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from lakemerge.engine.compact.table_compaction import CompactionOptions, TableCompaction
 from lakemerge.engine.failures import failures, text_of, typed_failure
+from lakemerge.engine.maintenance.table_compaction import CompactionOptions, TableCompaction
 from lakemerge.engine.operations.arguments import VacuumArguments, check_flags
 from lakemerge.engine.packaged_macros import packaged_macros
-from lakemerge.engine.programs.sessions import session_beside
 from lakemerge.engine.publish.publisher import Publisher
+from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.session import application_of
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, TableName, committed_tables, vacuum

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.errors import PySparkException
 
-from lakemerge.engine.programs.sessions import session_beside
 from lakemerge.engine.publish.redo import redoing
 from lakemerge.engine.relations.sized_text import as_too_long
 from lakemerge.engine.ruled_table import Staged
+from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import application_of
 from lakemerge.engine.sql_text import qualified

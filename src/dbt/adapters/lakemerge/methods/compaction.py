@@ -12,7 +12,7 @@ from dbt.adapters.lakemerge.dbt_macros import DbtMacros
 from dbt.adapters.lakemerge.methods.operations import OperationMethods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
-from lakemerge.engine.compact.table_compaction import CompactionOptions, TableCompaction
+from lakemerge.engine.maintenance.table_compaction import CompactionOptions, TableCompaction
 from lakemerge.engine.operations.arguments import limit_of
 from lakemerge.kernel import CompactionLog
 

@@ -4,7 +4,7 @@
     Args:
         properties: values by name.
 #}
-{% macro table_properties(properties) -%}
+{% macro lakemerge_table_properties(properties) -%}
     {%- if properties -%}
         tblproperties (
         {%- for name, value in properties.items() %}

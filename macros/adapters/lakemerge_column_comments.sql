@@ -7,7 +7,7 @@
         documented_columns: dbt's columns of the node.
         existing_columns: names of the relation's columns.
 #}
-{% macro column_comments(relation, documented_columns, existing_columns) -%}
+{% macro lakemerge_column_comments(relation, documented_columns, existing_columns) -%}
     {%- set comments = {} -%}
     {%- for name, column in validate_doc_columns(relation, documented_columns, existing_columns).items() -%}
         {%- if column['description'] -%}

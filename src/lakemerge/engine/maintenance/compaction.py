@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lakemerge.engine.compact.request import Request
 from lakemerge.engine.failures import failures, text_of
 from lakemerge.engine.macros import Macros
+from lakemerge.engine.maintenance.compaction_request import Request
 from lakemerge.engine.merge_on_read.bounds import BYTES_OF_A_LOT, Bounds
 from lakemerge.engine.merge_on_read.deltas import compacts_now
 from lakemerge.engine.options.append import AppendConfig

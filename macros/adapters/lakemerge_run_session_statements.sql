@@ -6,7 +6,7 @@
     Args:
         text: statements separated by semicolons; none for the model's `sql_header`.
 #}
-{% macro run_session_statements(text=none) -%}
+{% macro lakemerge_run_session_statements(text=none) -%}
     {%- if execute -%}
         {%- for sql in adapter.split_statements(text or config.get('sql_header')) -%}
             {%- call statement('run_session_statements', auto_begin=false) -%}

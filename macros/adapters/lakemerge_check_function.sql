@@ -4,7 +4,7 @@
     Args:
         function: dbt's node.
 #}
-{% macro check_function(function) -%}
+{% macro lakemerge_check_function(function) -%}
     {%- if function.language != 'sql' -%}
         {%- do exceptions.raise_compiler_error(
             'Expected a function in SQL; found ' ~ function.name ~ ' in ' ~ function.language

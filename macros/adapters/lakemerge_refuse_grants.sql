@@ -5,7 +5,7 @@
         relation: the node's relation, for the error.
         grant_config: the config `grants`.
 #}
-{% macro refuse_grants(relation, grant_config) -%}
+{% macro lakemerge_refuse_grants(relation, grant_config) -%}
     {%- if grant_config -%}
         {%- do exceptions.raise_compiler_error(
             "Expected no `grants` on " ~ relation.render() ~ ": Spark cannot grant rights on Hive tables; found "

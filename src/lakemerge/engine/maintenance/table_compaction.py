@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lakemerge.engine.compact.driver import Compaction
-from lakemerge.engine.compact.request import Ordering, Request
 from lakemerge.engine.history.layout import HistoryLayout
 from lakemerge.engine.macros import Macros
+from lakemerge.engine.maintenance.compaction import Compaction
+from lakemerge.engine.maintenance.compaction_request import Ordering, Request
 from lakemerge.engine.merge_on_read.bounds import Bounds
 from lakemerge.engine.merge_on_read.deltas import Action, Deltas
 from lakemerge.engine.options.reader import OptionReader

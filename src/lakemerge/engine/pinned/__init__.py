@@ -1,1 +1,0 @@
-"""Tables as they were at one moment, for Python programs."""
