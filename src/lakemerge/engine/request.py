@@ -128,14 +128,17 @@ def _options(
             found=f"{unknown[0]}, which is about a run of dbt",
             action=f"Leave {unknown[0]} out.",
         )
-    if not recorded or request.strategy == "replace":
+    if not recorded:
         options = config_of(given, request.strategy, strict=True)
-        if recorded == "" and options.changed_by and request.strategy != "replace":
-            raise _other_strategy(name, request.strategy, "another strategy")
+        if recorded == "" and options.changed_by:
+            raise _other_strategy(name, request.strategy, "another strategy, such as a history")
         return options, {}
     rules = TableRules.of_text(recorded, name)
-    if rules.strategy != request.strategy:
+    # what is replaced as a whole may also be added to
+    if rules.strategy != ("append" if request.strategy == "replace" else request.strategy):
         raise _other_strategy(name, request.strategy, rules.strategy)
+    if request.strategy == "replace":
+        return config_of(given, request.strategy, strict=True), rules.constraints
     options = config_of({**rules.options, **given}, request.strategy, strict=True)
     by_rules = config_of(rules.options, request.strategy)
     if differing := [one for one in options.rules if getattr(options, one) != getattr(by_rules, one)]:
@@ -159,6 +162,8 @@ def _other_strategy(name: TableName, asked: str, recorded: str) -> UnsupportedTa
 def _give_feed(handle: SessionHandle, spark: SparkSession, query: str, rows: DataFrame | None) -> None:
     """Make the rows readable as the feed: a query anew at each attempt, a frame as it is."""
     if rows is None:
+        # a command would run at once; this takes queries alone
+        spark._jsparkSession.sessionState().sqlParser().parseQuery(query)
         handle.spark.sql(f"use {quote(spark.catalog.currentDatabase())}")
         handle.compute_feed = lambda: handle.spark.sql(query).createOrReplaceTempView(FEED)
         return

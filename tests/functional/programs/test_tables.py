@@ -117,10 +117,13 @@ class TestTables:
         assert (made.exists, self.rows(made)) == (True, [])
         with pytest.raises(InvalidConfig, match=r"no table .* yet"):
             lakemerge.create(self.name, "select 1 as id", spark=self.spark)
-        made.merge("select 1 as id, 'a' as day", unique_key="id")
-        assert self.rows(made) == [(1, "a")]
         made.replace("select 2 as id")
         assert self.rows(made) == [(2,)]
+        made.merge("select 1 as id", unique_key="id")
+        assert self.rows(made) == [(1,), (2,)]
+        with pytest.raises(UnsupportedTable, match="written by merge"):
+            made.replace("select 3 as id")
+        assert self.rows(made) == [(1,), (2,)]
 
     def test_a_table_of_hive_is_adopted(self) -> None:
         self.spark.sql(f"create table {self.name} (id int, name string) stored as orc")
@@ -156,7 +159,7 @@ class TestTables:
         assert not self.table().exists
 
     def test_errors_leave_the_table_as_it_was(self) -> None:
-        from pyspark.errors import AnalysisException
+        from pyspark.errors import AnalysisException, ParseException
 
         table = self.table()
         table.merge(f"select * from {FIRST}", **RULES, on_schema_change="fail")
@@ -171,6 +174,8 @@ class TestTables:
             )
         with pytest.raises((IncompatibleColumn, InvalidConfig)):
             table.merge("select 'x' as id, 'q' as name, 9 as ts, 'U' as op", **RULES)
+        with pytest.raises(ParseException):
+            table.merge(f"drop table {table.name}", **RULES)
         with pytest.raises(InvalidConfig, match="a frame of Spark"):
             table.merge([{"id": 1}], **RULES)
         with pytest.raises(TableNotFound):
