@@ -90,12 +90,14 @@ class Table:
         """The table's commits, the newest first: version, operation, time, counts, files and bytes.
 
         Raises:
+            InvalidConfig: the limit is no whole number above 0.
             TableNotFound, UnsupportedTable: it is not there, or has no versions.
         """
+        from lakemerge.engine.operations.arguments import limit_of
         from lakemerge.engine.operations.history import history_of
         from lakemerge.engine.spark.session import application_of
 
-        return history_of(application_of(self._spark).ports, self._name, limit)
+        return history_of(application_of(self._spark).ports, self._name, limit_of(limit))
 
     def compact(
         self, *, target_file_size: int | str | None = None, dry_run: bool = False, **arguments: Any

@@ -65,6 +65,21 @@ class Meanwhile:
         return run
 
 
+def beside(
+    world: World,
+    port: str,
+    call: str,
+    others: Callable[[], object],
+    *,
+    after: bool = False,
+    when: Callable[..., bool] = lambda *_, **__: True,
+) -> Kernel:
+    """A kernel beside one call of which others act."""
+    ports = world.process()
+    placed = Meanwhile(getattr(ports, port), call, others, after=after, when=when)
+    return Kernel(dataclasses.replace(ports, **{port: placed}))
+
+
 class BeforeCall(Proxy):
     """A port of a process before one of whose calls, counted over all of its ports, others act."""
 

@@ -1,7 +1,8 @@
-"""Failures of Spark and of Java: the typed error that one means, and its text for people."""
+"""Failures of Spark and of Java: the typed error that one means, its text for people; and warnings that may be one."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,9 @@ from lakemerge.engine.spark.deep_queries import too_deep
 from lakemerge.engine.spark.error_texts import error_text
 from lakemerge.engine.spark.session import explained
 from lakemerge.errors import LakemergeError
+
+#: For warnings before a commit, by which a caller may let the work fail, as dbt does with `--warn-error`.
+CAUTION = logging.getLogger("lakemerge.caution")
 
 
 def failures() -> tuple[type[Exception], ...]:

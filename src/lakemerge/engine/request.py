@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
-from lakemerge.engine.publish.feeds import FEED
+from lakemerge.engine.publish.feeds import FEED, give_feed
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
 from lakemerge.engine.spark.beside import session_beside
@@ -167,9 +166,4 @@ def _give_feed(handle: SessionHandle, spark: SparkSession, query: str, rows: Dat
         handle.spark.sql(f"use {quote(spark.catalog.currentDatabase())}")
         handle.compute_feed = lambda: handle.spark.sql(query).createOrReplaceTempView(FEED)
         return
-    # a global view passes the frame on, because it belongs to another session
-    view = f"lakemerge_{uuid.uuid4().hex}"
-    rows.createGlobalTempView(view)
-    handle.on_release(lambda: spark.catalog.dropGlobalTempView(view) and None)
-    globals_ = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-    handle.spark.sql(f"create or replace temporary view {FEED} as select * from {globals_}.{view}")
+    give_feed(handle, rows)

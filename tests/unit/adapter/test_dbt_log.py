@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.lakemerge.dbt_log import CAUTION, show_engine_log
+from dbt.adapters.lakemerge.dbt_log import show_engine_log
 from dbt_common.events.base_types import EventMsg
 from dbt_common.events.event_manager_client import get_event_manager
 from dbt_common.exceptions import EventCompilationError
+
+from lakemerge.engine.failures import CAUTION
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_a_warning_of_the_kernel_does_not_end_what_goes_on(
 @pytest.mark.usefixtures("_raising_warnings", "kernel_logger")
 def test_a_warning_before_a_commit_may_end_it() -> None:
     with pytest.raises(EventCompilationError):
-        logging.getLogger(CAUTION).warning("the table keeps its format")
+        CAUTION.warning("the table keeps its format")
 
 
 @pytest.mark.usefixtures("kernel_logger")

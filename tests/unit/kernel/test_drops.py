@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kernel.meanwhile import Meanwhile
+from kernel.meanwhile import Meanwhile, beside
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -38,13 +38,6 @@ from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 SHAPES: dict[str, Rows] = {"partitioned": {"p=1": ["old"], "p=2": ["old"]}, "whole": {"": ["old"]}}
-
-
-def beside(world: World, port: str, call: str, action: Callable[[], None], *, after: bool = False) -> Kernel:
-    """A kernel beside one call of which something happens."""
-    ports = world.process()
-    inner = getattr(ports, port)
-    return Kernel(dataclasses.replace(ports, **{port: Meanwhile(inner, call, action, after=after)}))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kernel.meanwhile import Meanwhile, die_at
+from kernel.meanwhile import Meanwhile, beside, die_at
 from kernel.support import (
     COLUMNS,
     COMMIT,
@@ -46,21 +45,6 @@ from lakemerge.testing import LateCalls, World
 
 NAME = TableName("s", "t")
 HOUR = datetime.timedelta(hours=1)
-
-
-def beside(
-    world: World,
-    port: str,
-    call: str,
-    others: Callable[[], object],
-    *,
-    after: bool = False,
-    when: Callable[..., bool] = lambda *_, **__: True,
-) -> Kernel:
-    """A kernel beside one call of which others act."""
-    ports = world.process()
-    placed = Meanwhile(getattr(ports, port), call, others, after=after, when=when)
-    return Kernel(dataclasses.replace(ports, **{port: placed}))
 
 
 # -- drops -------------------------------------------------------------------------------------

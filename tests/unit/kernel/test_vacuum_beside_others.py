@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
 
 import pytest
 
-from kernel.meanwhile import Meanwhile
+from kernel.meanwhile import beside
 from kernel.support import (
     COLUMNS,
     OTHER_KEYS,
@@ -33,21 +32,6 @@ from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 HOUR = datetime.timedelta(hours=1)
-
-
-def beside(
-    world: World,
-    port: str,
-    call: str,
-    others: Callable[[], object],
-    *,
-    after: bool = False,
-    when: Callable[..., bool] = lambda *_, **__: True,
-) -> Kernel:
-    """A kernel beside one call of which others act."""
-    ports = world.process()
-    placed = Meanwhile(getattr(ports, port), call, others, after=after, when=when)
-    return Kernel(dataclasses.replace(ports, **{port: placed}))
 
 
 def vacuum_all(kernel: Kernel) -> list[str]:

@@ -7,9 +7,9 @@ import logging
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import EventCompilationError
 
+from lakemerge.engine.failures import CAUTION
+
 _DBT = AdapterLogger("Lakemerge")
-#: Warnings before a commit: dbt may turn them into errors, for nothing is published by then.
-CAUTION = "lakemerge.caution"
 
 
 class _ToDbt(logging.Handler):
@@ -17,7 +17,7 @@ class _ToDbt(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if record.name == CAUTION:
+        if record.name == CAUTION.name:
             _DBT.warning(text)
         elif record.levelno >= logging.WARNING:
             warn_only(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tenacity
 from py4j.protocol import Py4JJavaError
 
+from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.ingest.batches import IngestBatch
 from lakemerge.engine.ingest.held_times import HeldTimes
 from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
@@ -35,8 +35,6 @@ from lakemerge.kernel import FileEntry, FileSystem
 if TYPE_CHECKING:
     from lakemerge.engine.spark.handle import SessionHandle
 
-# warnings before a commit, by which a caller may let the work fail
-_CAUTION = logging.getLogger("lakemerge.caution")
 
 _SHOWN = 3
 # This many marks exclude at least 15 in 16 of the other records.
@@ -89,7 +87,7 @@ class Intake:
             }
         arrivals = look_at_topics(rules, ledger, states, plan.offsets_until)
         for lost in arrivals.lost:
-            _CAUTION.warning(f"Records are lost (failOnDataLoss: false): {lost}")
+            CAUTION.warning(f"Records are lost (failOnDataLoss: false): {lost}")
         plan.ranges = arrivals.chosen
         plan.groups = source.open(plan.ranges) if plan.ranges else ()
         return arrivals
@@ -120,7 +118,7 @@ class Intake:
                 action="Find out who writes to them. Move them away, or set on_changed_file to `report` or `reread`.",
             )
         verb = "are read again" if plan.options.on_changed_file == "reread" else "are not read again"
-        _CAUTION.warning(f"{len(unreported)} files changed after they were read and {verb}: {names}")
+        CAUTION.warning(f"{len(unreported)} files changed after they were read and {verb}: {names}")
 
     # -- rejected and quarantined records ------------------------------------------------------
 

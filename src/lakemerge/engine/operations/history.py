@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from lakemerge.engine.operations.arguments import limit_of
 from lakemerge.kernel import Kernel, Manifest, Ports, TableName, each_version
 
 
-def history_of(ports: Ports, name: TableName, limit: int | None = None) -> list[dict[str, Any]]:
-    """The table's commits, the newest first; at most ``limit`` of them.
+def history_of(ports: Ports, name: TableName, most: int | None) -> list[dict[str, Any]]:
+    """The table's commits, the newest first; at most so many of them.
 
     Raises:
-        InvalidConfig: the limit is no whole number above 0.
         TableNotFound, UnsupportedTable: it is not there, or has no versions.
     """
-    return [_shown(commit) for commit in itertools.islice(each_version(Kernel(ports), name), limit_of(limit))]
+    return [_shown(commit) for commit in itertools.islice(each_version(Kernel(ports), name), most)]
 
 
 def _shown(commit: Manifest) -> dict[str, Any]:

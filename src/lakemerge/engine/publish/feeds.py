@@ -1,8 +1,28 @@
-"""The names by which statements read the rows of a node before they are published."""
+"""The rows of a piece of work before they are published, and the names by which statements read them."""
 
 from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from lakemerge.engine.spark.handle import SessionHandle
 
 #: The temporary view of a model's rows.
 FEED = "lakemerge_feed"
 #: The temporary view of the same rows, where the columns that reach the table have the table's types.
 TYPED_FEED = "lakemerge_typed_feed"
+
+
+def give_feed(handle: SessionHandle, frame: DataFrame) -> None:
+    """Make a frame readable as :data:`FEED` until the release.
+
+    A global view passes it on, because it may belong to another session: a program's, or that of pandas-on-Spark.
+    """
+    name, spark = f"lakemerge_{uuid.uuid4().hex}", handle.spark
+    frame.createGlobalTempView(name)
+    database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
+    spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
+    handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)

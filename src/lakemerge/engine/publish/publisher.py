@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.layout.compression import CODEC, declared_codec, default_codec, stored_codec
 from lakemerge.engine.layout.data_files import DataFiles
 from lakemerge.engine.options.rules import RULES, TableRules
@@ -47,8 +48,6 @@ C = TypeVar("C", bound=WriteConfig)
 T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
-# warnings before a commit, by which a caller may let the work fail
-_CAUTION = logging.getLogger("lakemerge.caution")
 
 _WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of them share partitions."
 
@@ -373,7 +372,7 @@ class Publisher(Generic[C]):
         if kept and not self._has_warned:
             self._has_warned = True
             how = self.config.to_change_layout
-            _CAUTION.warning(f"{self.name} {'; it '.join(kept)}. It stays as it is: to change that, {how}.")
+            CAUTION.warning(f"{self.name} {'; it '.join(kept)}. It stays as it is: to change that, {how}.")
 
     def _plan_new(self, feed: DataFrame, keep: list[str]) -> SchemaPlan:
         config = self.config

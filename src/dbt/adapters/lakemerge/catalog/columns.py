@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.dbt_errors import SparkStatementError
 
+from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.relations.sized_text import CHAR_TYPE
 from lakemerge.engine.sql_text import qualified
 from lakemerge.kernel import HiveColumn, HiveTable, spelled
@@ -18,8 +18,6 @@ from lakemerge.kernel import HiveColumn, HiveTable, spelled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# warnings before a commit, by which a caller may let the work fail
-_CAUTION = logging.getLogger("lakemerge.caution")
 
 #: A context manager that turns Spark's errors into those that dbt shows; its argument says what is being done.
 Guard = Callable[[str], AbstractContextManager[Any]]
@@ -44,7 +42,7 @@ def columns_for_catalog(table: HiveTable, spark: SparkSession, guard: Guard) -> 
     try:
         return columns_of(table, spark, guard)
     except SparkStatementError as error:
-        _CAUTION.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
+        CAUTION.warning(f"The catalog omits the columns of {table.name}: {error.msg.splitlines()[0]}")
         return ()
 
 

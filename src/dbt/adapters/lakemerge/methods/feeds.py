@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from dbt.adapters.lakemerge.capability import Capability
 from dbt.adapters.lakemerge.catalog.seeds import frame_of_agate
 from dbt_common.exceptions import DbtRuntimeError
 
-from lakemerge.engine.publish.feeds import FEED
+from lakemerge.engine.publish.feeds import FEED, give_feed
 
 if TYPE_CHECKING:
     import agate
@@ -36,20 +35,12 @@ class FeedMethods(Capability):
             self.handle.compute_feed()
 
     def _compute_python_feed(self, model: dict[str, Any], compiled_code: str) -> None:
-        """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``.
-
-        A global view passes the frame on, because it may belong to another session (pandas-on-Spark's frames do).
-        """
+        """Run a Python model and make the frame that it returns readable as ``lakemerge_feed``."""
         self.host.submit_python_job(model, compiled_code)
         frame = self.handle.python_result
         if frame is None:
             raise DbtRuntimeError("Expected a Python model to have run; found none. Report this.")
-        name = f"lakemerge_{uuid.uuid4().hex}"
-        frame.createGlobalTempView(name)
-        spark = self.handle.spark
-        database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
-        self.handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
+        give_feed(self.handle, frame)
 
     @available.parse_none
     def open_seed(self, table: agate.Table, column_types: Mapping[str, str]) -> None:

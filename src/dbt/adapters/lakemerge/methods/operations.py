@@ -95,8 +95,8 @@ class OperationMethods(Capability):
     def history(self, relation: LakemergeRelation, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first."""
         with config_errors():
-            limit_of(limit)
-        return history_of(self.handle.application.ports, relation.table_name, limit)
+            most = limit_of(limit)
+        return history_of(self.handle.application.ports, relation.table_name, most)
 
     @available.parse(lambda *args, **kwargs: 0)
     def version_at(self, relation: LakemergeRelation, at: str) -> int:
