@@ -49,7 +49,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("warehouse")
 
 
-@pytest.fixture(scope="class")
+@pytest.fixture(scope="class")  # type: ignore[no-redef]
 def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
     """The target of the profile that dbt's fixtures write; they add the schema."""
     return {
@@ -61,7 +61,7 @@ def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="class")
+@pytest.fixture(scope="class")  # type: ignore[no-redef]
 def profile_user() -> str:
     """The owner that Spark gives to tables and views."""
     import getpass
@@ -69,7 +69,7 @@ def profile_user() -> str:
     return getpass.getuser()
 
 
-@pytest.fixture(scope="class")
+@pytest.fixture(scope="class")  # type: ignore[no-redef]
 def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """dbt's logs, outside of the repository."""
     folder = str(tmp_path_factory.mktemp("logs"))

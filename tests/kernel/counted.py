@@ -63,7 +63,7 @@ class Counted(Proxy):
 def counted(ports: Ports) -> tuple[Ports, list[str]]:
     """The same ports, and the calls of the metastore that are made through them."""
     calls: list[str] = []
-    return dataclasses.replace(ports, metastore=Counted(ports.metastore, "metastore", calls)), calls  # type: ignore[arg-type]
+    return dataclasses.replace(ports, metastore=Counted(ports.metastore, "metastore", calls)), calls
 
 
 def killed_after(world: World, write: int, kind: Kind | GroupKind) -> bool:

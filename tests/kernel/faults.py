@@ -35,14 +35,14 @@ STORAGE_WRITES = frozenset({"write", "rename", "make", "delete", "copy"})
 Hook = Callable[[str], None]
 
 
-def _ignore(_: str) -> None:
-    return None
+def ignore(_: str) -> None:
+    """Do nothing."""
 
 
 class HookedMetastore(HiveMetastore):
     """Tells of every call before it is made and after it has succeeded."""
 
-    def __init__(self, jvm: Jvm, before: Hook = _ignore, after: Hook = _ignore) -> None:
+    def __init__(self, jvm: Jvm, before: Hook = ignore, after: Hook = ignore) -> None:
         super().__init__(jvm)
         self._before = before
         self._after = after
@@ -68,7 +68,7 @@ class HookedDeafMetastore(HookedMetastore, DeafMetastore):
 class HookedFileSystem(HadoopFileSystem):
     """Tells of every call before it is made and after it has succeeded."""
 
-    def __init__(self, jvm: Jvm, before: Hook = _ignore, after: Hook = _ignore) -> None:
+    def __init__(self, jvm: Jvm, before: Hook = ignore, after: Hook = ignore) -> None:
         super().__init__(jvm)
         self._before = before
         self._after = after

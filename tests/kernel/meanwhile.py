@@ -76,7 +76,7 @@ def beside(
 ) -> Kernel:
     """A kernel beside one call of which others act."""
     ports = world.process()
-    placed = Meanwhile(getattr(ports, port), call, others, after=after, when=when)
+    placed: Any = Meanwhile(getattr(ports, port), call, others, after=after, when=when)
     return Kernel(dataclasses.replace(ports, **{port: placed}))
 
 
@@ -107,7 +107,7 @@ def meeting(world: World, number: int, others: Callable[[], None], act: Callable
         met.append(number)
         others()
 
-    placed = {
+    placed: dict[str, Any] = {
         port: BeforeCall(getattr(ports, port), calls.__next__, number, meet)
         for port in ("metastore", "files")
     }
@@ -135,11 +135,13 @@ def sleeping(
         world.timeline.pass_by(10 * Settings().lease_seconds)
         others(world)
 
-    slow = {port: BeforeCall(getattr(ports, port), count, number, meet) for port in ("metastore", "files")}
+    slow: dict[str, Any] = {
+        port: BeforeCall(getattr(ports, port), count, number, meet) for port in ("metastore", "files")
+    }
     return dataclasses.replace(ports, **slow), steps
 
 
-def die_at(world: World, at: str, act: Callable[[Kernel], None]) -> None:
+def die_at(world: World, at: str, act: Callable[[Kernel], object]) -> None:
     """Have a process act that dies at a step of its commit."""
 
     def reached(step: str) -> None:

@@ -95,7 +95,7 @@ def test_commits_that_change_no_row_do_not_count(
 
     class Clock(datetime.datetime):
         @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:  # type: ignore[override]
             return later
 
     monkeypatch.setattr(datetime, "datetime", Clock)

@@ -140,3 +140,13 @@ def test_what_a_killed_write_has_left_is_vacuumed(kernel: Kernel, name: TableNam
         os.utime(path.removeprefix("file:"), (1, 1))
     vacuum(kernel, name, dry_run=False)
     assert not any(kernel.files.exists(path) for path in left)
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs Linux's /proc, which nobody may change")
+def test_what_the_system_refuses_without_an_error_is_one(jvm: Jvm) -> None:
+    files = HadoopFileSystem(jvm)
+    with pytest.raises(StorageError, match="make file:/proc/lakemerge; found NoSuchFileException"):
+        files.make_directory("file:/proc/lakemerge")
+    with pytest.raises(StorageError, match="delete file:/proc/version"):
+        files.delete("file:/proc/version")
+    assert not files.delete_if_empty("file:/proc/version")

@@ -74,8 +74,9 @@ def merge(given: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(given)
     for key, value in added.items():
         known = merged.get(key)
-        is_mapping = isinstance(known, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(known, value) if is_mapping else value
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            value = merge(known, value)
+        merged[key] = value
     return merged
 
 

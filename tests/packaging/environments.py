@@ -51,7 +51,14 @@ class Environment:
 
     def install(self, *requirements: str | Path) -> None:
         """Install with the pip that runs the tests."""
-        pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
+        pip: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            self.python,
+            "--disable-pip-version-check",
+        ]
         run([*pip, "install", "--quiet", "--no-compile", *requirements])
 
     def run_python(self, code: str) -> str:

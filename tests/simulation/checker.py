@@ -7,7 +7,7 @@ reader finds after each; no process tells it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class Checker:
         if call == "delete" and self.exact and "/_lakemerge/data/" in args[0]:
             assert self.metastore is not None
             self.metastore.pointers.check_deletion(process, args[0])
-        looks = {
+        looks: dict[str, Callable[..., None]] = {
             "alter_partitions": self._swap_is_sent,
             "drop_partition": self._drop_is_sent,
             "alter_table": self._row_is_sent,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lakemerge.kernel import HivePartition, HiveTable, TableName
 from lakemerge.kernel.ports.names import partition_name
 from lakemerge.kernel.table.layout import normal
-from lakemerge.testing import MemoryMetastore, Timeline
+from lakemerge.testing import Timeline
+
+if TYPE_CHECKING:
+    from simulation.watched import WatchedMetastore
 
 
 class Violation(AssertionError):
@@ -24,7 +28,7 @@ class Pointers:
         looked: by process, table and partition, when the process asked for it in its present operation.
     """
 
-    metastore: MemoryMetastore
+    metastore: WatchedMetastore
     timeline: Timeline
     since: dict[tuple[TableName, str], float] = field(default_factory=dict)
     looked: dict[tuple[int, TableName, str], float] = field(default_factory=dict)

@@ -133,7 +133,7 @@ class Operation(ABC):
                 self.outcome, self.found_files_gone = "failed", True
             except LakemergeError as error:
                 self.error = str(error).replace("\n", " ")
-                doubtful = self._last is not None and self._last.state == "in doubt"
+                doubtful = self._last is not None and self._last.state == "in doubt"  # type: ignore[unreachable]
                 self.outcome = "doubtful" if doubtful else "failed"
             return
         self.outcome = "failed"

@@ -181,7 +181,7 @@ class Planner:
         if not self._consumed and self._has(theme.strangers):
             actors.append(self._stranger())
         if theme.lands:
-            files = [Land(TABLE, f"file {one}") for one in range(dice.choice((3, 5, 8)))]
+            files: list[Operation] = [Land(TABLE, f"file {one}") for one in range(dice.choice((3, 5, 8)))]
             actors.append(self._actor("lander", files))
         readers = [self._actor(f"reader {number}", []) for number in range(dice.choice(theme.readers))]
         if theme.reads_late:

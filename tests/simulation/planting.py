@@ -1,9 +1,9 @@
 """``python -m simulation.planting``: plant each mutant of :mod:`simulation.planted`, and see who notices.
 
 First one run of the unchanged code notes which tests and which seeds reach each site (``--reach``). The unit tests are
-then collected once, with those of the kernel's ring that run in memory. Each mutant has a forked process of its own, in
-which a few seeds that reach its site are run, tests that do, those first that reach little else, and more seeds, until
-one of them fails. What nobody notices is printed.
+then collected once, with those of tests/kernel/contract that run in memory. Each mutant has a forked process of its
+own, in which a few seeds that reach its site are run, tests that do, those first that reach little else, and more
+seeds, until one of them fails. What nobody notices is printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from typing import Any
 
 import pytest
 
-from simulation.in_memory import TESTS, InMemory
 from simulation.planted import Functions, Planted, all_mutants, note, plant
 from simulation.run import simulate
 from simulation.seeds import WORLDS
@@ -34,8 +33,15 @@ ROOT = Path(__file__).parents[2]
 STORE = ROOT / "build" / "mutants"
 #: Mutants that were looked at and change nothing that anybody could see: module, what is done, statement, why.
 EQUIVALENTS = Path(__file__).with_name("equivalents.tsv")
-#: The tests that run in memory.
-UNITS = ("tests/unit/kernel", "tests/unit/consumer", "tests/unit/writer", *TESTS)
+#: The tests that run in memory, once those on a JVM are left out.
+UNITS = (
+    "tests/unit/kernel",
+    "tests/unit/consumer",
+    "tests/unit/writer",
+    "tests/kernel/contract",
+    "-k",
+    "not jvm",
+)
 #: A mutant counts as one that never ends after these CPU seconds, after so many for a seed, after so many times what a
 #: test takes, and after so many seconds whatever it does.
 _CPU, _CPU_OF_A_SEED, _CPU_OF_A_TEST, _LIMIT = 6, 0.3, 4, 600
@@ -86,7 +92,7 @@ def reach_by_units() -> None:
     """Run the unit tests, and store which of them reach what."""
     plugin = _Noting()
     note(lambda site, value: plugin.now.add(key(site, value)))
-    pytest.main([*_QUIET, *UNITS], plugins=[plugin, InMemory()])
+    pytest.main([*_QUIET, *UNITS], plugins=[plugin])
     _store("units", {one: sorted(tests) for one, tests in plugin.found.items()})
 
 
@@ -259,7 +265,7 @@ def main() -> int:
     if args.reach == "units":
         reach_by_units()
         return 0
-    return int(pytest.main([*_QUIET, *UNITS], plugins=[Hunt(args), InMemory()]))
+    return int(pytest.main([*_QUIET, *UNITS], plugins=[Hunt(args)]))
 
 
 def _hunt(hunt: Hunt, args: argparse.Namespace) -> None:

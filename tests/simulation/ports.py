@@ -211,11 +211,11 @@ class UnevenMetastore(SimulatedMetastore):
         self._dice = dice
 
     def get_table(self, name: TableName) -> HiveTable | None:
-        first = super().get_table(name)
+        first = super().get_table(name)  # type: ignore[safe-super]
         dice = self._dice
         if first is None or not self.tears or dice.random() > 0.2:
             return first
-        second = super().get_table(name)
+        second = super().get_table(name)  # type: ignore[safe-super]
         if second is None or second == first:
             return second
         keys = sorted(set(first.parameters) | set(second.parameters))
@@ -230,7 +230,10 @@ class UnevenMetastore(SimulatedMetastore):
         cut = self._dice.randrange(len(names) + 1) if self.batches else 0
         batches = (names[:cut], names[cut:])
         return [
-            row for batch in batches if batch for row in super(UnevenMetastore, self).partitions(name, batch)
+            row
+            for batch in batches
+            if batch
+            for row in super(UnevenMetastore, self).partitions(name, batch)  # type: ignore[safe-super]
         ]
 
 
@@ -265,10 +268,10 @@ def ports_of_process(
         tears, batches: as of :class:`UnevenMetastore`.
     """
     process = caller.process
-    files = SimulatedFiles(world.files, caller)
+    files = SimulatedFiles(world.files, caller)  # type: ignore[abstract]
     dice = random.Random(process.pid)
     return Ports(
-        metastore=UnevenMetastore(world.metastore, caller, dice, tears=tears, batches=batches),
+        metastore=UnevenMetastore(world.metastore, caller, dice, tears=tears, batches=batches),  # type: ignore[abstract]
         files=files,
         row_files=MemoryRowFiles(files),
         clock=ScheduledClock(world, process, datetime.timedelta(days=skew)),

@@ -300,7 +300,7 @@ class Run:
             raise Violation(f"nothing goes wrong any more, and {one}: {one.error}")
         return bool(done)
 
-    def _alone(self, process: Process, work: Callable[[], None]) -> None:
+    def _alone(self, process: Process, work: Callable[[], object]) -> None:
         """Run a process to its end, when all others have ended."""
         process.start(work)
         self.scheduler.run()

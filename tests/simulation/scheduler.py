@@ -59,11 +59,11 @@ class Process:
         self.stopped_until = 0.0
         self.error: BaseException | None = None
 
-    def start(self, run: Callable[[], None], delay: float = 0.0) -> None:
+    def start(self, run: Callable[[], object], delay: float = 0.0) -> None:
         """Begin a thread of it."""
         self._scheduler.add(self, self._guarded(run), delay)
 
-    def _guarded(self, run: Callable[[], None]) -> Callable[[], None]:
+    def _guarded(self, run: Callable[[], object]) -> Callable[[], None]:
         def main() -> None:
             try:
                 run()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from lakemerge import writer
 from lakemerge.errors import ClaimHeld, CommitConflict, CommitUnfinished, MetastoreError, StorageError
 from lakemerge.kernel import Kernel
+from lakemerge.writer import Writer
 from simulation.intents import Violation
 from simulation.operations import Model, Operation
 
@@ -41,7 +42,7 @@ class Batches(Operation):
                 kernel.clock.sleep(kernel.host.chance() * 10)
         raise StorageError(expected="the batches to be written", found="too many faults", action="None.")
 
-    def _write(self, kernel: Kernel, batches: writer.Writer, number: int) -> None:
+    def _write(self, kernel: Kernel, batches: Writer, number: int) -> None:
         for left in reversed(range(3)):
             began = kernel.clock.monotonic()
             try:

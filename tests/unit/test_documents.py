@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,12 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_can_be_read(path: Path) -> None:
-    readers = {"python": ast.parse, "json": json.loads, "yaml": yaml.safe_load, "yml": yaml.safe_load}
+    readers: dict[str, Callable[[str], object]] = {
+        "python": ast.parse,
+        "json": json.loads,
+        "yaml": yaml.safe_load,
+        "yml": yaml.safe_load,
+    }
     for _, language, code in _FENCE.findall(path.read_text()):
         if language in readers:
             readers[language](code)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -101,6 +102,6 @@ def test_macros_call_only_what_the_adapter_offers_them() -> None:
 
 
 def test_while_dbt_parses_a_capability_gives_what_its_methods_say() -> None:
-    at_parse = LakemergeAdapter._parse_replacements_
+    at_parse: Any = LakemergeAdapter._parse_replacements_
     assert at_parse["operations"].history("shop.orders") == []
     assert at_parse["consumers"].consume("shop.orders") is None

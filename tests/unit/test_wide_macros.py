@@ -84,12 +84,12 @@ def widened(value: Any, count: int) -> Any:
             value, routes=tuple(_widened_route(route, count) for route in value.routes)
         )
     if isinstance(value, MergePlan):
-        columns = list(value.columns)
+        wide = list(value.columns)
         for number in range(count):
             column = value.columns[number % 2]
             plan = dataclasses.replace(column.plan, name=f"column_{number}")
-            columns.insert(1, dataclasses.replace(column, plan=plan))
-        return dataclasses.replace(value, columns=tuple(columns))
+            wide.insert(1, dataclasses.replace(column, plan=plan))
+        return dataclasses.replace(value, columns=tuple(wide))
     if isinstance(value, Scd2Plan):
         merge = widened(value.merge, count)
         plans = (*(column.plan for column in merge.columns), *value.columns[len(value.merge.columns) :])

@@ -64,7 +64,7 @@ def without_publishing_hook(request: pytest.FixtureRequest) -> Iterator[None]:
     invoke = dbtRunner.invoke
 
     def without_hook(runner: dbtRunner, *args: Any, **kwargs: Any) -> Any:
-        answer = invoke(runner, *args, **kwargs)
+        answer: Any = invoke(runner, *args, **kwargs)
         if hasattr(answer.result, "results"):
             answer.result.results = [one for one in answer.result.results if not _publishes(one)]
         return answer

@@ -52,7 +52,7 @@ class Tables:
     def __init__(self, project: Any, landing: Path) -> None:
         self._project = project
         self._landing = landing
-        self._variables = {"round": 0, "landing": str(landing)}
+        self._variables: dict[str, Any] = {"round": 0, "landing": str(landing)}
 
     def commit(self) -> None:
         """One more commit to each."""

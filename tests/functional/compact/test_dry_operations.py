@@ -12,7 +12,8 @@ from dbt.tests.util import run_dbt
 
 from kernel.support import Died
 from lakemerge.kernel import Kernel, TableName
-from lakemerge.kernel.ports import Metastore, SystemHost
+from lakemerge.kernel.ports import Metastore
+from lakemerge.kernel.ports.system import SystemHost
 
 MASTER = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',

@@ -36,4 +36,4 @@ def main(address: str, warehouse: str, schema: str, number: int, rounds: int) ->
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], *map(int, sys.argv[4:]))
+    main(*sys.argv[1:4], *map(int, sys.argv[4:]))  # type: ignore[arg-type]

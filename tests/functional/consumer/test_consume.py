@@ -157,7 +157,8 @@ class TestPoison(Project):
         failures = 0
         for _ in range(12):
             result = run_dbt(
-                ["run", "--select", "clean", "--vars", "{poison: true}"], expect_pass=None
+                ["run", "--select", "clean", "--vars", "{poison: true}"],
+                expect_pass=None,  # type: ignore[arg-type]
             ).results[0]
             failures += result.status == "error"
             if result.status == "success" and not result.adapter_response["version"]:

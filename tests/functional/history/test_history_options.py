@@ -34,7 +34,7 @@ def versions(
     return [tuple(row) for row in table.sql(sql)]
 
 
-def files(table: Any) -> dict[str, str]:
+def files(table: Any) -> dict[int, str]:
     """The directory of each partition, by its name."""
     found = table.sql(f"select distinct dbt_closed_in, input_file_name() from {table.relation.render()}")
     return {row[0]: row[1] for row in found}

@@ -60,7 +60,8 @@ def believed(table: Any, config: dict[str, Any]) -> list[Change]:
 
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
     """Merge a feed in batches and compare the table with the oracle after each."""
-    table, delivered = merger(config, SCHEMA), []
+    table = merger(config, SCHEMA)
+    delivered: list[Change] = []
     try:
         for batch in split(feed, seed):
             delivered += batch
@@ -80,7 +81,8 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
 def check_over_time(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) -> None:
     """Merge a feed as time goes by, a month between batches, each with any changes of those before once more."""
     random_ = random.Random(seed)
-    table, delivered = merger(config, SCHEMA), []
+    table = merger(config, SCHEMA)
+    delivered: list[Change] = []
     ordered = sorted(feed, key=lambda change: change["ts"])
     cuts = sorted(random_.randint(1, len(feed)) for _ in range(2))
     try:

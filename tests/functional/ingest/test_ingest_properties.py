@@ -57,6 +57,7 @@ def dying_at(step: str) -> Iterator[None]:
             raise Killed(step)
 
     defaults = Kernel.__init__.__kwdefaults__
+    assert defaults is not None
     before = defaults["step"]
     defaults["step"] = die
     try:

@@ -47,10 +47,10 @@ class TestUnfitPartitions:
         routes = {name: name for name in (*TABLES, "far")}
         depends = " ".join(f"{{% do ref('{name}') %}}" for name in routes)
         files["routed.sql"] = INGEST.format(routes=routes, config="", depends=depends)
-        own = {"split": "['part']", "far_split": FAR}
-        for name, by in own.items():
+        own: dict[str, Any] = {"split": "['part']", "far_split": FAR}
+        for name, columns_of_own in own.items():
             files[f"{name}.sql"] = INGEST.format(
-                routes="none", config=f"partition_by={by}", depends=""
+                routes="none", config=f"partition_by={columns_of_own}", depends=""
             ).replace("route_by='kind', ", "")
         files["constant.sql"] = INGEST.format(
             routes="none", config="partition_by='part', partition_values={'part': 'ab'}", depends=""
@@ -79,7 +79,7 @@ class TestUnfitPartitions:
         )
         arguments = ["run", "--exclude", "constant", "--vars", json.dumps({"landing": str(tmp_path)})]
         run_dbt(arguments)
-        fits = [(0, "full"), (4, "more")]
+        fits: list[tuple[int, str | None]] = [(0, "full"), (4, "more")]
         null = [(3, None)]
         for table in TABLES:
             expected = fits if table == "keyed" else sorted([*fits, *null])

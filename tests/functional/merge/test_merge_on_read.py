@@ -60,7 +60,7 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
 class TestMergeOnRead:
     @pytest.mark.parametrize("variant", REPRESENTED)
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
-        config = {**CONFIG, **VARIANTS[variant], **ON_READ}
+        config: dict[str, Any] = {**CONFIG, **VARIANTS[variant], **ON_READ}
 
         @given(
             feed=feeds(truncates="truncates" in variant),

@@ -172,8 +172,8 @@ class TestProject:
         write_file(MASTER, project.project_root, "models", "master.sql")
         build("run", "--full-refresh")
         # the rows from before have no such key: no change is theirs
-        before = [(1, None, "one"), (2, None, "two"), (3, None, "three")]
-        after = [(1, 10, "one moved"), (3, 30, "three"), (4, 40, "four")]
+        before: list[tuple[int, int | None, str]] = [(1, None, "one"), (2, None, "two"), (3, None, "three")]
+        after: list[tuple[int, int | None, str]] = [(1, 10, "one moved"), (3, 30, "three"), (4, 40, "four")]
         assert found["copy_on_write"] == sorted(before + after, key=lambda row: (row[0], row[1] or 0))
         assert found["merge_on_read"] == found["copy_on_write"]
 

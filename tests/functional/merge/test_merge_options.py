@@ -337,7 +337,7 @@ class TestPredicatesAndPartitions:
     @pytest.mark.parametrize("moves", [True, False], ids=["found by a scan", "known"])
     def test_each_odd_partition_rewritten_alone(self, merger: Any, moves: bool) -> None:
         values = ["a/b=100%", "both ' and \"", None]
-        config = {"unique_key": "id", "partition_by": ["p-art", "_day"], "sequence_by": "_o"}
+        config: dict[str, Any] = {"unique_key": "id", "partition_by": ["p-art", "_day"], "sequence_by": "_o"}
         config |= {"partition_moves": moves, "apply_as_deletes": "_s is null"}
         table = merger(config, "id int, `_o` int, `_s` string, `p-art` string, `_day` date")
         day = datetime.date(2024, 2, 29)

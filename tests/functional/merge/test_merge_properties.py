@@ -80,7 +80,7 @@ def oracle_of(config: dict[str, Any]) -> Oracle:
     return Oracle(config.get("merge_update_columns"), config.get("ignore_null_updates", False))
 
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "partitioned": {"partition_by": "region"},
     "unpartitioned": {},
     "parquet": {"partition_by": "region", "file_format": "parquet"},
@@ -149,7 +149,7 @@ def check(
 class TestMergeProperties:
     @pytest.mark.parametrize("variant", REPRESENTED)
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
-        config = {**CONFIG, **VARIANTS[variant]}
+        config: dict[str, Any] = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
         @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -161,7 +161,7 @@ class TestMergeProperties:
     @pytest.mark.slow
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_any_split_and_order_gives_the_oracles_table_often(self, merger: Any, variant: str) -> None:
-        config = {**CONFIG, **VARIANTS[variant]}
+        config: dict[str, Any] = {**CONFIG, **VARIANTS[variant]}
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))
         @settings(max_examples=OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
@@ -182,7 +182,7 @@ class TestMergeProperties:
         ],
     )
     def test_batches_that_are_newer_than_all_before_give_it_too(self, merger: Any, variant: str) -> None:
-        config = {**CONFIG, **VARIANTS[variant]}
+        config: dict[str, Any] = {**CONFIG, **VARIANTS[variant]}
         examples = 3 if variant == "partitioned" else OFTEN
 
         @given(feed=feeds(truncates="truncates" in variant), seed=st.integers(0, 2**16))

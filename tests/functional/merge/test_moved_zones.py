@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 FEED = "id int, name string, gone boolean, at timestamp"
-KINDS = {
+KINDS: dict[str, dict[str, Any]] = {
     "plain": {"file_format": "orc"},
     "parquet": {"file_format": "parquet"},
     "beside": {"file_format": "orc", "write_mode": "merge_on_read"},
@@ -38,7 +38,12 @@ class TestMovedZones:
         self, merger: Any, move_to: Callable[[str], None], first: str, second: str
     ) -> None:
         for kind, options in KINDS.items():
-            given = {"unique_key": "id", "sequence_by": "at", "apply_as_deletes": "gone", **options}
+            given: dict[str, Any] = {
+                "unique_key": "id",
+                "sequence_by": "at",
+                "apply_as_deletes": "gone",
+                **options,
+            }
             table = merger({**given, "column_list": ["id", "name", "at"]}, FEED)
             # a time stands for itself in Java's zone (ORC), or in UTC (Parquet): what files keep in every zone
             zone = "Z" if kind == "parquet" else ""

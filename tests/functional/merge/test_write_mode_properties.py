@@ -63,7 +63,7 @@ class TestModes:
     def test_any_modes_one_after_another_give_the_oracles_table_often(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, variant: str
     ) -> None:
-        config = {**CONFIG, **VARIANTS[variant]}
+        config: dict[str, Any] = {**CONFIG, **VARIANTS[variant]}
         monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
 
         @given(

@@ -199,7 +199,7 @@ class TestTables:
             .count()
             == 0
         )
-        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        context.setLocalProperty("spark.jobGroup.id", None)
 
     def test_a_request_is_plain_data(self) -> None:
         import json

@@ -106,7 +106,9 @@ class TestHistories:
     def test_a_history_is_what_the_oracle_tells(
         self, ran: Any, strategy: str, hard_deletes: str, examples: settings
     ) -> None:
-        options = {"updated_at": "changed_at"} if strategy == "timestamp" else {"check_cols": ["name"]}
+        options: dict[str, Any] = (
+            {"updated_at": "changed_at"} if strategy == "timestamp" else {"check_cols": ["name"]}
+        )
 
         @examples
         @given(states=STATES)

@@ -82,7 +82,7 @@ class TestTransactionProperties:
         run(merger, program, VARIANTS[variant], 1)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("variant", {**VARIANTS, **MORE_VARIANTS})
+    @pytest.mark.parametrize("variant", [*VARIANTS, *MORE_VARIANTS])
     def test_a_transaction_gives_the_table_of_a_dbt_run_often(
         self, merger: Any, program: Any, variant: str
     ) -> None:

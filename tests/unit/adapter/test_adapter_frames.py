@@ -9,6 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 from dbt.adapters.base import BaseAdapter
+from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.lakemerge import impl
 from dbt.adapters.lakemerge.catalog import catalogs_by_schema
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
@@ -61,7 +62,7 @@ def test_a_schema_that_cannot_be_read_leaves_the_catalog_of_others(
         catalogs_by_schema, "catch_as_completed", lambda futures: (futures, [DbtRuntimeError("no")])
     )
     adapter.config = Mock()
-    tables = {
+    tables: set[BaseRelation] = {
         LakemergeRelation.create(schema=schema, identifier=name) for schema, name in (("a", "x"), ("B", "y"))
     }
     found, errors = adapter.get_catalog_by_relations(frozenset(), tables)

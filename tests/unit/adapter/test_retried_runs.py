@@ -21,7 +21,7 @@ def results_of(folder: Path, invocation: str, **messages: str) -> Any:
             "unique_id": f"model.shop.{name}",
             "status": "success",
             "message": message,
-            "adapter_response": {"unpublished": True} if "staged" in message else {"version": 1},
+            "adapter_response": dict([("unpublished", True) if "staged" in message else ("version", 1)]),
         }
         for name, message in messages.items()
     ]

@@ -387,7 +387,7 @@ def test_a_command_that_began_meanwhile_in_this_process_is_no_silent_loss(
 ) -> None:
     orders = result("orders", RunStatus.Success, message="MERGE (3 inserted, staged)")
     orders.adapter_response = {"unpublished": True}
-    methods = StagingMethods(MagicMock(get_macro_resolver=lambda: SimpleNamespace(nodes={})))
+    methods: Any = StagingMethods(MagicMock(get_macro_resolver=lambda: SimpleNamespace(nodes={})))
     reset_invocation_id()  # the other command's
     other = staged_run()
     assert methods.publish([orders]) == "select 'what was staged is not published'"

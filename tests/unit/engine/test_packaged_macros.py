@@ -31,7 +31,8 @@ CALLED = sorted(
 @pytest.fixture(scope="module")
 def with_dbt() -> Macros:
     macros = Macros(ROOT / "macros")
-    macros._adapter.string_literal, macros._adapter.all_of = literal, all_of  # as the real adapter's
+    adapter: Any = macros._adapter
+    adapter.string_literal, adapter.all_of = literal, all_of  # as the real adapter's
     return macros
 
 
@@ -58,8 +59,9 @@ def test_there_are_no_variables() -> None:
 
 
 def test_a_macro_refuses_by_a_typed_error() -> None:
+    adapter: Any = PackagedMacros()._environment.globals["adapter"]
     with pytest.raises(errors.InvalidConfig, match="Expected a; found b"):
-        PackagedMacros()._environment.globals["adapter"].raise_typed("InvalidConfig", "a", "b", "c")
+        adapter.raise_typed("InvalidConfig", "a", "b", "c")
 
 
 def test_the_engine_is_imported_without_dbt() -> None:

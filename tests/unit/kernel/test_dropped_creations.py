@@ -185,7 +185,7 @@ def test_what_was_dropped_is_not_even_sent_again(shape: str, world: World, kerne
             drop(kernel, NAME)
             lose_reply()
 
-    txn = begin(Kernel(dataclasses.replace(ports, metastore=Counting())), shape)  # type: ignore[arg-type]
+    txn = begin(Kernel(dataclasses.replace(ports, metastore=Counting())), shape)
     with pytest.raises(CommitConflict), txn:
         txn.commit()
     assert sent == [NAME.name]

@@ -20,7 +20,7 @@ from kernel.support import (
 )
 from lakemerge.errors import CommitConflict, InvalidTransactionState
 from lakemerge.kernel import Kernel, TableName, leave, resume, suspend
-from lakemerge.kernel.ports import SystemHost
+from lakemerge.kernel.ports.system import SystemHost
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.testing import SimulatedClock, SimulatedHost, World
@@ -144,10 +144,10 @@ def test_a_child_goes_on_when_its_parent_has_died_within_a_commit(world: World, 
         if step == "claimed":
             raise Died
 
-    forking.step = die  # type: ignore[method-assign]
+    forking.step = die
     with pytest.raises(Died):
         merge(forking, NAME, {"p=1": ["new"]})
-    forking.step = lambda step: None  # type: ignore[method-assign]
+    forking.step = lambda step: None
     world.running.discard(forking.host.pid)
     with child_of(forking):
         assert merge(forking, NAME, {"p=1": ["newest"]}) == 3

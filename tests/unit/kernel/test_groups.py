@@ -211,8 +211,8 @@ def test_nothing_shows_before_the_decision_and_others_wait_for_a_live_writer(wor
     assert found[-1] == Picture(COLUMNS, (), {})  # its name is taken, and it shows nothing
     there = [name for name in group.names(NAME) if name != made]
     assert {name: one.version for name, one in as_of_group(other, there).items()} == {
-        name: other.current_state(name).version
-        for name in there  # type: ignore[union-attr]
+        name: other.current_state(name).version  # type: ignore[union-attr]
+        for name in there
     }
     with pytest.raises(TableNotFound):
         as_of_group(other, [made])
@@ -255,12 +255,11 @@ def test_a_writer_that_was_taken_for_dead_does_not_decide(world: World) -> None:
     names = sorted(group.names(NAME))
     versions = {name: other.settled(name)[0].version for name in names}
     ports = world.process()
-    taken_back = []
+    taken_back: list[Any] = []
 
     def at(step: str) -> None:
-        if step == "table claimed" and other.metastore.get_table(names[-1]).parameters[VERSION].endswith(
-            ".group"
-        ):  # type: ignore[union-attr]
+        claimed = other.metastore.get_table(names[-1]) if step == "table claimed" else None
+        if claimed and claimed.parameters[VERSION].endswith(".group"):
             world.running.discard(ports.host.owner().pid)
             other.recover(names[-1])
             taken_back.extend(other.metastore.get_table(name).parameters[VERSION] for name in names)  # type: ignore[union-attr]
@@ -308,7 +307,7 @@ def test_a_decision_whose_answer_is_lost_is_in_doubt_and_found_to_stand(world: W
             return call if callable(found) else found
 
     mute = Mute(ports.metastore, "metastore", [])
-    kernel = Kernel(dataclasses.replace(ports, metastore=mute))  # type: ignore[arg-type]
+    kernel = Kernel(dataclasses.replace(ports, metastore=mute))
     opened = group.begin(kernel, NAME)
     with pytest.raises(CommitInDoubt):
         kernel.commit_together(opened)

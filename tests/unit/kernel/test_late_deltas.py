@@ -95,7 +95,7 @@ def late(
             return call
 
     sleeper = Meanwhile(ports.metastore, "add_partitions", meet)
-    return Kernel(dataclasses.replace(ports, metastore=Then()))  # type: ignore[arg-type]
+    return Kernel(dataclasses.replace(ports, metastore=Then()))
 
 
 def test_it_does_not_stay_beside_what_took_its_place(world: World, kernel: Kernel) -> None:

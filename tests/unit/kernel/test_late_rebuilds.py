@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,8 @@ def dropped_meanwhile() -> Iterator[None]:
 @pytest.mark.parametrize("others", OTHERS)
 def test_who_makes_a_row_anew_and_sleeps_takes_no_later_ones_place(others: Callable[[World], None]) -> None:
     for number in itertools.count(1):
-        world, met = World(), []
+        world = World()
+        met: list[Any] = []
         create(Kernel(world.process()), NAME, {"p=1": ["old"], "p=2": ["old"]})
         ports, steps = sleeping(world, number, others, met)
         # it stands, and may have been dropped since
@@ -124,7 +126,8 @@ def test_who_finishes_for_another_and_sleeps_takes_no_later_ones_place(
     others: Callable[[World], None], step: str
 ) -> None:
     for number in itertools.count(1):
-        world, met = World(), []
+        world = World()
+        met: list[Any] = []
         create(Kernel(world.process()), NAME, {"p=1": ["old"], "p=2": ["old"]})
         die_at(world, step, rebuild_late)
         ports, steps = sleeping(world, number, others, met)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,8 @@ def test_who_sleeps_leaves_the_view_of_a_later_version_alone(
     work: Callable[[Kernel], None], others: Callable[[World], None], shape: str
 ) -> None:
     for number in itertools.count(1):
-        world, met = World(), []
+        world = World()
+        met: list[Any] = []
         first = Kernel(world.process())
         create(first, NAME, SHAPES[shape])
         if work is take_off:

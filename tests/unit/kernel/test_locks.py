@@ -74,7 +74,7 @@ def test_a_write_that_comes_while_the_lock_is_kept_changes_nothing(world: World)
     transaction.add_staged()
     # the claim, sent twice; then the first one comes between the second and the settlement
     step = kernel.step
-    kernel.step = lambda name: (late.arrive() if name == "claimed" else None, step(name))[1]  # type: ignore[method-assign]
+    kernel.step = lambda name: (late.arrive() if name == "claimed" else None, step(name))[1]
     assert transaction.commit() == 2
     assert rows_of(other, NAME) == {"p=1": ["first"]}
     assert_whole(other, NAME)
@@ -195,7 +195,7 @@ def test_a_call_of_a_group_that_comes_late_takes_nothing_back(world: World, lost
     if lost == "mark":
         late.lose("alter_table")
     else:
-        kernel.step = reached  # type: ignore[method-assign]
+        kernel.step = reached
     began = world.timeline.seconds
     assert kernel.commit_together(transactions) == {first: 2, second: 2}
     if world.timeline.seconds - began >= 250:

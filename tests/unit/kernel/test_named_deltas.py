@@ -149,7 +149,7 @@ class OfView(Proxy):
 def test_a_call_without_an_answer_that_shows_a_delta(arrives: bool, part: str, world: World) -> None:
     ports = world.process()
     metastore = OfView(ports.metastore, arrives=arrives)
-    add_delta(Kernel(dataclasses.replace(ports, metastore=metastore)), NAME, "delta 2")  # type: ignore[arg-type]
+    add_delta(Kernel(dataclasses.replace(ports, metastore=metastore)), NAME, "delta 2")
     assert metastore._lost
     assert merged_deltas(Kernel(world.process()), NAME) == ("delta 1", "delta 2")
     assert_whole(Kernel(world.process()), NAME)
@@ -186,7 +186,7 @@ def add_deltas(kernel: Kernel, count: int) -> None:
 
 def test_a_delta_too_many_for_the_views_length_is_refused_before_its_commit(world: World) -> None:
     ports = world.process()
-    kernel = Kernel(dataclasses.replace(ports, metastore=Short(ports.metastore)))  # type: ignore[arg-type]
+    kernel = Kernel(dataclasses.replace(ports, metastore=Short(ports.metastore)))
     create(kernel, NAME, SHAPES["partitioned"])
     with kernel.begin(NAME, "write_mode") as txn:
         add_overlay(txn, f"select {NAMED} {'x' * 32_000}", ["line"])

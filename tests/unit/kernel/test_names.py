@@ -10,7 +10,7 @@ from lakemerge.kernel import TableName
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION, escape, partition_name, partition_values, unescape
 
 #: What a partition's value can be in Hive: any text, but no control character that XML or SQL would refuse.
-VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",), min_codepoint=1), min_size=1)
+VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], min_codepoint=1), min_size=1)
 
 
 def test_table_names_are_lower_case_as_in_hive() -> None:

@@ -365,7 +365,7 @@ def test_who_adopts_a_table_does_not_take_the_place_of_a_view_that_it_has_got_si
     other = Kernel(world.process())
     ports = world.process()
     late = Meanwhile(ports.metastore, "alter_table", lambda: add_overlay(other, NAME))
-    writer = Kernel(dataclasses.replace(ports, metastore=late))  # type: ignore[arg-type]
+    writer = Kernel(dataclasses.replace(ports, metastore=late))
     assert writer.settled(NAME)[1].overlay is not None
     assert is_overlay_view(other.metastore.get_table(NAME))  # type: ignore[arg-type]
     assert rows_of(other, BASE) == SHAPES["partitioned"]

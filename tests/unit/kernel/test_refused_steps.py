@@ -50,7 +50,7 @@ class Refusing:
 
     @property
     def compares(self) -> bool | None:
-        return self._inner.compares  # type: ignore[no-any-return]
+        return self._inner.compares
 
     @compares.setter
     def compares(self, value: bool | None) -> None:

@@ -387,7 +387,7 @@ def test_an_append_whose_claim_others_have_finished_registers_nothing(world: Wor
             sent.append(name)
             return getattr(ports.metastore, name)
 
-    append(Kernel(dataclasses.replace(ports, metastore=Watching()), step=others), NAME, {"p=2": ["new"]})  # type: ignore[arg-type]
+    append(Kernel(dataclasses.replace(ports, metastore=Watching()), step=others), NAME, {"p=2": ["new"]})
     assert "add_partitions" not in sent
     assert rows_of(kernel, NAME) == {}
 

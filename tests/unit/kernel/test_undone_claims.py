@@ -202,7 +202,7 @@ def test_a_view_that_is_refused_after_the_claim_is_undone(call: str, comes: bool
         if step == "claimed":
             metastore.refused = {call}
 
-    writer.step = reached  # type: ignore[method-assign]
+    writer.step = reached
     with pytest.raises(CommitUnfinished, match="undo_refused"):
         add_overlay(writer, NAME) if comes else take_off(writer)
     other, metastore = process(world)

@@ -33,7 +33,7 @@ def change(day: int, city: str | None, name: str | None = "A") -> CustomerChange
 def history_of(*batches: tuple[CustomerChange, ...]) -> list[tuple[str | None, str | None, int, int | None]]:
     deliveries = [Delivery(day, changes, ()) for day, changes in zip(DELIVERY_DATES, batches, strict=False)]
     return [
-        (v.change.city, v.change.name, v.start_at.day, v.end_at and v.end_at.day)
+        (v.change.city, v.change.name, v.start_at.day, v.end_at.day if v.end_at else None)
         for v in expected_history(deliveries)
     ]
 

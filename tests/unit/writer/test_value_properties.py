@@ -51,7 +51,7 @@ def test_a_row_is_taken_or_refused(kind: str, value: Any) -> None:
 def test_a_decimal_keeps_its_value(precision: int, data: st.DataObject, value: decimal.Decimal) -> None:
     scale = data.draw(st.integers(0, precision))
     text = converted(f"decimal({precision},{scale})", value)
-    with decimal.localcontext(prec=2000, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+    with decimal.localcontext(decimal.Context(prec=2000, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)):
         scaled = value.scaleb(scale)
         fits = scaled == scaled.to_integral_value() and abs(scaled) < decimal.Decimal(10) ** precision
         assert (text is not None) == fits
@@ -86,4 +86,5 @@ def test_a_time_keeps_its_microseconds(at: datetime.datetime, between: str, digi
     found = converted("timestamp", f"{text}{sign}{hours:02d}:{minutes:02d}")
     # a time that the clock here showed twice is refused
     assert found is None or (expected is not None and datetime.datetime.fromisoformat(found) == expected)
-    assert found is not None or digits > 6 or expected.replace(fold=1).astimezone() != expected.astimezone()
+    if found is None and expected is not None:
+        assert expected.replace(fold=1).astimezone() != expected.astimezone()

@@ -23,8 +23,8 @@ CHECKS = ("Java", "Spark session", "metastore", "compare-and-swap", "warehouse")
 
 class TestDebug(BaseDebugPostgres):
     # a profile has neither user nor password
-    test_nopass = None
-    test_wronguser = None
+    test_nopass = None  # type: ignore[assignment]
+    test_wronguser = None  # type: ignore[assignment]
 
 
 class TestChecksOfDebug(BaseDebug):
@@ -51,7 +51,7 @@ class TestChecksOfDebug(BaseDebug):
 class TestDebugProfileVariable(BaseDebugProfileVariable):
     def test_ok(self, project: Any) -> None:
         run_dbt(["debug"])
-        assert "ERROR" not in self.capsys.readouterr().out
+        assert "ERROR" not in self.capsys.readouterr().out  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

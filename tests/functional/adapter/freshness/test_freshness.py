@@ -34,7 +34,7 @@ class TestFreshness:
 
     def freshness(self, *names: str) -> dict[str, Any]:
         selected = " ".join(f"source:landing.{name}" for name in names)
-        results = run_dbt(["source", "freshness", "--select", selected], expect_pass=None).results
+        results = run_dbt(["source", "freshness", "--select", selected], expect_pass=None).results  # type: ignore[arg-type]
         return {result.node.name: result for result in results}
 
     def test_commits_and_files_tell_when_a_source_changed(self, project: Any, warehouse: Path) -> None:

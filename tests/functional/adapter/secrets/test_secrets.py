@@ -56,7 +56,7 @@ class TestSecrets:
         }
         (tmp_path / "profiles.yml").write_text(yaml.safe_dump(profile))
         where = ["--profiles-dir", str(tmp_path)]
-        said = [run_dbt_and_capture(["--debug", "debug", *where], expect_pass=None)[1]]
+        said = [run_dbt_and_capture(["--debug", "debug", *where], expect_pass=None)[1]]  # type: ignore[arg-type]
         said += [
             run_dbt_and_capture(["--debug", "run", "--select", name, *where], expect_pass=name == "good")[1]
             for name in ("good", "bad", "topic")

@@ -38,7 +38,7 @@ SLOW_QUERY = "select count(*) from range(0, 100000000000, 1, 8) where hash(id) =
 
 
 @contextmanager
-def handle_of(project: Any, name: str) -> Iterator[SessionHandle]:
+def handle_of(project: Any, name: str) -> Iterator[Any]:
     with project.adapter.connection_named(name):
         yield project.adapter.handle
 
@@ -139,7 +139,7 @@ class TestSession:
             f"def model(dbt, session):\n    session.conf.set('{setting}', 'true')\n    return session.range(1)"
         )
         with handle_of(project, "model") as handle, refused:
-            SessionPythonJob({}, handle.application, handle_of_thread=lambda: handle).submit(code)  # type: ignore[arg-type]
+            SessionPythonJob({}, handle.application, handle_of_thread=lambda: handle).submit(code)
 
     def test_code_for_few_columns_is_compiled(self, project: Any) -> None:
         with handle_of(project, "records") as handle:

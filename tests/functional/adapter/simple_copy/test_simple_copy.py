@@ -13,7 +13,7 @@ from dbt.tests.util import check_relations_equal, run_dbt
 @pytest.mark.slow
 class TestSimpleCopy(SimpleCopyBase):
     # Spark makes none
-    test_simple_copy_with_materialized_views = None
+    test_simple_copy_with_materialized_views = None  # type: ignore[assignment]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
@@ -34,6 +34,9 @@ class FakeProject:
 
     models_found: dict[str, str]
     run_instead: Callable[[Continuous], None]
+    given: ClassVar[list[str]]
+    selected: ClassVar[list[str]]
+    threads: ClassVar[int]
 
     def __init__(self, options: Sequence[str]) -> None:
         self.options = options

@@ -19,7 +19,7 @@ PARTITIONED = {"append_layout": "commit_partitioned"}
 
 
 def test_append_layout() -> None:
-    config = config_of({**PARTITIONED, "compact_after": 5, "target_file_size": "1mb"}, "append")
+    config: Any = config_of({**PARTITIONED, "compact_after": 5, "target_file_size": "1mb"}, "append")
     assert config.new_commit_column == "_commit"
     assert (config.compact_after, config.compact_below) == (5, 2**20)
     assert config_of({}, "append").new_commit_column == ""

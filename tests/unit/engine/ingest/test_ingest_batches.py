@@ -48,7 +48,8 @@ def entry(name: str, size: int = 10) -> FileEntry:
 
 def batches_of(trigger: str, continuous: Continuous | None = None, handle: Any = None) -> IngestBatches:
     options = IngestOptions(LandingRules(("/in",)), trigger=trigger, trigger_interval=timedelta(0))
-    return IngestBatches("shop.alerts", options, handle or FakeHandle(), continuous)
+    given: Any = handle or FakeHandle()
+    return IngestBatches("shop.alerts", options, given, continuous)
 
 
 def read(batches: IngestBatches, waiting: list[int], stop: Any = None) -> list[Any]:

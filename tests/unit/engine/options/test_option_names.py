@@ -142,7 +142,9 @@ def test_what_macros_read_is_known() -> None:
     readers: list[frozenset[str]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            OptionReader, "check_names", lambda one, also=(): readers.append(set(one.declared) | set(also))
+            OptionReader,
+            "check_names",
+            lambda one, also=(): readers.append(frozenset(one.declared) | set(also)),
         )
         for read in KINDS.values():
             read({})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import tenacity
 
 from lakemerge.engine.publish.redo import Restarted, redoing
 from lakemerge.errors import CommitConflict, CommitsExhausted
@@ -11,7 +10,7 @@ from lakemerge.errors import CommitConflict, CommitsExhausted
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tenacity.nap.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
 
 
 def run(kinds: list[type[CommitConflict]], max_attempts: int) -> int:

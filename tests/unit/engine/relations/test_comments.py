@@ -58,7 +58,7 @@ def set_comments(metastore: Metastore, table: str | None, columns: dict[str, str
 
 
 def test_comments_of_the_table_its_columns_and_its_partition_columns() -> None:
-    metastore = CommentedMetastore(**{"spark.sql.sources.schema": "{}", "other": "kept"})
+    metastore = CommentedMetastore(**{"spark.sql.sources.schema": "{}", "other": "kept"})  # type: ignore[arg-type]
     assert set_comments(metastore, "about", {"ID": "key", "day": "the day"})
     assert [column.comment for column in metastore.table.columns] == ["key", ""]
     assert metastore.table.partition_columns[0].comment == "the day"

@@ -33,7 +33,7 @@ class Throwable:
         return self.cause
 
 
-def error(kind: type, shown: str, java: Throwable) -> Any:
+def error(kind: Any, shown: str, java: Throwable) -> Any:
     """An error as pyspark makes it of Java's."""
     made = kind.__new__(kind)
     Exception.__init__(made, shown)

@@ -118,7 +118,8 @@ def test_tracebacks_of_py4j_stay_out_of_the_terminal(capsys: pytest.CaptureFixtu
     keep_calls_without_answer_quiet()
     record = logging.LogRecord("root", logging.ERROR, "/x/py4j/java_gateway.py", 1, "No answer.", (), None)
     logging.getLogger().handle(record)
-    assert not any(filtered.filter(record) for filtered in logging.getLogger().filters)
+    filters: list[Any] = logging.getLogger().filters
+    assert not any(one.filter(record) for one in filters)
     other = logging.LogRecord("root", logging.ERROR, "/x/mine.py", 1, "An error.", (), None)
-    assert all(filtered.filter(other) for filtered in logging.getLogger().filters)
+    assert all(one.filter(other) for one in filters)
     assert "No answer." not in capsys.readouterr().err

@@ -55,13 +55,13 @@ def test_importing_lakemerge_loads_neither_dbt_nor_spark() -> None:
 
 
 def test_a_merge_is_the_same_after_its_options_were_recorded() -> None:
-    config = config_of({**MERGE, "apply_as_deletes": "op = 'D'", "sync": "none"}, "merge")
+    config: Any = config_of({**MERGE, "apply_as_deletes": "op = 'D'", "sync": "none"}, "merge")
     text = TableRules(
         config.changed_by, config.recorded, {"not_null_id": "`id` is null"}, {"op": "string"}
     ).text
     rules = TableRules.of_text(text, "shop.orders")
     assert (rules.strategy, rules.feed) == ("merge", {"op": "string"})
-    assert MergeConfig.of(rules.options) == dataclasses.replace(config, apply_as_deletes="")  # type: ignore[type-var]
+    assert MergeConfig.of(rules.options) == dataclasses.replace(config, apply_as_deletes="")
 
 
 def test_rules_say_in_what_they_differ() -> None:
@@ -110,7 +110,7 @@ def test_programs_change_tables_that_are_merged_or_appended_to(
 def test_a_models_commits_record_its_rules(config: dict[str, Any], strategy: str, rules: str) -> None:
     def publisher(**more: bool) -> Publisher[Any]:
         options, name = config_of(config, strategy), TableName("shop", "orders")
-        return Publisher(Mock(), Mock(), name, options, constraints={}, **more)
+        return Publisher(Mock(), Mock(), name, options, constraints={}, **more)  # type: ignore[arg-type]
 
     feed = Mock(dtypes=[("id", "bigint"), ("OP", "string")])
     assert publisher(records_rules=True)._rules(feed, ["id"]) == {RULES: rules}

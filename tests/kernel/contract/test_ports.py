@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lakemerge.errors import StorageError
-from lakemerge.kernel import HiveColumn, Jvm, Ports, TableDefinition, TableName, ports_of
+from lakemerge.kernel import HiveColumn, Ports, TableDefinition, TableName, ports_of
 from lakemerge.kernel.jvm import metastore
 from lakemerge.kernel.ports.metastore import DDL_TIME, HiveTable, Refused, Storage, ValueChanged
 from lakemerge.kernel.table.definition import (
@@ -378,13 +377,3 @@ class TestManyDirectories:
                 sorted(entry.path for entry in files.list(path)) for path in wanted
             ]
             assert files.fingerprints(wanted) == [files.fingerprint(path) for path in wanted]
-
-
-@pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs Linux's /proc, which nobody may change")
-def test_what_the_system_refuses_without_an_error_is_one(jvm: Jvm) -> None:
-    files = ports_of(jvm).files
-    with pytest.raises(StorageError, match="make file:/proc/lakemerge; found NoSuchFileException"):
-        files.make_directory("file:/proc/lakemerge")
-    with pytest.raises(StorageError, match="delete file:/proc/version"):
-        files.delete("file:/proc/version")
-    assert not files.delete_if_empty("file:/proc/version")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from kernel.commits import COMMITS
-from kernel.faults import HookedFileSystem, HookedMetastore
+from kernel.sites import Site
 from kernel.support import (
     NO_RETENTION,
     Rows,
@@ -28,7 +27,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import ClaimHeld, CommitConflict
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
+from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table.layout import Layout
 
@@ -79,12 +78,10 @@ def swap(kernel: Kernel, name: TableName) -> int:
 
 @contextmanager
 def paused(
-    jvm: Jvm, name: TableName, pause: Pause, commit: Callable[[Kernel, TableName], int] = swap
+    site: Site, name: TableName, pause: Pause, commit: Callable[[Kernel, TableName], int] = swap
 ) -> Iterator[Future[int]]:
     """A writer that stands still at a point of its commit and gives no sign of life; then it goes on."""
-    writer = Kernel(
-        ports_of(jvm, metastore=HookedMetastore(jvm, before=pause.before_call)), step=pause.at_step
-    )
+    writer = Kernel(site.ports(metastore=site.metastore(before=pause.before_call)), step=pause.at_step)
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(commit, writer, name)
         try:
@@ -124,12 +121,12 @@ POINTS = (*FEW_POINTS, "registered", "swapped", "dropped", "before add_partition
     [pytest.param(point, marks=() if point in FEW_POINTS else pytest.mark.slow) for point in POINTS],
 )
 def test_a_late_writer_changes_nothing(
-    point: str, later: Callable[[Kernel, TableName], Rows], jvm: Jvm, kernel: Kernel, name: TableName
+    point: str, later: Callable[[Kernel, TableName], Rows], site: Site, kernel: Kernel, name: TableName
 ) -> None:
     create(kernel, name, _OLD)
     step, _, call = point.partition("before ")
     pause = Pause(step=step or None, call=call or None)
-    with paused(jvm, name, pause) as late:
+    with paused(site, name, pause) as late:
         expected = later(kernel, name)
         assert rows_of(kernel, name) == expected
         assert settled(kernel, name).version == 3
@@ -151,7 +148,7 @@ def test_a_late_writer_changes_nothing(
     ],
 )
 def test_a_late_append_does_not_bring_back_what_was_compacted(
-    point: str, jvm: Jvm, kernel: Kernel, name: TableName
+    point: str, site: Site, kernel: Kernel, name: TableName
 ) -> None:
     create_appendable(kernel, name, {"p=1": ["first"]})
     step, _, call = point.partition("before ")
@@ -159,7 +156,7 @@ def test_a_late_append_does_not_bring_back_what_was_compacted(
     def late_append(writer: Kernel, table: TableName) -> int:
         return append(writer, table, {"p=1": ["late"], "p=2": ["late"]})
 
-    with paused(jvm, name, Pause(step=step or None, call=call or None), late_append) as late:
+    with paused(site, name, Pause(step=step or None, call=call or None), late_append) as late:
         append(kernel, name, {"p=1": ["newest"], "p=2": ["newest"]})
         compact(kernel, name)
         expected = {"p=1/_commit=3": ["first", "late", "newest"], "p=2/_commit=3": ["late", "newest"]}
@@ -172,7 +169,7 @@ def test_a_late_append_does_not_bring_back_what_was_compacted(
 
 
 def test_a_late_append_whose_writer_dies_is_put_right_by_recover(
-    jvm: Jvm, kernel: Kernel, name: TableName
+    site: Site, kernel: Kernel, name: TableName
 ) -> None:
     create_appendable(kernel, name, {"p=1": ["first"]})
     pause = Pause(call="add_partitions")
@@ -182,10 +179,10 @@ def test_a_late_append_whose_writer_dies_is_put_right_by_recover(
             raise Died
 
     def commit(_: Kernel, table: TableName) -> int:
-        doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
-        return append(Kernel(ports_of(jvm, metastore=doomed)), table, {"p=1": ["late"]})
+        doomed = site.metastore(before=pause.before_call, after=die)
+        return append(Kernel(site.ports(metastore=doomed)), table, {"p=1": ["late"]})
 
-    with paused(jvm, name, pause, commit) as late:
+    with paused(site, name, pause, commit) as late:
         append(kernel, name, {"p=1": ["newest"]})
         compact(kernel, name)
     with pytest.raises(Died):
@@ -197,9 +194,9 @@ def test_a_late_append_whose_writer_dies_is_put_right_by_recover(
     assert_whole(kernel, name)
 
 
-def test_a_late_writer_that_had_not_claimed_conflicts(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+def test_a_late_writer_that_had_not_claimed_conflicts(site: Site, kernel: Kernel, name: TableName) -> None:
     create(kernel, name, _OLD)
-    with paused(jvm, name, Pause(step="manifest written")) as late:
+    with paused(site, name, Pause(step="manifest written")) as late:
         merge(kernel, name, {"p=1": ["newest"]})
     with pytest.raises(CommitConflict):
         late.result()
@@ -207,7 +204,7 @@ def test_a_late_writer_that_had_not_claimed_conflicts(jvm: Jvm, kernel: Kernel, 
 
 
 def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
-    jvm: Jvm, kernel: Kernel, name: TableName, caplog: pytest.LogCaptureFixture
+    site: Site, kernel: Kernel, name: TableName, caplog: pytest.LogCaptureFixture
 ) -> None:
     create(kernel, name, _OLD)
     pause = Pause(call="alter_partitions")
@@ -217,10 +214,10 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
             raise Died
 
     def commit(writer: Kernel, table: TableName) -> int:
-        doomed = HookedMetastore(jvm, before=pause.before_call, after=die)
-        return swap(Kernel(ports_of(jvm, metastore=doomed)), table)
+        doomed = site.metastore(before=pause.before_call, after=die)
+        return swap(Kernel(site.ports(metastore=doomed)), table)
 
-    with paused(jvm, name, pause, commit) as late:
+    with paused(site, name, pause, commit) as late:
         expected = build_on(kernel, name)
     with pytest.raises(Died):
         late.result()
@@ -254,7 +251,7 @@ def test_a_late_swap_whose_writer_dies_is_put_right_by_the_next(
     ],
 )
 def test_a_late_rebuild_changes_nothing(
-    step: str, kind: str, jvm: Jvm, kernel: Kernel, name: TableName
+    step: str, kind: str, site: Site, kernel: Kernel, name: TableName
 ) -> None:
     COMMITS[kind].prepare(kernel, name)
     version = settled(kernel, name).version
@@ -264,7 +261,7 @@ def test_a_late_rebuild_changes_nothing(
         return version + 1
 
     pause = Pause(step=step)
-    with paused(jvm, name, pause, commit) as late:
+    with paused(site, name, pause, commit) as late:
         assert kernel.exists(name)
         state = kernel.open(name)
         first = next(iter(kernel.manifest(state).partitions))
@@ -287,7 +284,7 @@ def heartbeat_of_another_machine(kernel: Kernel, name: TableName) -> None:
     kernel.files.write_text(state.layout.heartbeat_of(state.claim), json.dumps(owner))
 
 
-def test_a_writer_on_another_machine_has_its_lease(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
+def test_a_writer_on_another_machine_has_its_lease(site: Site, kernel: Kernel, name: TableName) -> None:
     create(kernel, name, _OLD)
 
     def die(step: str) -> None:
@@ -296,13 +293,14 @@ def test_a_writer_on_another_machine_has_its_lease(jvm: Jvm, kernel: Kernel, nam
 
     lease = 4
     with pytest.raises(Died):
-        swap(Kernel(ports_of(jvm), Settings(lease_seconds=lease), step=die), name)
+        swap(Kernel(site.ports(), Settings(lease_seconds=lease), step=die), name)
     heartbeat_of_another_machine(kernel, name)
-    start = time.monotonic()
+    clock = site.ports().clock
+    start = clock.monotonic()
     with pytest.raises(ClaimHeld):
-        Kernel(ports_of(jvm), Settings(claim_timeout=0.2)).open(name)
-    assert Kernel(ports_of(jvm), Settings(claim_timeout=60)).open(name).version == 2
-    assert time.monotonic() - start > lease - 1
+        Kernel(site.ports(), Settings(claim_timeout=0.2)).open(name)
+    assert Kernel(site.ports(), Settings(claim_timeout=60)).open(name).version == 2
+    assert clock.monotonic() - start > lease - 1
     assert rows_of(kernel, name) == {"p=1": ["late"], "p=2": ["old"], "p=new": ["late"]}
 
 
@@ -335,7 +333,7 @@ def test_vacuum_dry_run_deletes_nothing_and_keeps_what_queries_need(kernel: Kern
 
 @pytest.mark.parametrize("call", range(1, 8))
 def test_vacuum_keeps_what_is_committed_while_it_looks(
-    call: int, jvm: Jvm, kernel: Kernel, name: TableName
+    call: int, site: Site, kernel: Kernel, name: TableName
 ) -> None:
     """A commit begins before vacuum and ends right before one of the listings that vacuum makes."""
     create(kernel, name, _OLD)
@@ -350,7 +348,7 @@ def test_vacuum_keeps_what_is_committed_while_it_looks(
         if listings == call and txn.state == "open":
             txn.commit()
 
-    vacuuming = Kernel(ports_of(jvm, files=HookedFileSystem(jvm, before=commit_before)))
+    vacuuming = Kernel(site.ports(files=site.files(before=commit_before)))
     vacuum(vacuuming, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert txn.state == "committed"
     assert rows_of(kernel, name) == {**_OLD, "p=1": ["newest"]}

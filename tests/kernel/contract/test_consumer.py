@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,7 +20,7 @@ from kernel.consuming import (
     states,
     texts,
 )
-from kernel.servers import MetastoreServer
+from kernel.sites import Site
 from kernel.support import (
     NO_RETENTION,
     add_plain_partition,
@@ -40,7 +35,7 @@ from kernel.support import (
 from lakemerge.consumer import Batch, Options, WorkingSet
 from lakemerge.consumer.working_set import PROCESSED
 from lakemerge.errors import ConsumerExpired, ConsumerFenced, SourceChanged, SourceRewritten
-from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
@@ -145,12 +140,12 @@ def test_a_file_that_changes_while_it_is_read(kernel: Kernel, source: TableName,
 
 
 def test_runs_at_once_take_disjoint_partitions(
-    jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
+    site: Site, kernel: Kernel, source: TableName, output: TableName
 ) -> None:
     create_appendable(kernel, source, {f"p={number}": [str(number)] for number in range(8)})
     with ThreadPoolExecutor(4) as pool:
         done = list(
-            pool.map(lambda _: consume(Kernel(ports_of(jvm)), source, output, Options(limit=3)), range(4))
+            pool.map(lambda _: consume(Kernel(site.ports()), source, output, Options(limit=3)), range(4))
         )
     assert len({part for run in done for part in run}) == sum(len(run) for run in done) == 8
     assert counted(texts(kernel, output)) == Counter(str(number) for number in range(8))
@@ -160,22 +155,23 @@ def test_runs_at_once_take_disjoint_partitions(
 @pytest.mark.parametrize("how", ["dead", "slow"])
 @pytest.mark.parametrize("other_commits", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_zombie_cannot_commit(
-    how: str, other_commits: bool, jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
+    how: str, other_commits: bool, site: Site, kernel: Kernel, source: TableName, output: TableName
 ) -> None:
     create_appendable(kernel, source, {"p=1": ["a"], "p=2": ["b"]})
-    zombie = consumer_of(Kernel(ports_of(jvm)), source, output).claim()
+    zombie = consumer_of(Kernel(site.ports()), source, output).claim()
     assert len(zombie.items) == 2
     assert consume(kernel, source, output) == []
     options = Options(limit=1, timeout=datetime.timedelta(0) if how == "slow" else datetime.timedelta(1))
     if how == "dead":
         lose_heartbeat(zombie)
+    kernel.clock.sleep(0.01)
     other = consumer_of(kernel, source, output, options).claim()
     assert len(other.items) == 1
     if other_commits:
         publish(kernel, output, ["p=1 a"], other)
         other.succeed()
     with pytest.raises(ConsumerFenced):
-        publish(Kernel(ports_of(jvm)), output, ["p=1 a", "p=2 b"], zombie)
+        publish(Kernel(site.ports()), output, ["p=1 a", "p=2 b"], zombie)
     zombie.fail("fenced", blame=False)
     if not other_commits:
         publish(kernel, output, ["p=1 a"], other)
@@ -185,7 +181,7 @@ def test_a_zombie_cannot_commit(
 
 
 def test_progress_stays_short_and_complete_when_two_runs_shorten_it_at_once(
-    jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
+    site: Site, kernel: Kernel, source: TableName, output: TableName
 ) -> None:
     create_appendable(kernel, source, {"p=1": ["0"]})
     consume(kernel, source, output)
@@ -206,7 +202,7 @@ def test_progress_stays_short_and_complete_when_two_runs_shorten_it_at_once(
                 kernel, output, [f"p=1 {kernel.files.read_text(path)}" for path, _ in other.files()], other
             )
 
-    slow = Kernel(ports_of(jvm), step=overtake)
+    slow = Kernel(site.ports(), step=overtake)
     batch = consumer_of(slow, source, output, Options(limit=1)).claim()
     others.append(consumer_of(kernel, source, output).claim())
     publish(slow, output, [f"p=1 {slow.files.read_text(path)}" for path, _ in batch.files()], batch)
@@ -218,89 +214,12 @@ def test_progress_stays_short_and_complete_when_two_runs_shorten_it_at_once(
 
 
 def test_the_output_s_commits_decide_where_the_working_set_is_gone(
-    jvm: Jvm, kernel: Kernel, source: TableName, output: TableName
+    site: Site, kernel: Kernel, source: TableName, output: TableName
 ) -> None:
     create_appendable(kernel, source, {"p=1": ["a"]})
     assert consume(kernel, source, output) == ["p=1/_commit=1"]
     WorkingSet(kernel, output).drop()
     assert consume(kernel, source, output) == []
-
-
-# -- crashes ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def gateway(jvm: Jvm) -> list[object]:
-    parameters = jvm.gateway.gateway_parameters
-    return [parameters.port, parameters.auth_token]
-
-
-def run_process(
-    server: MetastoreServer, gateway: list[object], source: TableName, output: TableName, write: int | None
-) -> bool:
-    """A run in a process of its own that is killed after its n-th write; whether it was."""
-    job = {
-        "conf": server.client_conf,
-        "gateway": gateway,
-        "source": source.name,
-        "output": output.name,
-        "limit": 2,
-        "write": write,
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "kernel.consuming_worker", json.dumps(job)],
-        env={**os.environ, "PYTHONPATH": str(_TESTS)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
-
-
-def kill_at(
-    writes: list[int],
-    server: MetastoreServer,
-    gateway: list[object],
-    kernel: Kernel,
-    source: TableName,
-    output: TableName,
-) -> int:
-    """Kill a run after each of these writes, on one pair of tables; how many were killed before their end."""
-    create_appendable(kernel, source, {"p=1": ["first"]})
-    expected = Counter(["first"])
-    kills = 0
-    for write in writes:
-        texts_of_run = [f"{write} {number}" for number in range(3)]
-        append(kernel, source, {f"p={number}": [text] for number, text in enumerate(texts_of_run)})
-        expected.update(texts_of_run)
-        kills += run_process(server, gateway, source, output, write)
-        found = counted(texts(kernel, output)) if kernel.exists(output) else Counter()
-        assert all(count == 1 for count in found.values())
-    drain(kernel, source, output)
-    assert counted(texts(kernel, output)) == expected
-    assert set(states(kernel, source, output).values()) == {PROCESSED}
-    kernel.recover(output)
-    kernel.recover(WorkingSet(kernel, output).name)
-    assert_whole(kernel, output)
-    assert_whole(kernel, WorkingSet(kernel, output).name)
-    return kills
-
-
-def test_killed_at_telling_writes(
-    server: MetastoreServer, gateway: list[object], kernel: Kernel, source: TableName, output: TableName
-) -> None:
-    assert kill_at([2, 15, 22], server, gateway, kernel, source, output) == 3
-
-
-@pytest.mark.slow
-def test_killed_after_each_write(
-    server: MetastoreServer, gateway: list[object], kernel: Kernel, source: TableName, output: TableName
-) -> None:
-    kills = kill_at(list(range(1, 60)), server, gateway, kernel, source, output)
-    print(f"{kills} kills")
-    assert kills > 20
 
 
 # -- operations ------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from examples import OFTEN
 from kernel.consuming import consume, consumer_of, counted, publish
+from kernel.sites import Site
 from kernel.support import NO_RETENTION, append, assert_whole, compact, create_appendable, rows_of
 from lakemerge.consumer import Batch, Left, Options, Run, WorkingSet
 from lakemerge.errors import ConsumerFenced
-from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _NUMBERS = itertools.count(1)
@@ -36,9 +37,9 @@ EVENTS = st.one_of(
 class Story:
     """A source and its consumer, and what happens to them."""
 
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
-        self.kernel = Kernel(ports_of(jvm))
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.kernel = Kernel(site.ports())
         number = next(_NUMBERS)
         self.source, self.output = (TableName("default", f"story{number}_{part}") for part in ("in", "out"))
         self.dead: list[Batch] = []
@@ -62,7 +63,7 @@ class Story:
 
     def two_runs_at_once(self, limit: int) -> None:
         def one(_: int) -> list[str]:
-            return consume(Kernel(ports_of(self.jvm)), self.source, self.output, self._options(limit))
+            return consume(Kernel(self.site.ports()), self.source, self.output, self._options(limit))
 
         with ThreadPoolExecutor(2) as pool:
             taken = [part for run in pool.map(one, range(2)) for part in run]
@@ -73,7 +74,7 @@ class Story:
 
     def die_before_the_commit(self, limit: int) -> Batch:
         options = self._options(limit)
-        batch = consumer_of(Kernel(ports_of(self.jvm)), self.source, self.output, options).claim()
+        batch = consumer_of(Kernel(self.site.ports()), self.source, self.output, options).claim()
         self.dead.append(batch)
         batch.consumer.kernel.heartbeats.stop(batch.consumer.working_set.layout, batch.run)
         return batch
@@ -122,8 +123,8 @@ class Story:
         assert_whole(self.kernel, self.output)
 
 
-def tell(jvm: Jvm, events: list[tuple[str, int]]) -> None:
-    story = Story(jvm)
+def tell(site: Site, events: list[tuple[str, int]]) -> None:
+    story = Story(site)
     for event, number in events:
         story.happen(event, number)
         assert story.found() <= story.arrived
@@ -132,12 +133,12 @@ def tell(jvm: Jvm, events: list[tuple[str, int]]) -> None:
 
 @given(st.lists(EVENTS, min_size=3, max_size=12))
 @settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_each_partition_is_committed_once(jvm: Jvm, events: list[tuple[str, int]]) -> None:
-    tell(jvm, events)
+def test_each_partition_is_committed_once(site: Site, events: list[tuple[str, int]]) -> None:
+    tell(site, events)
 
 
 @pytest.mark.slow
 @given(st.lists(EVENTS, min_size=5, max_size=30))
 @settings(max_examples=5 * OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
-def test_each_partition_is_committed_once_in_long_stories(jvm: Jvm, events: list[tuple[str, int]]) -> None:
-    tell(jvm, events)
+def test_each_partition_is_committed_once_in_long_stories(site: Site, events: list[tuple[str, int]]) -> None:
+    tell(site, events)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kernel.sites import Site
 from kernel.support import (
     WIDER_COLUMNS,
     add_plain_partition,
@@ -20,7 +21,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import CommitConflict, ForeignWrite, UnsupportedTable
-from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
+from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.table.definition import moved, stored_as, with_parameters
 
@@ -129,7 +130,7 @@ def test_a_foreign_write_after_reading_is_a_conflict(
 
 @pytest.mark.parametrize("shape", ["partitioned", "whole"])
 def test_files_that_come_after_the_last_look_are_taken_in(
-    shape: str, kernel: Kernel, jvm: Jvm, name: TableName, caplog: pytest.LogCaptureFixture
+    shape: str, kernel: Kernel, site: Site, name: TableName, caplog: pytest.LogCaptureFixture
 ) -> None:
     write, _ = prepare(kernel, name, shape, "insert")
 
@@ -138,7 +139,7 @@ def test_files_that_come_after_the_last_look_are_taken_in(
             write(kernel, name)
 
     part = "p=1" if shape == "partitioned" else ""
-    assert merge(Kernel(ports_of(jvm), step=step), name, {part: ["mine"]}) == 2
+    assert merge(Kernel(site.ports(), step=step), name, {part: ["mine"]}) == 2
     assert rows_of(kernel, name)[part] == ["foreign", "mine"]
     assert [commit.operation for commit in history(kernel, name)] == ["foreign", "merge", "create"]
     assert "after a commit had superseded it; they are taken in" in caplog.text
@@ -173,11 +174,11 @@ def test_a_foreign_write_elsewhere_is_no_conflict(kernel: Kernel, name: TableNam
     ("shape", "kind"), [("partitioned", "insert"), ("partitioned", "drop"), ("whole", "relocate")]
 )
 def test_the_policy_fail_refuses_and_changes_nothing(
-    shape: str, kind: str, kernel: Kernel, jvm: Jvm, name: TableName
+    shape: str, kind: str, kernel: Kernel, site: Site, name: TableName
 ) -> None:
     write, rows = prepare(kernel, name, shape, kind)
     write(kernel, name)
-    txn = Kernel(ports_of(jvm), Settings(on_foreign_write="fail")).begin(name, "merge")
+    txn = Kernel(site.ports(), Settings(on_foreign_write="fail")).begin(name, "merge")
     with pytest.raises(ForeignWrite, match="on_foreign_write: adopt"):
         txn.read()
     txn.abort()
@@ -214,11 +215,11 @@ def test_a_plain_table_is_adopted_as_it_is(
     assert_nothing_orphaned(kernel, name)
 
 
-def test_two_adopt_at_once(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
+def test_two_adopt_at_once(kernel: Kernel, site: Site, name: TableName) -> None:
     make_plain(kernel, name, ROWS)
     table = kernel.table(name)
     assert kernel.external.adopt(table)
-    assert not Kernel(ports_of(jvm)).external.adopt(table)
+    assert not Kernel(site.ports()).external.adopt(table)
     assert kernel.open(name).version == 0
     assert_whole(kernel, name)
 

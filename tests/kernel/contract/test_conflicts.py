@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
+from kernel.sites import Site
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -26,7 +26,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import ClaimHeld, CommitConflict, InvalidTransactionState
-from lakemerge.kernel import HiveColumn, Jvm, Kernel, Settings, TableDefinition, TableName, ports_of
+from lakemerge.kernel import HiveColumn, Kernel, Settings, TableDefinition, TableName
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.history import history
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -215,7 +215,7 @@ def test_a_table_dropped_and_made_again_is_another(kernel: Kernel, name: TableNa
     assert rows_of(kernel, name) == ROWS
 
 
-def test_a_live_claim_is_waited_for_and_named(kernel: Kernel, jvm: Jvm, name: TableName) -> None:
+def test_a_live_claim_is_waited_for_and_named(kernel: Kernel, site: Site, name: TableName) -> None:
     create(kernel, name, ROWS)
     claimed, go_on = threading.Event(), threading.Event()
 
@@ -224,16 +224,17 @@ def test_a_live_claim_is_waited_for_and_named(kernel: Kernel, jvm: Jvm, name: Ta
             claimed.set()
             assert go_on.wait(60)
 
-    slow = Kernel(ports_of(jvm), step=wait)
+    slow = Kernel(site.ports(), step=wait)
     thread = threading.Thread(target=merge, args=(slow, name, {"p=1": ["slow"]}))
     thread.start()
     try:
         assert claimed.wait(60)
-        impatient = Kernel(ports_of(jvm), Settings(claim_timeout=1))
-        start = time.monotonic()
+        impatient = Kernel(site.ports(), Settings(claim_timeout=1))
+        clock = site.ports().clock
+        start = clock.monotonic()
         with pytest.raises(ClaimHeld, match="is alive"):
             impatient.begin(name, "merge")
-        assert 0.5 < time.monotonic() - start < 20
+        assert 0.5 < clock.monotonic() - start < 20
     finally:
         go_on.set()
         thread.join(60)
@@ -289,8 +290,8 @@ def dying_at(step: str) -> object:
 
 
 @pytest.mark.parametrize("where", ["default", "elsewhere"])
-def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, name: TableName) -> None:
-    kernel = Kernel(ports_of(jvm))
+def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, site: Site, name: TableName) -> None:
+    kernel = Kernel(site.ports())
     root = None if where == "default" else f"{kernel.default_root(name)}_own/deep"
     parameters = {"comment": "mine"}
     txn = kernel.create(
@@ -299,7 +300,7 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
     stage(kernel, txn, ROWS)
     txn.commit()
     before = kernel.table(name)
-    dying = Kernel(ports_of(jvm), step=dying_at("row moved"))  # type: ignore[arg-type]
+    dying = Kernel(site.ports(), step=dying_at("row moved"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)
@@ -319,10 +320,10 @@ def test_a_rebuild_that_dies_without_a_row_loses_nothing(where: str, jvm: Jvm, n
     assert_nothing_orphaned(kernel, name)
 
 
-def test_a_dropped_table_stays_dropped_after_a_rebuild_died(jvm: Jvm, name: TableName) -> None:
-    kernel = Kernel(ports_of(jvm))
+def test_a_dropped_table_stays_dropped_after_a_rebuild_died(site: Site, name: TableName) -> None:
+    kernel = Kernel(site.ports())
     create(kernel, name, ROWS)
-    dying = Kernel(ports_of(jvm), step=dying_at("row moved"))  # type: ignore[arg-type]
+    dying = Kernel(site.ports(), step=dying_at("row moved"))  # type: ignore[arg-type]
     txn = dying.begin(name, "replace")
     txn.replace_all()
     txn.set_schema(COLUMNS, OTHER_KEYS)
@@ -334,9 +335,9 @@ def test_a_dropped_table_stays_dropped_after_a_rebuild_died(jvm: Jvm, name: Tabl
     assert files_below(kernel, kernel.default_root(name)) == set()
 
 
-def test_a_drop_that_died_is_finished_by_the_next_table(jvm: Jvm, name: TableName) -> None:
+def test_a_drop_that_died_is_finished_by_the_next_table(site: Site, name: TableName) -> None:
     """Files of an adopted table straight below its root are nobody's version: only the drop knows of them."""
-    kernel = Kernel(ports_of(jvm))
+    kernel = Kernel(site.ports())
     make_plain(kernel, name, ROWS)
     kernel.open(name)
     assert kernel.drops.prepare(kernel.table(name)) is not None

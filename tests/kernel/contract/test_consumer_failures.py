@@ -166,6 +166,7 @@ def test_a_run_that_died_long_ago_has_died_and_was_not_too_slow(
 ) -> None:
     create_appendable(kernel, source, {"p=1": ["a"]})
     kill(kernel, source, output)
+    kernel.clock.sleep(0.01)
     late = Options(timeout=datetime.timedelta(0))
     (row,) = consumer_of(kernel, source, output, late).refresh()
     assert (row.state, row.failures, row.deaths) == (AVAILABLE, 0, 1)

@@ -9,7 +9,8 @@ import pytest
 
 from kernel.chain import KINDS, Chain
 from kernel.commits import COMMITS, OPERATIONS
-from kernel.faults import METASTORE_WRITES, Dice, HookedFileSystem, HookedMetastore, lost
+from kernel.faults import METASTORE_WRITES, Dice, lost
+from kernel.sites import Site
 from kernel.support import (
     NO_RETENTION,
     assert_nothing_orphaned,
@@ -20,7 +21,7 @@ from kernel.support import (
     stage,
 )
 from lakemerge.errors import LakemergeError, StorageError
-from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
 _COMMITS = 50
@@ -55,21 +56,21 @@ class LoseReply:
     ],
 )
 def test_failing_calls(
-    probability: float, seed: int, partitioned: bool, commits: int, jvm: Jvm, name: TableName
+    probability: float, seed: int, partitioned: bool, commits: int, site: Site, name: TableName
 ) -> None:
     """Each run is a commit with calls that fail before they are made, then recovery without faults."""
     dice = Dice(seed, probability)
-    sound = Kernel(ports_of(jvm))
+    sound = Kernel(site.ports())
     chain = Chain(sound, name, seed, partitioned=partitioned)
     failed: Counter[str] = Counter()
     for _ in range(commits):
         change = chain.draw()
         version = settled(sound, name).version
-        metastore = HookedMetastore(jvm, before=dice.metastore)
-        files = HookedFileSystem(jvm, before=dice.storage)
+        metastore = site.metastore(before=dice.metastore)
+        files = site.files(before=dice.storage)
         acknowledged = None
         try:
-            acknowledged = change.run(Kernel(ports_of(jvm, metastore=metastore, files=files)))
+            acknowledged = change.run(Kernel(site.ports(metastore=metastore, files=files)))
         except LakemergeError:
             failed[change.kind] += 1
         assert sound.exists(name)
@@ -95,17 +96,17 @@ def test_failing_calls(
         for kind in KINDS
     ],
 )
-def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: TableName) -> None:
+def test_lost_replies_of_a_commit(kind: str, partitioned: bool, site: Site, name: TableName) -> None:
     """One metastore call of a commit after the other loses its reply."""
-    sound = Kernel(ports_of(jvm))
+    sound = Kernel(site.ports())
     chain = Chain(sound, name, partitioned=partitioned)
     lost_replies: list[str] = []
     for number in itertools.count(1):
         change = chain.draw(kind)
         version = settled(sound, name).version
-        loser = LoseReply(number)
-        metastore = HookedMetastore(jvm, after=loser)
-        acknowledged = change.run(Kernel(ports_of(jvm, metastore=metastore)))
+        loser = LoseReply(number, site.may_lose)
+        metastore = site.metastore(after=loser)
+        acknowledged = change.run(Kernel(site.ports(metastore=metastore)))
         assert acknowledged == version + 1, f"after the lost reply of {loser.call}"
         assert settled(sound, name).version == version + 1
         assert picture(sound, name) == change.picture
@@ -126,16 +127,16 @@ def test_lost_replies_of_a_commit(kind: str, partitioned: bool, jvm: Jvm, name: 
         for kind in ("create", "create-whole", *OPERATIONS)
     ],
 )
-def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
+def test_lost_replies_of_an_operation(kind: str, site: Site) -> None:
     """One write to the metastore after the other loses its reply, each on a table of its own."""
-    sound = Kernel(ports_of(jvm))
+    sound = Kernel(site.ports())
     commit = (COMMITS | OPERATIONS)[kind]
     expected = None
     for number in itertools.count(0):
         name = TableName("default", f"lost_{kind.replace('-', '_')}_{number}")
         commit.prepare(sound, name)
         loser = LoseReply(number, METASTORE_WRITES)
-        commit.run(Kernel(ports_of(jvm, metastore=HookedMetastore(jvm, after=loser))), name)
+        commit.run(Kernel(site.ports(metastore=site.metastore(after=loser))), name)
         if number == 0:
             expected = picture(sound, name)
         assert picture(sound, name) == expected, f"after the lost reply of {loser.call}"
@@ -146,9 +147,9 @@ def test_lost_replies_of_an_operation(kind: str, jvm: Jvm) -> None:
     assert number > 1 or kind == "vacuum"
 
 
-def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
+def test_doubtful_claim_keeps_its_files(site: Site, name: TableName) -> None:
     """When nothing answers any more after a claim, giving up must not delete what it may need."""
-    sound = Kernel(ports_of(jvm))
+    sound = Kernel(site.ports())
     chain = Chain(sound, name)
     change = chain.draw("swap")
     silent = False
@@ -159,16 +160,19 @@ def test_doubtful_claim_keeps_its_files(jvm: Jvm, name: TableName) -> None:
         if silent:
             raise lost(call)
 
-    hooked = HookedMetastore(jvm, after=after)
+    hooked = site.metastore(after=after)
     hooked.compares = True
     with pytest.raises(LakemergeError):
-        change.run(Kernel(ports_of(jvm, metastore=hooked)))
+        change.run(Kernel(site.ports(metastore=hooked)))
     sound.recover(name)
     assert picture(sound, name) == change.picture
     assert_whole(sound, name)
 
 
-def test_an_abort_that_cannot_delete_ends_all_the_same(jvm: Jvm, name: TableName) -> None:
+@pytest.mark.parametrize(
+    "site", ["jvm"], indirect=True
+)  # in memory, a process that runs has its transactions
+def test_an_abort_that_cannot_delete_ends_all_the_same(site: Site, name: TableName) -> None:
     """What it could not delete is vacuum's, and its heartbeat is no sign of life any more."""
     broken = False
 
@@ -176,9 +180,9 @@ def test_an_abort_that_cannot_delete_ends_all_the_same(jvm: Jvm, name: TableName
         if broken and call == "delete":
             raise StorageError(expected="to delete", found="an injected fault", action="None.")
 
-    sound = Kernel(ports_of(jvm))
+    sound = Kernel(site.ports())
     create(sound, name, {"p=1": ["a"]})
-    txn = Kernel(ports_of(jvm, files=HookedFileSystem(jvm, before=before))).begin(name, "merge")
+    txn = Kernel(site.ports(files=site.files(before=before))).begin(name, "merge")
     stage(sound, txn, {"p=1": ["b"]})
     broken = True
     txn.abort()
