@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from dbt.adapters.lakemerge import impl
 from dbt.include import lakemerge as package
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
@@ -18,7 +19,8 @@ import lakemerge
 from .joining import joined
 
 MACROS = Path(package.PACKAGE_PATH) / "macros"
-ADAPTER = Path(package.PACKAGE_PATH).parents[1] / "adapters" / "lakemerge"
+#: Where Python writes SQL.
+PACKAGES = [Path(lakemerge.__file__).parent, Path(impl.__file__).parent]
 _NAME = r"(?<![\w.])__[a-z]\w*[a-z0-9](?!__|\w|\()"
 #: Columns that a history adds to its table, and can give other names; a feed that has them is refused.
 OF_HISTORIES = {"__start_at", "__end_at", "__known_from", "__known_to"}
@@ -27,7 +29,7 @@ OF_HISTORIES = {"__start_at", "__end_at", "__known_from", "__known_to"}
 def invented() -> list[str]:
     """The names in our SQL, wherever it is written, and what readers' views and tables have besides."""
     texts = [file.read_text() for file in MACROS.rglob("*.sql")]
-    texts += [file.read_text() for file in ADAPTER.rglob("*.py")]
+    texts += [file.read_text() for folder in PACKAGES for file in folder.rglob("*.py")]
     found = {name for text in texts for name in re.findall(_NAME, text)}
     found |= {
         "txn",
@@ -65,7 +67,18 @@ def invented() -> list[str]:
 
 
 NAMES = invented()
-DDL = "id int, region string, ts int, " + ", ".join(f"`{name}` int" for name in NAMES)
+#: Whether a table has a share of the names, so that the tables of a test together have each, or all of them.
+ALL_IN_ONE = [pytest.param(False, id="dealt"), pytest.param(True, id="all", marks=pytest.mark.slow)]
+
+
+def dealt(names: Sequence[str], place: int, tables: int) -> list[str]:
+    """The share of the table at a place among so many."""
+    return list(names[place::tables])
+
+
+def ddl(names: Sequence[str]) -> str:
+    return "id int, region string, ts int, " + ", ".join(f"`{name}` int" for name in names)
+
 
 #: What our SQL calls the sides of its joins, and some of its common table expressions.
 SIDES = [
@@ -110,15 +123,15 @@ MODES: dict[str, dict[str, Any]] = {
 }
 
 
-def row(key: int, ts: int, region: str = "n", keys: Collection[str] = ()) -> dict[str, Any]:
+def row(names: Sequence[str], key: int, ts: int, region: str, keys: Collection[str]) -> dict[str, Any]:
     """A row whose values tell of its key and change, but for those of the key itself."""
-    values = {name: 1000 * key + number + (0 if name in keys else ts) for number, name in enumerate(NAMES)}
+    values = {name: 1000 * key + number + (0 if name in keys else ts) for number, name in enumerate(names)}
     return {"id": key, "region": region, "ts": ts, **values}
 
 
-def current(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def current(rows: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     """The rows that are valid, in the feed's columns."""
-    kept = ["id", "region", "ts", *NAMES]
+    kept = ["id", "region", "ts", *names]
     return [
         {n: found[n] for n in kept}
         for found in rows
@@ -127,13 +140,17 @@ def current(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class TestColumnsOfAnyName:
+    @pytest.mark.parametrize("all_in_one", ALL_IN_ONE)
     @pytest.mark.parametrize("mode", MODES)
-    def test_values_of_all_names_go_round(self, merger: Any, mode: str) -> None:
+    def test_values_of_all_names_go_round(self, merger: Any, mode: str, all_in_one: bool) -> None:
         config: dict[str, Any] = {"unique_key": ["id"], **MODES[mode]}
-        table = merger(config, DDL)
+        keys = [name for name in config["unique_key"] if name != "id"]
+        shares = NAMES if all_in_one else dealt(NAMES, list(MODES).index(mode), len(MODES))
+        names = [*keys, *(name for name in shares if name not in keys)]
+        table = merger(config, ddl(names))
 
         def made(key: int, ts: int, region: str = "n") -> dict[str, Any]:
-            return row(key, ts, region, config["unique_key"])
+            return row(names, key, ts, region, config["unique_key"])
 
         try:
             table.merge([made(1, 1), made(2, 1), made(3, 1, "s")])
@@ -142,7 +159,7 @@ class TestColumnsOfAnyName:
             for ts, by_one_task in ((2, True), (4, False)):
                 with joined(by_one_task=by_one_task):
                     table.merge([made(1, ts), made(3, ts), *late])
-            found = current(table.rows("id, ts"))
+            found = current(table.rows("id, ts"), names)
             expected = {1: made(1, 4), 2: made(2, 1 if "sequence_by" in config else 0), 3: made(3, 4)}
             if mode == "sync":
                 del expected[2]
@@ -151,20 +168,22 @@ class TestColumnsOfAnyName:
             assert {one["id"]: one for one in found} == expected
             if "merge on read" in mode:
                 self.compact(table)
-                assert current(table.rows("id, ts")) == found
+                assert current(table.rows("id, ts"), names) == found
         finally:
             table.drop()
 
-    @pytest.mark.parametrize("mode", ["merge", "merge on read", "history"])
-    def test_a_struct_that_is_named_as_a_side_of_a_join(self, merger: Any, mode: str) -> None:
+    @pytest.mark.parametrize("all_in_one", ALL_IN_ONE)
+    @pytest.mark.parametrize(("place", "mode"), list(enumerate(["merge", "merge on read", "history"])))
+    def test_a_struct_that_is_named_as_a_side_of_a_join(
+        self, merger: Any, place: int, mode: str, all_in_one: bool
+    ) -> None:
         """Its fields have the names of the table's columns: what names a side and a column names no field."""
-        ddl = "id int, region string, ts int, " + ", ".join(
-            f"`{name}` struct<id:int,ts:int>" for name in SIDES
-        )
-        table = merger({"unique_key": ["id"], **MODES[mode]}, ddl)
+        sides = SIDES if all_in_one else dealt(SIDES, place, 3)
+        fields = ", ".join(f"`{name}` struct<id:int,ts:int>" for name in sides)
+        table = merger({"unique_key": ["id"], **MODES[mode]}, f"id int, region string, ts int, {fields}")
 
         def made(key: int, ts: int) -> dict[str, Any]:
-            values = {name: {"id": -key, "ts": -ts - number} for number, name in enumerate(SIDES)}
+            values = {name: {"id": -key, "ts": -ts - number} for number, name in enumerate(sides)}
             return {"id": key, "region": "n", "ts": ts, **values}
 
         def rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
@@ -201,7 +220,8 @@ class TestColumnsOfAnyName:
 
 # -- the other kinds of tables, in one project ---------------------------------------------------------
 
-ALL = ["id", "ts", *NAMES]
+#: Names that these tables' configs have.
+OF_CONFIGS = ["__action", "__key_1", "base", "stored"]
 FEED = """
 {{ config(materialized='table') }}
 {% for key in ([1, 2] if not var('again', false) else [1, 4]) %}
@@ -241,10 +261,15 @@ SNAPSHOTS = {
 
 
 class TestOtherTables:
+    #: A part of them, as the SQL of these tables differs less than that of merges; each in the class below.
+    names: ClassVar[list[str]] = sorted({*OF_CONFIGS, *NAMES[::8]})
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         files = ("json_files", "text_files")
-        columns = "".join(f"      - {{name: '{name}', data_type: int}}\n" for name in ALL)
+        columns = "".join(
+            f"      - {{name: '{name}', data_type: int}}\n" for name in ("id", "ts", *self.names)
+        )
         kind = "      - {name: kind, data_type: string}\n"
         declared = "".join(f"  - name: {name}\n    columns:\n{kind}{columns}" for name in files)
         return {f"{name}.sql": text for name, text in TABLES_OF_KINDS.items()} | {
@@ -259,15 +284,16 @@ class TestOtherTables:
             for name, config in SNAPSHOTS.items()
         }
 
-    @staticmethod
-    def made(key: int, ts: int) -> tuple[int, ...]:
-        """The values of a change, in the order of `ALL`."""
-        values = (1000 * key + number + (0 if name == "__key_1" else ts) for number, name in enumerate(NAMES))
+    def made(self, key: int, ts: int) -> tuple[int, ...]:
+        """The values of a change, in the order of the columns: `id`, `ts` and the names."""
+        values = (
+            1000 * key + number + (0 if name == "__key_1" else ts) for number, name in enumerate(self.names)
+        )
         return (key, ts, *values)
 
     def land(self, folder: Path, name: str, key: int, ts: int) -> None:
         """A record for each route and one that is refused, as JSON and as a line of texts."""
-        values = dict(zip(ALL, self.made(key, ts), strict=True))
+        values = dict(zip(("id", "ts", *self.names), self.made(key, ts), strict=True))
         records = [{"kind": kind, **values} for kind in ("orders", "log", "unknown")]
         lines = [",".join(map(str, record.values())) for record in records]
         lines[2] += ",one too many"
@@ -277,15 +303,18 @@ class TestOtherTables:
 
     def test_values_of_all_names_go_round(self, project: Any, tmp_path: Path) -> None:
         made, schema = self.made, project.test_schema
+        all_columns = ["id", "ts", *self.names]
 
-        def rows(table: str, where: str = "true", columns: Collection[str] = ALL) -> list[tuple[Any, ...]]:
+        def rows(
+            table: str, where: str = "true", columns: Collection[str] = all_columns
+        ) -> list[tuple[Any, ...]]:
             selected = ", ".join(f"`{name}`" for name in columns)
             with project.adapter.connection_named("reader"):
                 spark = project.adapter.handle.spark
                 found = spark.sql(f"select {selected} from {schema}.{table} where {where}").collect()
                 return sorted(map(tuple, found))
 
-        given = {"landing": str(tmp_path), "names": NAMES}
+        given = {"landing": str(tmp_path), "names": self.names}
         self.land(tmp_path, "1", 3, 2)
         run_dbt(["build", "--vars", json.dumps(given)])
         self.land(tmp_path, "2", 3, 5)
@@ -293,7 +322,7 @@ class TestOtherTables:
         with project.adapter.connection_named("program"):
             spark = project.adapter.handle.application.root
         with lakemerge.transaction(f"{schema}.orders", f"{schema}.log", spark=spark) as transaction:
-            change = dict(zip(ALL, made(5, 6), strict=True))
+            change = dict(zip(all_columns, made(5, 6), strict=True))
             transaction.upsert(f"{schema}.orders", change)
             transaction.append(f"{schema}.log", change)
 
@@ -308,3 +337,8 @@ class TestOtherTables:
             assert sorted(set(rows(name))) == fed, name
             gone = [] if name == "by_time" else [made(2, 1)]
             assert rows(name, "dbt_valid_to is null") == sorted([made(1, 4), *gone, made(4, 4)]), name
+
+
+@pytest.mark.slow
+class TestOtherTablesOfAllNames(TestOtherTables):
+    names = NAMES

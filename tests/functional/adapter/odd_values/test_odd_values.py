@@ -25,6 +25,8 @@ ODD = [
     ),
     *("sep\u2028arator", "ünï"),
 ]
+#: The same signs in a few values: each is a partition in each of a dozen tables.
+FEW = ["".join(ODD[place::4]) for place in range(4)]
 DELETE = "del\nete"
 ROUTED = """
 {{{{ config(materialized='incremental', partition_by='p'{more}) }}}}
@@ -75,7 +77,9 @@ DROP = """
 """
 
 
-class TestOddValues:
+class OddValues:
+    values: list[str]
+
     @pytest.fixture(scope="class")
     def landing(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return tmp_path_factory.mktemp("landing")
@@ -148,8 +152,8 @@ class TestOddValues:
 
     @pytest.fixture(scope="class", autouse=True)
     def given(self, project: Any) -> None:
-        rows = [(p, 1, p, 1, "up", 1) for p in ODD]
-        rows += [(p, 1, f"{p}!", 2, DELETE if place % 2 else "up", 2) for place, p in enumerate(ODD)]
+        rows = [(p, 1, p, 1, "up", 1) for p in self.values]
+        rows += [(p, 1, f"{p}!", 2, DELETE if place % 2 else "up", 2) for place, p in enumerate(self.values)]
         with project.adapter.connection_named("given"):
             frame = project.adapter.handle.spark.createDataFrame(
                 rows, "p string, id int, v string, ts int, op string, round int"
@@ -160,27 +164,26 @@ class TestOddValues:
         found = project.run_sql(f"select {columns} from {project.test_schema}.{name}", fetch="all")
         return sorted(tuple(row) for row in found)
 
-    @staticmethod
-    def land(landing: Path, number: int, end: str, ops: tuple[str, str]) -> None:
+    def land(self, landing: Path, number: int, end: str, ops: tuple[str, str]) -> None:
         """A record for each value and each route."""
         with (landing / f"{number}.json").open("w") as file:
             for name in ROUTES:
-                for place, p in enumerate(ODD):
+                for place, p in enumerate(self.values):
                     record = {"name": name, "p": p, "id": 1, "v": p + end, "op": ops[place % 2]}
                     file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     def test_values_stay_what_they_are(self, project: Any, landing: Path) -> None:
         self.land(landing, 1, "", ("up", "up"))
         run_dbt(["build", "--exclude", "batches"])
-        first = sorted((p, 1, p) for p in ODD)
+        first = sorted((p, 1, p) for p in self.values)
         for name in ("merged", "on_read", "replaced", "overwritten", "added", *ROUTES):
             assert self.rows(project, "p, id, v", name) == first, name
         assert self.rows(project, "p, id, v", "kept") == first
         assert self.rows(project, "id, name", "typed") == [(1, "a")]
         self.land(landing, 2, "!", ("up", DELETE))
         run_dbt(["build", "--exclude", "batches", "typed", "--vars", "round: 2"])
-        second = sorted((p, 1, f"{p}!") for p in ODD)
-        merged = sorted((p, 1, f"{p}!") for p in ODD[::2])
+        second = sorted((p, 1, f"{p}!") for p in self.values)
+        merged = sorted((p, 1, f"{p}!") for p in self.values[::2])
         assert self.rows(project, "p, id, v", "merged") == merged
         assert self.rows(project, "p, id, v", "on_read") == merged
         assert self.rows(project, "p, id, v", "routed") == merged
@@ -210,6 +213,10 @@ class TestOddValues:
         assert row.parameters["comment"] == COMMENT
         assert row.parameters["odd"] == "it's `x`; <b>"
 
+
+class TestOddValues(OddValues):
+    values = FEW
+
     def test_the_catalog_has_what_there_is(self, project: Any) -> None:
         run_dbt(["run", "--select", "sparks"])
         run_dbt(["docs", "generate"])
@@ -232,3 +239,8 @@ class TestOddValues:
     def test_the_error_of_a_batch_reaches_the_terminal(self, project: Any) -> None:
         _, output = run_dbt_and_capture(["run", "--select", "batches"], expect_pass=False)
         assert "partition_by must be a string or a list of strings" in output
+
+
+@pytest.mark.slow
+class TestEachOddValue(OddValues):
+    values = ODD
