@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
+from lakemerge import compaction_thresholds
 from measure import Measured, Ratio
 from merge import ROWS, Bench, Merges, feed_sql
 
@@ -31,14 +32,16 @@ class OnRead(Bench):
 
     def __init__(self, root: Path) -> None:
         # neither many deltas nor large ones are compacted while merges are measured
-        compaction = "compact_deltas=var('most', 0), compact_deltas_percent=var('percent', 0)"
-        super().__init__(root, {"master": f", write_mode='merge_on_read', {compaction}"})
+        super().__init__(
+            root, {"master": ", write_mode='merge_on_read', compaction=var('compaction', 'off')"}
+        )
         # the next merge takes away what was moved into the base: nobody else reads
         mock.patch("lakemerge.kernel.commit.retiring.PLANNING_TIME", datetime.timedelta(0)).start()
 
     def compact(self) -> None:
         """Merge nothing, and move all deltas into the base, for they are large at 1 % of its bytes."""
-        self.dbt("run", "--vars", "{feed: bench.none, most: 1, percent: 1}")
+        with mock.patch.multiple(compaction_thresholds, DELTAS=1, DELTAS_PERCENT=1):
+            self.dbt("run", "--vars", "{feed: bench.none, compaction: auto}")
 
     def deltas(self) -> int:
         """How many deltas the view merges."""

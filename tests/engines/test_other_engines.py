@@ -46,7 +46,7 @@ MODEL = """
 {{{{ feed(var('day')) }}}}
 """
 _SPLIT = "partition_by='region'"
-_ON_READ = "write_mode='merge_on_read', compact_deltas=0, compact_deltas_percent=0"
+_ON_READ = "write_mode='merge_on_read', compaction='off'"
 # Hive knows ZSTD from release 4 on, which is what ORC files have by default.
 _ORC = "file_format='orc', tblproperties={'orc.compress': 'ZLIB'}"
 TABLES = {

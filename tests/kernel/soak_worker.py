@@ -42,7 +42,7 @@ def write(kernel: Kernel, job: dict[str, Any]) -> None:
     """All batches that are not committed yet, each of them a commit."""
     number = int(job["role"].partition("-")[2])
     with (
-        lakemerge.writer.open(str(EVENTS), kernel, name=job["role"], compact_after=8) as stream,
+        lakemerge.writer.open(str(EVENTS), kernel, name=job["role"]) as stream,
         Path(job["log"]).open("a") as log,
     ):
         for batch in range((stream.last_batch or 0) + 1, job["commits"] + 1):

@@ -34,7 +34,7 @@ class Batches(Operation):
     def attempt(self, kernel: Kernel) -> int | None:
         for _ in range(5):
             try:
-                with writer.open(str(self.table), kernel, name=self.writer, compact_after=0) as batches:
+                with writer.open(str(self.table), kernel, name=self.writer) as batches:
                     for number in range(1, self.count + 1):
                         self._write(kernel, batches, number)
                 return None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.failures import typed_failures
 from lakemerge.engine.lifecycle import Lifecycle
-from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.feeds import FEED, give_feed
@@ -21,6 +20,7 @@ from lakemerge.engine.sql_text import qualified, quote
 from lakemerge.engine.strategies import STRATEGIES, config_of, run_as
 from lakemerge.errors import InvalidConfig, UnsupportedTable
 from lakemerge.kernel import Kernel, Settings, TableName, find_row
+from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,7 +11,6 @@ from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.merge.options import MergeConfig
 from lakemerge.engine.merge_on_read.after_commit import told_only
-from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.driver import Counts, Driver
 from lakemerge.engine.publish.feeds import FEED
@@ -22,6 +21,7 @@ from lakemerge.engine.sql_text import quote
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction, find_row
+from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

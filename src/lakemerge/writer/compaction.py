@@ -4,47 +4,58 @@ from __future__ import annotations
 
 import logging
 
+from lakemerge import compaction_thresholds
+from lakemerge.compaction_thresholds import FILE_BYTES
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel import (
     COMPACTION,
     Group,
     Kernel,
+    Manifest,
     TableName,
     Transaction,
     escape,
     groups_to_merge,
     partition_values,
 )
+from lakemerge.table_rules import RULES, TableRules
 
 _LOG = logging.getLogger("lakemerge")
 
 
-def compact(kernel: Kernel, table: TableName, *, after: int, below: int) -> bool:
+def compact(kernel: Kernel, table: TableName) -> bool:
     """Merge small partitions of an ORC table of the append kind, where there are enough of them.
 
-    A failure is logged and does no harm: the append is already committed.
-
-    Args:
-        after, below: see :func:`lakemerge.kernel.maintenance.compaction.groups_to_merge`.
+    What the table's model says holds here too: `compaction: off`, and `target_file_size`. A failure is logged and does
+    no harm: the append is already committed.
 
     Returns:
         Whether some were merged.
     """
     try:
         state, manifest = kernel.settled(table)
-        if not groups_to_merge(manifest, state.commit_column, after=after, below=below):
+        recorded = state.table.parameters.get(RULES)
+        options = TableRules.of_text(recorded, table).options if recorded else {}
+        if options.get("compaction") == "off":
+            return False
+        below = options.get("target_file_size", FILE_BYTES)
+        if not _small(manifest, state.commit_column, below):
             return False
         with kernel.begin(table, COMPACTION, data_change=False) as transaction:
-            return _compact(kernel, transaction, after, below)
+            return _compact(kernel, transaction, below)
     except LakemergeError as error:
         _LOG.info("%s: small partitions were not merged; a later commit tries again: %s", table, error)
         return False
 
 
-def _compact(kernel: Kernel, transaction: Transaction, after: int, below: int) -> bool:
+def _small(manifest: Manifest, commit_column: str, below: int) -> list[Group]:
+    return groups_to_merge(manifest, commit_column, after=compaction_thresholds.PARTITIONS, below=below)
+
+
+def _compact(kernel: Kernel, transaction: Transaction, below: int) -> bool:
     base = transaction.base
     assert base is not None
-    groups = groups_to_merge(base, transaction.commit_column, after=after, below=below)
+    groups = _small(base, transaction.commit_column, below)
     members = {name for group in groups for name in group.members}
     if not members:
         return False

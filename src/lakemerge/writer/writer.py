@@ -45,10 +45,10 @@ def open(
     name: str | None = None,
     delimiter: str = ",",
     null: str = "\\N",
-    compact_after: int = 20,
-    compact_below: int = 128 * 2**20,
 ) -> Writer:
     """Open a writer to a table of the append kind (``append_layout: commit_partitioned``), in ORC.
+
+    Its commits are followed by compactions like the model's own, unless the model has ``compaction: off``.
 
     Args:
         table: ``schema.table``.
@@ -57,8 +57,6 @@ def open(
             them as their last fields (dynamic). A null or an empty one is Hive's default partition.
         name: the writer's name. One writer of a name is open at a time: opening it again fences the one that had it.
         delimiter, null: of delimited records.
-        compact_after, compact_below: after a commit, ``compact_after`` partitions of commits that are smaller than
-            ``compact_below`` bytes are merged into one; 0 for never.
 
     Raises:
         TableNotFound, UnsupportedTable: there is no such table, or it is of another kind.
@@ -74,7 +72,6 @@ def open(
         name,
         delimiter,
         null,
-        (compact_after, compact_below),
     )
 
 
@@ -102,9 +99,7 @@ class Writer:
         name: str | None,
         delimiter: str,
         null: str,
-        compact_when: tuple[int, int],
     ) -> None:
-        self._compact_when = compact_when
         self._kernel = kernel
         self._table = table
         manifest = self._manifest_of_append_table()
@@ -263,8 +258,7 @@ class Writer:
             raise
         self.last_batch = batch if batch is not None else self.last_batch
         self._transaction, self._files = None, {}
-        after, below = self._compact_when
-        compact(self._kernel, self._table, after=after, below=below)
+        compact(self._kernel, self._table)
         return version
 
     def _finish(self, transaction: Transaction, batch: int | None) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+from lakemerge import compaction_thresholds
 from lakemerge.kernel import Kernel, TableName
 from lakemerge.kernel.maintenance.history import history
 
 EVENTS = """
 {{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',
-          partition_by='country', compact_after=4) }}
+          partition_by='country') }}
 select {{ var('day', 1) }} as day, id, case when id % 2 = 0 then 'FI' else 'S/E' end as country
 from range({{ var('rows', 4) }})
 """
@@ -54,7 +55,10 @@ class TestCommitPartitioned:
             application = project.adapter.handle.application
         return Kernel(application.ports)
 
-    def test_appends_add_partitions_and_small_ones_are_merged(self, project: Any) -> None:
+    def test_appends_add_partitions_and_small_ones_are_merged(
+        self, project: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "PARTITIONS", 4)
         name = TableName(project.test_schema, "events")
         table = f"{project.test_schema}.events"
         for day in (1, 2, 3):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
+from lakemerge import compaction_thresholds
 from lakemerge.kernel import CompactionLog, Kernel, Manifest, TableName, history
 
 COLUMNS = """
@@ -29,17 +30,17 @@ select {COLUMNS} from range(0, 3000)
 """
 EVENTS = """
 {{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',
-          compact_after=0) }}
+          compaction='off') }}
 select id from range({{ var('first', 0) }}, {{ var('last', 40) }})
 """
 SCATTERED = """
 {{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='part',
-          compact_files=4, compaction=var('compaction', 'auto')) }}
+          compaction=var('compaction', 'auto')) }}
 select id, cast(id % 2 as string) as part from range(400)
 """
 ON_READ = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',
-          write_mode='merge_on_read', compact_deltas=var('most', 0), compact_deltas_percent=var('percent', 0)) }}
+          write_mode='merge_on_read', compaction=var('compaction', 'off')) }}
 select id, concat('n', id, ' of ', '{{ var("round", 0) }}') as name, cast(id % 2 as string) as part
 from range({{ var('first', 0) }}, {{ var('last', 40) }})
 """
@@ -166,7 +167,10 @@ class TestCompaction:
         self.compact(select="no_such_model", expect_pass=False)
 
     @pytest.mark.slow
-    def test_a_commit_packs_what_it_wrote_unless_it_has_no_time(self, project: Any) -> None:
+    def test_a_commit_packs_what_it_wrote_unless_it_has_no_time(
+        self, project: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "FILES", 4)
         run("scattered", lakemerge_compact=False)
         assert self.newest(project, "scattered").operation == "replace"
         run("scattered", compaction="off")
@@ -215,7 +219,11 @@ class TestCompaction:
         self.compact(select="on_read", deltas="all", expect_pass=False)
 
     @pytest.mark.slow
-    def test_a_commit_compacts_deltas_by_number_and_by_size(self, project: Any) -> None:
+    def test_a_commit_compacts_deltas_by_number_and_by_size(
+        self, project: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "DELTAS", 2)
+        monkeypatch.setattr(compaction_thresholds, "DELTAS_PERCENT", 10_000)
         run("on_read")
         project.run_sql(
             f"drop view {project.test_schema}.on_read"
@@ -223,12 +231,16 @@ class TestCompaction:
         run_dbt(["run", "--select", "on_read", "--full-refresh"])
         assert len(self.rows(project, "on_read")) == 40
         for number in range(2):
-            run("on_read", round=number, last=3, most=2)
+            run("on_read", round=number, last=3, compaction="auto")
         assert len(self.newest(project, "on_read").sidecars["deltas"]) == 1, "they are one"
         assert self.log(project, "on_read")[0].action == "minor"
-        run("on_read", round=5, last=3, most=2, percent=1, lakemerge_compact=False)
-        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 2, "there was no time"
-        run("on_read", round=6, last=3, most=2, percent=1)
+        monkeypatch.setattr(compaction_thresholds, "DELTAS_PERCENT", 1)
+        run("on_read", round=4, last=3, compaction="off")
+        run("on_read", round=5, last=3, compaction="auto", lakemerge_compact=False)
+        assert len(self.newest(project, "on_read").sidecars["deltas"]) == 3, (
+            "they were off, and there was no time"
+        )
+        run("on_read", round=6, last=3, compaction="auto")
         assert not self.newest(project, "on_read").sidecars.get("deltas"), "they were large"
         assert self.log(project, "on_read")[0].reason == "threshold"
 

@@ -27,12 +27,12 @@ def model(dbt, session):
 
 EVENTS = """
 {{ config(materialized='incremental', incremental_strategy='append', append_layout='commit_partitioned',
-          compact_after=0) }}
+          compaction='off') }}
 select {{ var('round', 0) }} as id
 """
 ON_READ = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', partition_by='part',
-          write_mode='merge_on_read', compact_deltas=0, compact_deltas_percent=0) }}
+          write_mode='merge_on_read', compaction='off') }}
 select id, concat('n', id, ' of ', '{{ var("round", 0) }}') as name, cast(id % 2 as string) as part
 from range({{ [40, 3, 5][var('round', 0)] }})
 """

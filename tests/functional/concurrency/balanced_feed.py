@@ -12,7 +12,7 @@ PAIRS = 300
 _MODEL = """
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='round',
           apply_as_deletes='gone', except_column_list=['gone'], partition_by='part', write_mode='{mode}',
-          compact_deltas=4, max_attempts=100) }}}}
+          max_attempts=100) }}}}
 {{% set round = var('round', 1) %}}
 with pairs as (
     select id as k from range({pairs}) where {{{{ round }}}} = 1 or (id * 31 + {{{{ round }}}} * 17) % 3 = 0

@@ -2,19 +2,23 @@
 
 The answer to each is a line of standard output after the word ANSWER, an object: `success`, `message` (of the first
 node that failed, or of what stopped dbt), `failed` (the messages of all nodes that failed, by their names), `response`
-(of the last node) and `rows` (of `dbt show`).
+(of the last node) and `rows` (of `dbt show`). The variable MOST_DELTAS is a lower threshold than that of users.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
 from dbt.cli.main import dbtRunner
 
+from lakemerge import compaction_thresholds
+
 
 def main(common: list[str]) -> None:
+    compaction_thresholds.DELTAS = int(os.environ.get("MOST_DELTAS", compaction_thresholds.DELTAS))
     said: list[str] = []
 
     def listen(event: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import signal
 import subprocess
@@ -228,6 +229,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     ensure_java()
+    # few enough for compactions of deltas beside all the rest
+    os.environ["MOST_DELTAS"] = "4"
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         (root := Path(folder) / "soaked").mkdir()
         server = MetastoreServer(Path(folder), transaction_tables=False).start()

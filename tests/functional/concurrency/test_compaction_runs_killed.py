@@ -23,7 +23,7 @@ select id, {{ var('day') }} as day from range({{ var('day') }} * 10, {{ var('day
 MASTER = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='day',
           apply_as_deletes="gone", except_column_list=['gone'], partition_by='part', write_mode='merge_on_read',
-          compaction='off', compact_deltas=0, compact_deltas_percent=0) }}
+          compaction='off') }}
 select id, {{ var('day') }} as day, id % 7 = {{ var('day') }} % 7 as gone, (id + {{ var('day') }}) % 3 as part
 from range({{ var('day') }} * 10, {{ var('day') }} * 10 + 20)
 """

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from lakemerge import compaction_thresholds
 from lakemerge.ingest.continuous import BatchReport, Continuous, running
 
 COLUMNS = {"id": "int", "name": "string"}
@@ -49,12 +52,14 @@ class TestBatches:
         again = table.run()
         assert (again.files, again.version) == (0, 0)
 
-    def test_a_continuous_run_commits_as_files_land_and_compacts(self, ingester: Any) -> None:
+    def test_a_continuous_run_commits_as_files_land_and_compacts(
+        self, ingester: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "PARTITIONS", 3)
         table = ingester(
             {
                 "trigger": "processing_time",
                 "trigger_interval": "0 seconds",
-                "compact_after": 3,
                 "max_files": 1,
             },
             COLUMNS,

@@ -90,7 +90,7 @@ class TestCodecs:
 
     def test_deltas_are_compressed_like_the_table(self, merger: Any) -> None:
         """Whoever reads the view reads both."""
-        table = merger({**CONFIG, "write_mode": "merge_on_read", "compact_deltas": 0}, SCHEMA)
+        table = merger({**CONFIG, "write_mode": "merge_on_read", "compaction": "off"}, SCHEMA)
         make_plain(table, "orc", "zlib")
         table.merge([row(1), row(2)])
         adapter = table.adapter

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lakemerge import compaction_thresholds
 from lakemerge.engine.merge import on_read
 from lakemerge.engine.merge_on_read.deltas import Deltas
 from lakemerge.engine.publish.publisher import Publisher
@@ -65,13 +66,14 @@ class TestMergeOnRead:
         @given(
             feed=feeds(truncates="truncates" in variant),
             seed=st.integers(0, 2**16),
-            options=st.fixed_dictionaries(
-                {"exact_counts": st.booleans(), "compact_deltas": st.sampled_from([0, 1, 2])}
-            ),
+            exact_counts=st.booleans(),
+            most_deltas=st.sampled_from([1, 2, 100]),
         )
         @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-        def run(feed: list[Change], seed: int, options: dict[str, Any]) -> None:
-            check(merger, {**config, **options}, feed, seed)
+        def run(feed: list[Change], seed: int, exact_counts: bool, most_deltas: int) -> None:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(compaction_thresholds, "DELTAS", most_deltas)
+                check(merger, {**config, "exact_counts": exact_counts}, feed, seed)
 
         run()
 
@@ -109,7 +111,7 @@ class TestAuto:
     def test_a_rewrite_takes_the_partitions_of_its_feed_and_leaves_the_deltas_of_others(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        options = {"write_mode": "auto", "partition_by": "region", "compact_deltas": 0, "exact_counts": True}
+        options = {"write_mode": "auto", "partition_by": "region", "exact_counts": True}
         table = merger({**CONFIG, **options}, FEED)
 
         def south(ts: int, op: str = "U") -> dict[str, Any]:
@@ -170,7 +172,7 @@ class TestAuto:
     def test_deltas_change_nothing_of_what_a_row_is_taken_to_cost(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, exact_counts: bool
     ) -> None:
-        options = {"write_mode": "auto", "exact_counts": exact_counts, "compact_deltas": 0}
+        options = {"write_mode": "auto", "exact_counts": exact_counts}
         table = merger({**CONFIG, **options}, FEED)
         rows = "select id, 'north' as region, 'n' as name, 0L + {ts} as ts, 'U' as op from range({first}, {last})"
         monkeypatch.setattr(on_read, "_LEAST_BYTES", 0)
@@ -186,22 +188,22 @@ class TestAuto:
         table.drop()
 
 
-#: What follows on a commit: the options, the method that fails, and how one sees that a later run has done it.
-STEPS: dict[str, tuple[dict[str, Any], type, str, Callable[[Any], bool]]] = {
+#: What follows on a commit: thresholds, the method that fails, and how one sees that a later run has done it.
+STEPS: dict[str, tuple[dict[str, int], type, str, Callable[[Any], bool]]] = {
     "the view is put in the table's place": (
-        {"write_mode": "merge_on_read"},
+        {},
         Publisher,
         "begin_move",
         lambda table: table.kind() == "VIRTUAL_VIEW",
     ),
     "deltas are counted": (
-        {"write_mode": "merge_on_read", "compact_deltas": 2, "compact_deltas_percent": 0},
+        {"DELTAS": 2, "DELTAS_PERCENT": 10_000},
         Deltas,
         "count",
         lambda table: table.count_deltas() == 1,
     ),
     "deltas are moved into the base": (
-        {"write_mode": "merge_on_read", "compact_deltas": 1, "compact_deltas_percent": 1},
+        {"DELTAS": 1},
         Deltas,
         "move_into_base",
         lambda table: len(table.sql("select * from {table}__base")) == 3,
@@ -216,8 +218,10 @@ class TestAfterCommit:
     def test_a_step_that_fails_is_done_by_a_later_run(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
-        options, place, name, is_done = STEPS[step]
-        table = merger({**CONFIG, **options}, FEED)
+        thresholds, place, name, is_done = STEPS[step]
+        for threshold, value in thresholds.items():
+            monkeypatch.setattr(compaction_thresholds, threshold, value)
+        table = merger({**CONFIG, **ON_READ}, FEED)
         with monkeypatch.context() as failing:
             if name == "begin_move":
                 failing.setattr(place, name, refuse)
@@ -271,9 +275,11 @@ class TestAttempts:
 
 @pytest.mark.slow
 class TestRetiring:
-    def test_deltas_that_the_base_holds_go_however_many_merges_follow(self, merger: Any) -> None:
-        compacted = {"compact_deltas": 2, "compact_deltas_percent": 1}
-        table = merger({**CONFIG, "write_mode": "merge_on_read", **compacted}, FEED)
+    def test_deltas_that_the_base_holds_go_however_many_merges_follow(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "DELTAS", 2)
+        table = merger({**CONFIG, **ON_READ}, FEED)
         for number in range(1, 12):
             table.merge([change(number % 3, number)])
             shown = table.sql("select distinct lakemerge_txn from {table}__deltas")

@@ -18,7 +18,7 @@ from .test_merge_on_read_project import CHANGES, MASTER, ONE, THREE, TWO, build
 from .test_merge_properties import CONFIG
 
 FEED = "id bigint, region string, name string, ts bigint, op string"
-ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compact_deltas": 0}
+ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compaction": "off"}
 
 
 def change(number: int, ts: int, **other: Any) -> dict[str, Any]:

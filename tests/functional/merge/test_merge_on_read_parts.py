@@ -15,7 +15,7 @@ from lakemerge.engine.merge_on_read import delta_share
 from .test_merge_properties import CONFIG
 
 FEED = "id bigint, region string, name string, ts bigint, op string"
-ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compact_deltas": 0}
+ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compaction": "off"}
 REGIONS = ("east", "north", "south")
 
 

@@ -26,7 +26,7 @@ def compact(table: Any, **arguments: Any) -> None:
 def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int, exact: bool) -> None:
     """Merge a feed in batches, each in a mode of its own, and deliver it a second time."""
     ways = random.Random(seed)
-    table, oracle = merger({**config, "exact_counts": exact, "compact_deltas": 0}, SCHEMA), oracle_of(config)
+    table, oracle = merger({**config, "exact_counts": exact}, SCHEMA), oracle_of(config)
     hidden = config["except_column_list"]
 
     def rows() -> list[Change]:

@@ -10,6 +10,7 @@ import pytest
 from dbt.tests.util import run_dbt
 
 import lakemerge.writer
+from lakemerge import compaction_thresholds
 from lakemerge.errors import (
     InvalidConfig,
     InvalidRecord,
@@ -125,11 +126,14 @@ class TestStream:
             ("1.00", "1.15292150460684698E18", "1.2676506E30", ""),
         ]
 
-    def test_many_commits_leave_few_files(self, project: Any, kernel: Kernel) -> None:
+    def test_many_commits_leave_few_files(
+        self, project: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compaction_thresholds, "PARTITIONS", 5)
         table = f"{project.test_schema}.kinds"
         before = rows(project, "select count(*) from {0}.kinds")[0][0]
         row: tuple[Any, ...] = (1, 2, None, None, None, None, None, None, "many")
-        with lakemerge.writer.open(table, kernel, compact_after=5) as stream:
+        with lakemerge.writer.open(table, kernel) as stream:
             for _ in range(12):
                 stream.write([row] * 3)
                 stream.commit()

@@ -34,10 +34,10 @@ class TestReadTogether:
         "options",
         [
             {},
-            {"write_mode": "merge_on_read", "compact_deltas": 0},
+            {"write_mode": "merge_on_read", "compaction": "off"},
             pytest.param({"partition_by": None, "file_format": "parquet"}, marks=pytest.mark.slow),
             pytest.param(
-                {"partition_by": None, "write_mode": "merge_on_read", "compact_deltas": 0},
+                {"partition_by": None, "write_mode": "merge_on_read", "compaction": "off"},
                 marks=pytest.mark.slow,
             ),
         ],

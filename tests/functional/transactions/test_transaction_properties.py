@@ -12,8 +12,9 @@ import lakemerge
 from examples import OFTEN
 from functional.merge.oracle import Change
 from functional.merge.test_merge_properties import CONFIG, SCHEMA, feeds, split
+from lakemerge import compaction_thresholds
 
-ON_READ = {"write_mode": "merge_on_read", "compact_deltas": 2}
+ON_READ = {"write_mode": "merge_on_read"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "partitioned": {"partition_by": "region"},
     "merge on read": {"partition_by": "region", **ON_READ},
@@ -72,6 +73,11 @@ def run(merger: Any, program: Any, config: dict[str, Any], examples: int) -> Non
         check(merger, program, {**CONFIG, **config}, feed, seed)
 
     once()
+
+
+@pytest.fixture(autouse=True)
+def two_deltas_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction_thresholds, "DELTAS", 2)
 
 
 class TestTransactionProperties:

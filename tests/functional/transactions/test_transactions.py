@@ -228,7 +228,7 @@ class TestTransactions:
         table.merge([{**order(1, 1), "op": "U"}])
         log.append([])
         table.model["config"] |= {"on_sequence_tie": "any"}
-        log.model["config"] |= {"compact_after": 5}
+        log.model["config"] |= {"target_file_size": "1mb"}
         assert (table.merge([]).version, log.append([]).version) == (2, 2)
         assert (table.merge([]).version, log.append([]).version) == (0, 0), "there is nothing new to record"
         # by the rules before, a change that contradicts the stored row is an error

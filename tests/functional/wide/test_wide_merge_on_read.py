@@ -12,7 +12,7 @@ from functional.wide.rows import FEED, LAST, ORDERED, change, row
 
 pytestmark = pytest.mark.slow
 
-ON_READ = {**ORDERED, "write_mode": "merge_on_read", "compact_deltas": 0, "compact_deltas_percent": 0}
+ON_READ = {**ORDERED, "write_mode": "merge_on_read", "compaction": "off"}
 
 
 @pytest.fixture(scope="class")

@@ -16,8 +16,7 @@ CONFIG = {
     "except_column_list": ["op"],
     "partition_by": "part",
     "write_mode": "merge_on_read",
-    "compact_deltas": 0,
-    "compact_deltas_percent": 0,
+    "compaction": "off",
 }
 #: Rows of each partition.
 HEIGHT = 4

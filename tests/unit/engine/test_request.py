@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from lakemerge.engine.merge.options import MergeConfig
-from lakemerge.engine.options.rules import TableRules
 from lakemerge.engine.request import Request, _options
 from lakemerge.errors import InvalidConfig, UnsupportedTable
 from lakemerge.kernel import TableName
+from lakemerge.table_rules import TableRules
 
 NAME = TableName("shop", "orders")
 MERGE = TableRules("merge", {"unique_key": ["id"], "sequence_by": ["ts"]}, {"positive": "n > 0"}).text

@@ -272,7 +272,7 @@ def test_a_partition_of_a_wrong_value_is_refused_however_long_it_is(value: Any) 
     kernel = Mock()
     kernel.settled.return_value = (Mock(commit_column="_commit"), manifest)
     with pytest.raises(InvalidConfig, match="int for the partition column day") as refusal:
-        Writer(kernel, TableName("s", "t"), "rows", {"day": value}, None, ",", "", (0, 0))
+        Writer(kernel, TableName("s", "t"), "rows", {"day": value}, None, ",", "")
     assert len(str(refusal.value)) < 400
 
 

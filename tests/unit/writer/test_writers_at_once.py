@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kernel.support import COLUMNS, COMMIT, COMMIT_KEYS, create, rows_of
-from lakemerge import writer
+from lakemerge import compaction_thresholds, writer
 from lakemerge.errors import (
     InvalidConfig,
     InvalidTransactionState,
@@ -21,6 +21,7 @@ from lakemerge.errors import (
 )
 from lakemerge.kernel import Kernel, TableDefinition, TableName
 from lakemerge.kernel.ports import ReplyLost
+from lakemerge.table_rules import RULES, TableRules
 from lakemerge.testing import World
 from lakemerge.writer.compaction import compact
 
@@ -52,7 +53,7 @@ def make_table(world: World) -> Kernel:
 
 @contextmanager
 def opened(kernel: Kernel, name: str) -> Iterator[writer.Writer]:
-    with writer.open(str(NAME), kernel, name=name, compact_after=0) as stream:
+    with writer.open(str(NAME), kernel, name=name) as stream:
         yield stream
 
 
@@ -150,10 +151,28 @@ def test_records_of_one_partition_are_one_file(world: World) -> None:
 
 
 def write_small(kernel: Kernel, number: int) -> None:
-    with writer.open(str(NAME), kernel, compact_after=0) as stream:
+    with writer.open(str(NAME), kernel) as stream:
         for text in map(str, range(number)):
             stream.write([(text, "1")])
             stream.commit()
+
+
+@pytest.mark.parametrize(
+    ("options", "partitions"),
+    [({}, 1), ({"compaction": "off"}, 4), ({"target_file_size": 1}, 4), ({"target_file_size": 2**20}, 1)],
+)
+def test_a_writers_commits_are_compacted_as_the_tables_model_says(
+    world: World, options: dict[str, Any], partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction_thresholds, "PARTITIONS", 4)
+    rules = {RULES: TableRules("append", options).text}
+    kernel = Kernel(world.process())
+    kernel.create(
+        TableDefinition(NAME, COLUMNS, COMMIT_KEYS, commit_column=COMMIT, parameters=rules)
+    ).commit()
+    write_small(kernel, 4)
+    assert len(kernel.settled(NAME)[1].partitions) == partitions
+    assert facts(kernel) == ["0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize("other", ["merges", "writes"])
@@ -162,11 +181,12 @@ def test_a_merge_of_small_files_leaves_what_others_do_meanwhile(
 ) -> None:
     kernel, others = make_table(world), Kernel(world.process())
     write_small(kernel, 4)
+    monkeypatch.setattr(compaction_thresholds, "PARTITIONS", 3)
     begin = kernel.begin
 
     def meanwhile(*args: Any, **kwargs: Any) -> Any:
         if other == "merges":
-            assert compact(others, NAME, after=3, below=10**9)
+            assert compact(others, NAME)
         transaction = begin(*args, **kwargs)
         if other == "writes":
             state, manifest = others.settled(NAME)
@@ -175,7 +195,7 @@ def test_a_merge_of_small_files_leaves_what_others_do_meanwhile(
         return transaction
 
     monkeypatch.setattr(kernel, "begin", meanwhile)
-    assert not compact(kernel, NAME, after=3, below=10**9)
+    assert not compact(kernel, NAME)
     assert facts(kernel) == sorted([*map(str, range(4)), *(("by", "hand") if other == "writes" else ())])
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lakemerge import compaction_thresholds
 from lakemerge.engine.failures import failures, text_of
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.maintenance.compaction_request import Request
 from lakemerge.engine.merge_on_read.bounds import BYTES_OF_A_LOT, Bounds
 from lakemerge.engine.merge_on_read.deltas import compacts_now
-from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.relations.sized_text import unsized
@@ -77,13 +77,13 @@ class Compaction:
             ]
             found = sorted((group_of(manifest, [name]) for name in names), key=lambda one: one.bytes)
         else:
-            below = request.merge_below or config.target_file_size
+            target = config.target_file_size
             merged = (
-                groups_to_merge(manifest, self.numbered_by, after=request.merge_after, below=below)
+                groups_to_merge(manifest, self.numbered_by, after=request.merge_after, below=target)
                 if self.numbered_by
                 else []
             )
-            rule = SmallFiles(config.target_file_size, request.files, request.surplus)
+            rule = SmallFiles(target, request.files, request.surplus)
             found = beside(merged, partitions_to_pack(manifest, rule, request.only))
         return within(self._chosen(found, manifest), request.bounds.max_bytes)
 
@@ -310,17 +310,15 @@ def compact_after_commit(publisher: Publisher[Any], macros: Macros) -> None:
     config, made = publisher.config, publisher.committed
     if made is None or not compacts_now(config, macros):
         return
-    commits = config if isinstance(config, AppendConfig) else None
     request = Request(
         "threshold",
         Bounds(max_bytes=config.compact_max_bytes),
-        merge_after=commits.compact_after if commits else 0,
-        merge_below=commits.compact_below if commits else None,
-        files=config.compact_files,
-        surplus=4,
+        merge_after=compaction_thresholds.PARTITIONS,
+        files=compaction_thresholds.FILES,
+        surplus=compaction_thresholds.SURPLUS,
         only=frozenset(made.written),
     )
-    compaction = Compaction(publisher, macros, request, commits.new_commit_column if commits else "")
+    compaction = Compaction(publisher, macros, request, config.new_commit_column)
     try:
         needed = compaction.plan(made)
         record = compaction.run() if needed else None

@@ -89,7 +89,6 @@ class Request:
         bounds: of what is written again.
         order: of the rows in the new files.
         merge_after: this many small partitions that are numbered by commit become one; 0 for never.
-        merge_below: bytes from which on such a partition is not small.
         files, surplus: as of :class:`SmallFiles`.
         only: names of the partitions that are packed; all if ``None``.
     """
@@ -98,7 +97,6 @@ class Request:
     bounds: Bounds = field(default_factory=Bounds)
     order: Ordering = Ordering()
     merge_after: int = 2
-    merge_below: int | None = None
     files: int = 2
     surplus: int = 1
     only: frozenset[str] | None = None

@@ -57,7 +57,7 @@ class MergeOnRead(Merge):
             if self._moved is not None:
                 deltas.compact("major", "auto", self._moved)
             if compacts_now(self.config, self.macros):
-                deltas.compact_when_due(self.config.compact_deltas, self.config.compact_deltas_percent)
+                deltas.compact_when_due()
 
     def stage(self, txn: NodeTransaction, plan: MergePlan, feed: Mapping[str, Any]) -> Staged:
         fits = not (feed["truncates"] or txn.changes_schema)

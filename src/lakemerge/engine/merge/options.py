@@ -23,8 +23,6 @@ class MergeConfig(WriteConfig):
         unavailable_value: what the feed has for a value that did not change, and that it does not bring.
         exact_counts: whether a merge on read distinguishes inserts from updates even where its result is right without
             matching.
-        compact_deltas: this many deltas are compacted; 0 for never.
-        compact_deltas_percent: deltas with this percentage of the base's bytes are moved into it; 0 for never.
         change_order: SQL over the feed that orders the changes of a key where the sequence does not; not an option of
             models, because their rows have no order. Empty for none.
     """
@@ -45,8 +43,6 @@ class MergeConfig(WriteConfig):
         "tombstone_retention",
         "write_mode",
         "exact_counts",
-        "compact_deltas",
-        "compact_deltas_percent",
     )
     keeps_history: ClassVar[bool] = False
 
@@ -66,8 +62,6 @@ class MergeConfig(WriteConfig):
     allow_empty_sync: bool = False
     write_mode: str = "copy_on_write"
     exact_counts: bool = False
-    compact_deltas: int = 10
-    compact_deltas_percent: int = 10
     change_order: str = ""
 
     @classmethod
@@ -88,10 +82,6 @@ class MergeConfig(WriteConfig):
             "allow_empty_sync": reader.flag("allow_empty_sync", False),
             "write_mode": reader.choice("write_mode", "copy_on_write", "merge_on_read", "auto"),
             "exact_counts": reader.flag("exact_counts", False),
-            "compact_deltas": reader.count("compact_deltas", cls.compact_deltas, least=0),
-            "compact_deltas_percent": reader.count(
-                "compact_deltas_percent", cls.compact_deltas_percent, least=0
-            ),
         }
 
     def _contradictions(self, reader: OptionReader) -> list[str]:

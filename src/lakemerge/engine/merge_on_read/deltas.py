@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
+from lakemerge import compaction_thresholds
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.merge_on_read.bounds import Bounds
 from lakemerge.engine.merge_on_read.delta_share import Share, share_of
@@ -33,8 +34,6 @@ _VARIABLE = "lakemerge_compact"
 #: What is done to deltas, by Hive's names: all become one (``minor``), or they move into the base (``major``).
 Action = Literal["minor", "major"]
 _NOTHING = Share([], [])
-# Deltas of fewer bytes together are moved into the base only if they are many.
-_FEW_BYTES = 32 * 1024 * 1024
 
 
 class Deltas:
@@ -74,25 +73,20 @@ class Deltas:
 
     # -- by thresholds -------------------------------------------------------------------------
 
-    def compact_when_due(self, most: int, percent: int) -> None:
-        """Compact after a commit, where there are many deltas or they are large.
-
-        Args:
-            most: this many deltas are folded into one, or moved into the base if they are large; 0 for never.
-            percent: deltas that have this percentage of the base's bytes are large; 0 for none.
-        """
-        action = self._due(most, percent)
+    def compact_when_due(self) -> None:
+        """Compact after a commit: many deltas are folded into one, and large ones are moved into the base."""
+        action = self._due()
         if action is not None:
             self.compact(action, "threshold")
 
-    def _due(self, most: int, percent: int) -> Action | None:
+    def _due(self) -> Action | None:
         count = self.count()
-        many = 0 < most <= count
-        if not count or not (many or percent):
+        if not count:
             return None
+        many = count >= compaction_thresholds.DELTAS
         _, size = self.files()
-        large = percent > 0 and size * 100 >= percent * self._newest().total_bytes
-        if large and (many or size >= _FEW_BYTES):
+        large = size * 100 >= compaction_thresholds.DELTAS_PERCENT * self._newest().total_bytes
+        if large and (many or size >= compaction_thresholds.DELTAS_BYTES):
             return "major"
         return "minor" if many and count > 1 else None
 

@@ -19,8 +19,6 @@ class AppendConfig(WriteConfig):
 
     Attributes:
         append_layout: ``rewrite`` the partitions that an append touches, or add new ones (``commit_partitioned``).
-        compact_after: this many small partitions of commits are merged into one; 0 for never.
-        compact_below: partitions of fewer bytes are small.
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"commits"})
@@ -29,32 +27,23 @@ class AppendConfig(WriteConfig):
         *WriteConfig.rules,
         "append_layout",
         "commit_column",
-        "compact_after",
-        "compact_below",
     )
 
     append_layout: str = "rewrite"
     commit_column: str = COMMIT_COLUMN
-    compact_after: int = 20
-    compact_below: int = 128 * 2**20
 
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:
-        common = super()._read(reader)
         return {
-            **common,
+            **super()._read(reader),
             "append_layout": reader.choice("append_layout", "rewrite", "commit_partitioned"),
             "commit_column": reader.text("commit_column", COMMIT_COLUMN).lower(),
-            "compact_after": reader.count("compact_after", cls.compact_after, least=0),
-            "compact_below": reader.size("compact_below", common["target_file_size"]),
         }
 
     def _contradictions(self, reader: OptionReader) -> list[str]:
         problems = super()._contradictions(reader)
         if self.append_layout == "rewrite":
             problems += reader.misplaced(GROUPS["commits"])
-        if self.append_layout != "rewrite" and self.compact_after == 1:
-            problems.append("compact_after must be at least 2, or 0 for never")
         return problems
 
     @property

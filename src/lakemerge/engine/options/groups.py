@@ -8,15 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Group:
-    """Some options, and where they apply.
-
-    Attributes:
-        even_if_off: whether a value that means "off", such as 0, counts as given.
-    """
+    """Some options, and where they apply."""
 
     options: tuple[str, ...]
     meaning: str
-    even_if_off: bool = False
 
 
 GROUPS: Mapping[str, Group] = {
@@ -48,12 +43,8 @@ GROUPS: Mapping[str, Group] = {
         "with incremental_strategy 'merge'",
     ),
     "merge on read": Group(
-        ("write_mode", "exact_counts", "compact_deltas", "compact_deltas_percent"),
+        ("write_mode", "exact_counts"),
         "with incremental_strategy 'merge' and stored_as_scd_type 1",
     ),
-    "commits": Group(
-        ("commit_column", "compact_after", "compact_below"),
-        "with append_layout 'commit_partitioned'",
-        even_if_off=True,
-    ),
+    "commits": Group(("commit_column",), "with append_layout 'commit_partitioned'"),
 }

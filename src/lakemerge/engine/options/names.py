@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from difflib import get_close_matches
+
+from lakemerge.compaction_thresholds import DELTAS, DELTAS_PERCENT, FILES, PARTITIONS
 
 # Names that are as close as this are taken for slips: one letter of nine, or two of seventeen.
 _CLOSE = 0.88
@@ -13,6 +15,16 @@ _SHORTEST = 5
 _elsewhere: Callable[[], Set[str]] = frozenset
 # What other adapters call theirs. A project that runs on several has it beside ours.
 _OF_OTHERS = {"partitioned_by": "partition_by", "table_properties": "tblproperties"}
+
+_BY_HAND = "`compaction: off` leaves it to lakemerge_compact"
+#: What were options, and what takes their place. Their values are numbers of lakemerge.compaction_thresholds now.
+GONE: Mapping[str, str] = {
+    "compact_files": f"a partition of {FILES} small files is packed; {_BY_HAND}",
+    "compact_after": f"{PARTITIONS} small partitions become one; {_BY_HAND}",
+    "compact_below": "`target_file_size` also says which partitions are small",
+    "compact_deltas": f"{DELTAS} deltas are compacted; {_BY_HAND}",
+    "compact_deltas_percent": f"deltas of {DELTAS_PERCENT} percent of the base's bytes move into it; {_BY_HAND}",
+}
 
 
 def meant(given: Iterable[str], known: Iterable[str]) -> dict[str, str]:

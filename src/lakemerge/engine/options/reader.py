@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from lakemerge.engine.options.groups import Group
-from lakemerge.engine.options.names import meant
+from lakemerge.engine.options.names import GONE, meant
 from lakemerge.engine.sql_text import one_line_strings
 from lakemerge.errors import InvalidConfig
 
@@ -71,12 +71,13 @@ class OptionReader:
         return self._config.get(name)
 
     def check_names(self, also: Iterable[str] = ()) -> None:
-        """Add a problem for each name that was given and is almost one that was asked for.
+        """Add a problem for each name that was given and is almost one that was asked for, or was one once.
 
         Args:
             also: options that are read elsewhere.
         """
         given = [name for name, value in self._config.items() if value is not None]
+        self._problems += [f"{name} is no option any more: {GONE[name]}" for name in given if name in GONE]
         self._problems += [
             f"{name} is no option, and {meaning} is. If it is not meant, put {name} under `meta`"
             for name, meaning in meant(given, {*self.declared, *also}).items()
@@ -92,16 +93,12 @@ class OptionReader:
 
     def misplaced(self, group: Group) -> list[str]:
         """The problems of options given for a group that does not apply here."""
-        given = self.given(group.options, even_if_off=group.even_if_off)
+        given = self.given(group.options)
         return [f"{', '.join(given)} only have a meaning {group.meaning}"] if given else []
 
-    def given(self, names: Iterable[str], *, even_if_off: bool = False) -> list[str]:
-        """The options that a config gives a value.
-
-        Args:
-            even_if_off: also a value that means "off".
-        """
-        none: list[Any] = [None] if even_if_off else [None, "", [], False, "none"]
+    def given(self, names: Iterable[str]) -> list[str]:
+        """The options that a config gives a value other than one that means "off"."""
+        none: list[Any] = [None, "", [], False, "none"]
         return [name for name in names if self.value(name) not in none]
 
     def problem(self, text: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from lakemerge.compaction_thresholds import FILE_BYTES
 from lakemerge.engine.options.formats import format_of
 from lakemerge.engine.options.groups import GROUPS
 from lakemerge.engine.options.reader import OptionReader
@@ -33,9 +34,8 @@ class WriteConfig:
         column_list, except_column_list: which of the model's columns reach the table; empty for all.
         target_file_size: about how many bytes a data file should have.
         max_attempts: how often the work is tried when other commits overtake it.
-        compaction: whether a commit's run packs what it wrote, where that has many small files: ``auto`` or ``off``.
-        compact_files: fewer than this many files of a partition are few enough.
-        compact_max_bytes: the most bytes that such a compaction writes again.
+        compaction: whether a commit is followed by a compaction, where it is due: ``auto`` or ``off``.
+        compact_max_bytes: the most bytes of small files that such a compaction writes again.
         names_format: whether the model's config names ``file_format``.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
@@ -50,7 +50,6 @@ class WriteConfig:
         "on_foreign_write",
         "target_file_size",
         "compaction",
-        "compact_files",
         "compact_max_bytes",
     )
 
@@ -64,10 +63,9 @@ class WriteConfig:
     on_schema_change: str = "ignore"
     on_foreign_write: str = "adopt"
     location_root: str = ""
-    target_file_size: int = 128 * 2**20
+    target_file_size: int = FILE_BYTES
     max_attempts: int = 10
     compaction: str = "auto"
-    compact_files: int = 50
     compact_max_bytes: int = 2**30
     tblproperties: Mapping[str, str] = field(default_factory=dict)
     publish: str = "at_once"
@@ -107,7 +105,6 @@ class WriteConfig:
             "target_file_size": reader.size("target_file_size", cls.target_file_size),
             "max_attempts": reader.count("max_attempts", cls.max_attempts),
             "compaction": reader.choice("compaction", "auto", "off"),
-            "compact_files": reader.count("compact_files", cls.compact_files, least=2),
             "compact_max_bytes": reader.size("compact_max_bytes", cls.compact_max_bytes),
             "tblproperties": reader.texts("tblproperties"),
             "publish": reader.choice("publish", "at_once", "after_tests"),

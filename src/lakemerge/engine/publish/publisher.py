@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.layout.compression import CODEC, declared_codec, default_codec, stored_codec
 from lakemerge.engine.layout.data_files import DataFiles
-from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.feeds import FEED, TYPED_FEED
 from lakemerge.engine.publish.node_transaction import NodeTransaction, Publish
@@ -38,6 +37,7 @@ from lakemerge.kernel import (
     spelling_of,
     view_over_base,
 )
+from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

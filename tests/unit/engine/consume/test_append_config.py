@@ -19,9 +19,7 @@ PARTITIONED = {"append_layout": "commit_partitioned"}
 
 
 def test_append_layout() -> None:
-    config: Any = config_of({**PARTITIONED, "compact_after": 5, "target_file_size": "1mb"}, "append")
-    assert config.new_commit_column == "_commit"
-    assert (config.compact_after, config.compact_below) == (5, 2**20)
+    assert config_of(PARTITIONED, "append").new_commit_column == "_commit"
     assert config_of({}, "append").new_commit_column == ""
 
 
@@ -29,11 +27,8 @@ def test_append_layout() -> None:
     ("config", "strategy"),
     [
         ({**PARTITIONED, "unique_key": "id"}, "merge"),
-        ({**PARTITIONED, "compact_after": 1}, "append"),
-        ({**PARTITIONED, "compact_after": -1}, "append"),
-        ({"compact_after": 5}, "append"),
         ({"commit_column": "c"}, "append"),
-        ({"compact_after": 0, "unique_key": "id"}, "merge"),
+        ({"commit_column": "c", "unique_key": "id"}, "merge"),
         ({"append_layout": "other"}, "append"),
         ({"catalog_name": "lake"}, "append"),
     ],

@@ -19,7 +19,7 @@ from lakemerge.engine.consume.options import ConsumeConfig
 from lakemerge.engine.history.options import SnapshotConfig
 from lakemerge.engine.ingest.options import IngestOptions
 from lakemerge.engine.ingest.route_options import RoutingOptions
-from lakemerge.engine.options.names import meant
+from lakemerge.engine.options.names import GONE, meant
 from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.strategies import config_of
 from lakemerge.errors import InvalidConfig
@@ -95,6 +95,16 @@ def test_a_slip_is_refused_with_the_name_meant(kind: str, slip: str, option: str
     with pytest.raises(InvalidConfig, match=f"{slip} is no option, and {option} is"):
         KINDS[kind]({slip: "value"})
     KINDS[kind]({slip: None})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", GONE)
+def test_an_option_that_is_gone_is_refused_with_what_takes_its_place(kind: str, name: str) -> None:
+    instead = "(`compaction: off`|`target_file_size`)"
+    for value in (0, 5, "1mb"):
+        with pytest.raises(InvalidConfig, match=f"{name} is no option any more: .*{instead}"):
+            KINDS[kind]({name: value})
+    KINDS[kind]({name: None})
 
 
 def test_another_adapters_name_beside_ours_passes() -> None:

@@ -15,7 +15,6 @@ from pyspark.sql import Row, types
 
 from lakemerge.engine.merge.options import MergeConfig
 from lakemerge.engine.options.append import AppendConfig
-from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.ruled_table import ORDER
@@ -23,6 +22,7 @@ from lakemerge.engine.strategies import config_of
 from lakemerge.engine.transactions.rows import ChangeColumns
 from lakemerge.errors import InvalidRecord, UnsupportedTable
 from lakemerge.kernel import TableName
+from lakemerge.table_rules import RULES, TableRules
 from sample_arguments import sample_values
 
 COLUMNS = ChangeColumns(
@@ -74,7 +74,7 @@ def test_rules_say_in_what_they_differ() -> None:
 def test_only_what_differs_from_the_defaults_is_recorded() -> None:
     assert config_of({"unique_key": "id"}, "merge").recorded == {"unique_key": ["id"]}
     assert config_of({}, "append").recorded == {}
-    layout = {"append_layout": "commit_partitioned", "compact_after": 5}
+    layout = {"append_layout": "commit_partitioned", "compaction": "off"}
     assert AppendConfig.of(config_of(layout, "append").recorded) == config_of(layout, "append")
 
 
