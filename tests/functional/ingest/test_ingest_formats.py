@@ -75,6 +75,19 @@ class TestDelimited:
         assert table.rows() == [(1, "x"), (2, "z"), (3, None), (4, "z")]
         assert [row.record for row in table.quarantine()] == ["y,no"]
 
+    def test_records_end_where_the_options_say_and_empty_ones_are_left_out(self, ingester: Any) -> None:
+        options = {"line_delimiter": "|\n", "skip_empty_lines": True}
+        table = ingester(options, {"id": "int", "name": "string"})
+        table.land("a.csv", '1,a|\n|\n2,"b\nc"|\n3,d\n|\n4,e|f|\n5,e,e|\n')
+        table.run()
+        assert table.rows() == [(1, "a"), (2, "b\nc"), (3, "d\n"), (4, "e|f")]
+        assert [(row.line, row.reason) for row in table.quarantine()] == [(6, "extra_field")]
+        table.model["config"]["skip_empty_lines"] = False
+        table.land("b.csv", "6,a|\n|\n")
+        table.run()
+        assert table.rows("id")[-1] == (6,)
+        assert [(row.line, row.reason) for row in table.quarantine()][1:] == [(2, "missing_field")]
+
     def test_collections_by_delimiters_of_their_own(self, ingester: Any) -> None:
         columns = {
             "id": "int",
