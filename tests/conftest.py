@@ -43,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="adapter that dbt's official suites run on",
     )
     parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="let Spark compile the queries of all functional tests, not only of those that ask for it",
+    )
+    parser.addoption(
         "--publish",
         choices=("at_once", "after_tests"),
         default="at_once",

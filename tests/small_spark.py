@@ -13,3 +13,6 @@ SMALL_SPARK = {
     # Each join, sort and aggregate takes a page, be it for one row: of 32 MB, if nothing is said.
     "spark.buffer.pageSize": "1m",
 }
+
+#: Queries are interpreted: for a few rows, compiling takes longer than running them.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ import pytest
 # A conftest.py below the root may not name plugins, so dbt's fixtures are imported.
 from dbt.tests.fixtures.project import *  # noqa: F403
 from dbt_common.behavior_flags import BehaviorFlagRendered
+from pyspark.sql import SparkSession
 
 from jinja_once import parse_once
-from small_spark import JAVA_OPTIONS, SMALL_SPARK
+from lakemerge.engine.spark.session import Application
+from small_spark import INTERPRETED, JAVA_OPTIONS, SMALL_SPARK
 
 # Of some hundred thousand objects that dbt makes in a run, most live to its end: a collector that comes as often as by
 # default looks at them again and again.
@@ -51,6 +53,31 @@ SPARK_SETTINGS = {
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The warehouse of this process: Spark has one for its whole life."""
     return tmp_path_factory.mktemp("warehouse")
+
+
+@pytest.fixture(scope="class")
+def compiles(request: pytest.FixtureRequest) -> bool:
+    """Whether Spark compiles queries, as it does for users. For a few rows, that takes longer than running them."""
+    return bool(request.config.getoption("--compiled"))
+
+
+@pytest.fixture(scope="class", autouse=True)
+def sessions(compiles: bool) -> Iterator[None]:
+    """Have the sessions of connections interpret queries, unless Spark is to compile them.
+
+    Not by the profile: what the process's first class has there is what all sessions begin with.
+    """
+    if compiles:
+        yield
+        return
+    make = Application.new_session
+
+    def interpreting(application: Application, settings: Mapping[str, str]) -> SparkSession:
+        return make(application, {**INTERPRETED, **settings})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Application, "new_session", interpreting)
+        yield
 
 
 @pytest.fixture(scope="class")  # type: ignore[no-redef]

@@ -1,7 +1,6 @@
-"""The official suites run with Spark's interpreter instead of compiled queries.
+"""The official suites run with Spark's interpreter instead of compiled queries, in the slow ring too.
 
-They look at what dbt does, on tables of a few rows: compiling each query takes more than running it.
-The tests of merge, readers and commits have Spark as it is.
+They look at what dbt does, on tables of a few rows.
 
 With ``--adapter spark`` they run on dbt-spark, for figures to compare with; with ``--publish after_tests`` all nodes
 wait for the end of their run.
@@ -20,8 +19,7 @@ from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
 from dbt_spark_target import in_dbt_spark
-
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+from small_spark import INTERPRETED
 
 
 @pytest.fixture(scope="session")
@@ -30,11 +28,17 @@ def runs_dbt_spark(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="class")
+def compiles() -> bool:
+    return False
+
+
+@pytest.fixture(scope="class")
 def dbt_profile_target(dbt_profile_target: dict[str, Any], runs_dbt_spark: bool) -> dict[str, Any]:
-    """The target of the functional tests, with these settings besides."""
+    """The target of the functional tests, for the adapter that is tested."""
+    if not runs_dbt_spark:
+        return dbt_profile_target
     settings = {**dbt_profile_target["server_side_parameters"], **INTERPRETED}
-    target = {**dbt_profile_target, "server_side_parameters": settings}
-    return in_dbt_spark(target) if runs_dbt_spark else target
+    return in_dbt_spark({**dbt_profile_target, "server_side_parameters": settings})
 
 
 @pytest.fixture(scope="class")

@@ -16,13 +16,14 @@ import pytest
 import generate_customers as customers
 from bounded import MOST_SECONDS
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
+from small_spark import INTERPRETED
 
 ROOT = Path(__file__).parents[3]
-SIZE = FeedConfig(days=2, products=300, changes_per_day=80)
-FILES = generate(SIZE)
 DELIVERIES = customers.generate()
 HISTORY = customers.expected_history(DELIVERIES)
 CUSTOMER_ATTRIBUTES = ("name", "street", "city", "segment")
+#: The last day that a product with a story changes on, and a file is delivered again.
+DAYS_OF_ALL = 4
 Row = dict[str, Any]
 Run = dict[str, Any]
 #: File, line, reason and column of the records that the example rejects.
@@ -44,30 +45,57 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT / "scripts"), **variables}
 
 
+@pytest.fixture(scope="module", params=[1, pytest.param(DAYS_OF_ALL, marks=pytest.mark.slow)])
+def size(request: pytest.FixtureRequest) -> FeedConfig:
+    """The feed of the initial load and a day after it, or of as many days as something new happens on."""
+    return FeedConfig(days=request.param, products=300, changes_per_day=80)
+
+
 @pytest.fixture(scope="module")
-def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(size: FeedConfig) -> list[FeedFile]:
+    return generate(size)
+
+
+@pytest.fixture(scope="module")
+def state(size: FeedConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder for landing, warehouse and logs of all runs."""
-    return tmp_path_factory.mktemp("example")
+    return tmp_path_factory.mktemp(f"example_of_{size.days}")
 
 
 @pytest.fixture(scope="module")
-def first(state: Path) -> Run:
+def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables by which Spark interprets queries, unless all are to be compiled."""
+    if request.config.getoption("--compiled"):
+        return {}
+    folder = tmp_path_factory.mktemp("conf")
+    lines = (f"{name} {value}\n" for name, value in INTERPRETED.items())
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    return {"SPARK_CONF_DIR": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def first(state: Path, size: FeedConfig, settings: dict[str, str]) -> Run:
     """What the first run has printed, and what the tables hold after it."""
-    return run_example(state, "first.json")
+    return run_example(state, "first.json", size, settings)
 
 
 @pytest.fixture(scope="module")
-def second(state: Path, first: Run) -> Run:
+def second(state: Path, size: FeedConfig, settings: dict[str, str], first: Run) -> Run:
     """The same of a second run, which finds no new file."""
-    return run_example(state, "second.json")
+    return run_example(state, "second.json", size, settings)
 
 
-def run_example(state: Path, kept: str) -> Run:
-    sizes = [str(size) for size in (SIZE.days, SIZE.products, SIZE.changes_per_day)]
+def run_example(state: Path, kept: str, size: FeedConfig, settings: dict[str, str]) -> Run:
+    sizes = [str(number) for number in (size.days, size.products, size.changes_per_day)]
     program = str(Path(__file__).with_name("run_and_keep.py"))
     command = [sys.executable, program, str(state), str(state / kept), *sizes]
     done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=2 * MOST_SECONDS, check=False
+        command,
+        env=environment(**settings),
+        capture_output=True,
+        text=True,
+        timeout=2 * MOST_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     run: Run = json.loads((state / kept).read_text(encoding="utf-8"))
@@ -75,8 +103,9 @@ def run_example(state: Path, kept: str) -> Run:
     return run
 
 
-def oracle(day: int = SIZE.days, files: list[FeedFile] = FILES) -> dict[str, Change]:
-    return expected_master(files, day)
+@pytest.fixture(scope="module")
+def oracle(size: FeedConfig, files: list[FeedFile]) -> dict[str, Change]:
+    return expected_master(files, size.days)
 
 
 def products(rows: list[Row]) -> dict[str, tuple[Any, ...]]:
@@ -93,8 +122,8 @@ def products(rows: list[Row]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def test_master_equals_the_oracle(first: Run) -> None:
-    expected = {c.product_id: (c.category, c.brand, c.price, c.inventory, c.ts) for c in oracle().values()}
+def test_master_equals_the_oracle(first: Run, oracle: dict[str, Change]) -> None:
+    expected = {c.product_id: (c.category, c.brand, c.price, c.inventory, c.ts) for c in oracle.values()}
     assert products(first["tables"]["product_master"]) == expected
 
 
@@ -108,45 +137,45 @@ def test_price_bands_hold_the_same_products(first: Run) -> None:
         assert (row["price_band"] == "no price") == (price is None)
 
 
-def test_compacted_log_holds_every_delivered_line(first: Run) -> None:
+def test_compacted_log_holds_every_delivered_line(first: Run, files: list[FeedFile]) -> None:
     rows = first["tables"]["product_change_log_compacted"]
     found = Counter((row["product_id"], int(Decimal(row["ts"])), row["file_name"]) for row in rows)
-    assert found == Counter((c.product_id, c.ts, f.name) for f in FILES for c in f.changes)
+    assert found == Counter((c.product_id, c.ts, f.name) for f in files for c in f.changes)
 
 
-def test_inventory_value_adds_up_to_the_master(first: Run) -> None:
+def test_inventory_value_adds_up_to_the_master(first: Run, oracle: dict[str, Change]) -> None:
     rows = first["tables"]["inventory_value"]
     valued = [
-        c.price * c.inventory for c in oracle().values() if c.price is not None and c.inventory is not None
+        c.price * c.inventory for c in oracle.values() if c.price is not None and c.inventory is not None
     ]
     assert sum(Decimal(row["inventory_value"]) for row in rows) == sum(valued)
-    assert sum(int(Decimal(row["product_count"])) for row in rows) == len(oracle())
+    assert sum(int(Decimal(row["product_count"])) for row in rows) == len(oracle)
 
 
-def test_every_product_below_its_level_is_low(first: Run) -> None:
+def test_every_product_below_its_level_is_low(first: Run, oracle: dict[str, Change]) -> None:
     lines = (ROOT / "seeds" / "category_reorder_levels.csv").read_text(encoding="utf-8").splitlines()[1:]
     levels = {name: int(level) for name, level in (line.split(",") for line in lines)}
     low = {
         c.product_id
-        for c in oracle().values()
+        for c in oracle.values()
         if c.inventory is not None and c.inventory < levels.get(c.category or "", 5)
     }
     assert {row["product_id"] for row in first["tables"]["low_stock_products"]} == low
 
 
-def test_first_run_prints_every_day_and_story(first: Run) -> None:
+def test_first_run_prints_every_day_and_story(first: Run, size: FeedConfig) -> None:
     out, err = first["out"], first["err"]
     assert "fresh start" in err
-    for day in range(SIZE.days + 1):
-        assert f"[day {day} of {SIZE.days}]" in err
+    for day in range(size.days + 1):
+        assert f"[day {day} of {size.days}]" in err
         assert str(feed_date(day)) in out
     for story in stories():
         assert story.label in out
 
 
 @pytest.mark.slow
-def test_second_run_continues_and_changes_nothing(first: Run, second: Run) -> None:
-    last_day = str(feed_date(SIZE.days))
+def test_second_run_continues_and_changes_nothing(first: Run, second: Run, size: FeedConfig) -> None:
+    last_day = str(feed_date(size.days))
     assert f"continue: the warehouse holds the days up to {last_day}" in second["err"]
     assert products(second["tables"]["product_master"]) == products(first["tables"]["product_master"])
     counts = [

@@ -103,6 +103,12 @@ def check_over_time(merger: Any, config: dict[str, Any], feed: list[Change], see
         table.drop()
 
 
+@pytest.fixture(scope="class")
+def compiles() -> bool:
+    """Spark as users have it, in the fast ring too."""
+    return True
+
+
 class TestHistoryProperties:
     @pytest.mark.parametrize(
         "variant",
