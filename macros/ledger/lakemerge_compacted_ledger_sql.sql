@@ -3,8 +3,8 @@
 select
     {{ lakemerge_keys_sql(merge) }},
     max(__sequence) as __sequence,
-    max_by(__kind, __sequence) as __kind,
-    max_by(__recorded_at, __sequence) as __recorded_at
+    max_by(__kind, struct(__sequence, __kind = 'corrected')) as __kind,
+    max_by(__recorded_at, struct(__sequence, __kind = 'corrected')) as __recorded_at
 from (
     select {{ lakemerge_keys_sql(merge) }}, __sequence, __kind, __recorded_at from lakemerge_ledger
     union all

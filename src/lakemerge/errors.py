@@ -138,6 +138,12 @@ class UnsupportedTable(LakemergeError):
     sqlstate = "0A000"
 
 
+class UnsupportedStatement(LakemergeError):
+    """A SQL statement says something that lakemerge cannot do to a plain table."""
+
+    sqlstate = "0A000"
+
+
 class CorruptTable(LakemergeError):
     """The table's parameters and its manifests contradict each other."""
 

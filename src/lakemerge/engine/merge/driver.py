@@ -197,7 +197,7 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         with planned(txn.spark, join):
             resolved = self.queries.materialize("lakemerge_resolved", sql, counts)
         if plan.stored_sequence and resolved["repeated"] and self.config.on_sequence_tie == "error":
-            self._check_repeats(txn, plan, resolved)
+            self._check_repeats(txn, plan, resolved, ledger is not None)
         return resolved
 
     def _gather(self, txn: NodeTransaction, plan: MergePlan, touched: list[str], join: str) -> Gathering:
@@ -226,14 +226,16 @@ class Merge(ChangeDriver[MergeConfig, MergePlan]):
         # the row of a key holds all of its partial updates
         return choose_join(feed["changes" if plan.partial else "keys"], len(plan.columns), stored)
 
-    def _check_repeats(self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any]) -> None:
+    def _check_repeats(
+        self, txn: NodeTransaction, plan: MergePlan, resolved: Mapping[str, Any], has_ledger: bool
+    ) -> None:
         """Refuse changes that have the sequence of the stored row but other values.
 
         Nobody can know which of the two is right. The check costs a scan of the partitions in question, and only when a
         feed is delivered again.
         """
         where = txn.partitions.filter(txn.partitions.names_of(resolved["same_partitions"]))
-        differing = self.queries.rows(self.macros.lakemerge_differing_repeats_sql(plan, where))
+        differing = self.queries.rows(self.macros.lakemerge_differing_repeats_sql(plan, where, has_ledger))
         if differing:
             raise repeats_error(differing)
 

@@ -17,12 +17,17 @@ TYPED_FEED = "lakemerge_typed_feed"
 
 
 def give_feed(handle: SessionHandle, frame: DataFrame) -> None:
-    """Make a frame readable as :data:`FEED` until the release.
+    """Make a frame readable as :data:`FEED` until the release."""
+    share(handle, frame, FEED)
+
+
+def share(handle: SessionHandle, frame: DataFrame, view: str) -> None:
+    """Make a frame readable by a name in the session of a piece of work, until the release.
 
     A global view passes it on, because it may belong to another session: a program's, or that of pandas-on-Spark.
     """
     name, spark = f"lakemerge_{uuid.uuid4().hex}", handle.spark
     frame.createGlobalTempView(name)
     database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-    spark.sql(f"create or replace temporary view {FEED} as select * from {database}.{name}")
+    spark.sql(f"create or replace temporary view {view} as select * from {database}.{name}")
     handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)

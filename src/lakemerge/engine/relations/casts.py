@@ -24,11 +24,11 @@ def lost_value_sql(column: ColumnPlan) -> str:
     A fraction or a time of day that does not fit the type is cut off, as by any cast; that does not count as loss.
     """
     if column.stored_type is not None:
-        return lost_value(column.quoted, column.stored_type, spark_type(column.type), _loses)
-    return _loses(column.quoted, column.type)
+        return lost_value(column.quoted, column.stored_type, spark_type(column.type), loses)
+    return loses(column.quoted, column.type)
 
 
-def _loses(value: str, kind: DataType | str) -> str:
+def loses(value: str, kind: DataType | str) -> str:
     """SQL that is true where the value of some SQL is lost by a cast to a simple type."""
     text = kind if isinstance(kind, str) else kind.simpleString()
     if size := re.fullmatch(r"(?:var)?char\((\d+)\)", text):

@@ -1,0 +1,1 @@
+"""SQL statements that change rows: DELETE, UPDATE, MERGE INTO, INSERT and TRUNCATE, each as one commit."""

@@ -1,0 +1,32 @@
+"""The key and the sequence of a table, as the merges of its model have them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from lakemerge.engine.merge.ledger import commit_purpose
+from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.sql_text import quote
+
+
+def merge_plan(config: MergeConfig, txn: NodeTransaction, hidden: Mapping[str, str]) -> MergePlan:
+    """How a feed with all columns of a table would be merged into it.
+
+    Args:
+        hidden: columns of the model's feed that do not reach the table, with Spark's types.
+
+    Raises:
+        LedgerMismatch: the table's ledger is for another key or sequence.
+    """
+    columns = tuple(
+        dataclasses.replace(column, in_feed=column.name not in hidden) for column in txn.plan.columns
+    )
+    nulls = [f"cast(null as {kind}) as {quote(name)}" for name, kind in hidden.items()]
+    shown = {column.name for column in columns} - set(hidden)
+    rows = txn.spark.table(txn.table).limit(0)
+    feed = rows.selectExpr(*(quote(name) for name in rows.columns if name.lower() in shown), *nulls)
+    plan = MergePlan.make(config, dataclasses.replace(txn.plan, columns=columns), feed, txn.base, txn.table)
+    return dataclasses.replace(plan, ledger=commit_purpose(txn, plan.ledger))

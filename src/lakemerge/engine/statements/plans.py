@@ -1,0 +1,177 @@
+"""Queries made of a statement's expressions: plans that Spark resolves, as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lakemerge.engine.sql_text import quote
+from lakemerge.engine.statements.scala import sequence
+from lakemerge.errors import UnsupportedStatement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Plans:
+    """Makes plans from other plans and expressions in one session.
+
+    Expressions may be Spark's objects or SQL.
+    """
+
+    def __init__(self, spark: SparkSession, with_clause: Any = None) -> None:
+        """
+        Args:
+            with_clause: the plan of a ``WITH``, whose queries the plans may name.
+        """
+        self.spark = spark
+        self._with = with_clause
+        self._jvm: Any = spark._jvm
+        self._parser = spark._jsparkSession.sessionState().sqlParser()
+        self._logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def expression(self, sql: str) -> Any:
+        return self._parser.parseExpression(sql)
+
+    def named(self, expression: Any, name: str) -> Any:
+        """``expression as name``."""
+        return self.expression(f"1 as {quote(name)}").withNewChildren(self._list([self._of(expression)]))
+
+    def both(self, one: Any, other: Any) -> Any:
+        return self._expressions.And(self._of(one), self._of(other))
+
+    def either(self, conditions: Sequence[Any]) -> Any:
+        """True where one of the conditions holds; of none, false."""
+        found = self.expression("false")
+        for condition in conditions:
+            found = self._expressions.Or(found, self.holds(condition))
+        return found
+
+    def holds(self, condition: Any) -> Any:
+        """True where a condition is true, and false where it is false or null."""
+        return self._expressions.EqualNullSafe(self._of(condition), self.expression("true"))
+
+    def fails(self, condition: Any) -> Any:
+        """True where a condition is false or null."""
+        return self._expressions.Not(self.holds(condition))
+
+    def chosen(self, cases: Iterable[tuple[Any, Any]], otherwise: Any) -> Any:
+        """``case when … then … else … end``."""
+        found = self._of(otherwise)
+        for condition, value in reversed(list(cases)):
+            found = self._expressions.If(self.holds(condition), self._of(value), found)
+        return found
+
+    def conjuncts(self, condition: Any) -> list[Any]:
+        """The conditions that are joined by AND."""
+        if str(condition.getClass().getSimpleName()) != "And":
+            return [condition]
+        return [*self.conjuncts(condition.left()), *self.conjuncts(condition.right())]
+
+    def has_subquery(self, condition: Any) -> bool:
+        """Whether a condition reads tables."""
+        return bool(self._expressions.SubqueryExpression.hasSubquery(condition))
+
+    # -- plans ---------------------------------------------------------------------------------
+
+    def table(self, name: str) -> Any:
+        """All rows of a table or view."""
+        return self._parser.parsePlan(f"table {name}")
+
+    def aliased(self, plan: Any, alias: str, qualifier: Sequence[str] = ()) -> Any:
+        """A plan whose columns may be written with a name before them.
+
+        Args:
+            qualifier: what may stand before that name, such as the schema.
+        """
+        identifier = self._jvm.org.apache.spark.sql.catalyst.AliasIdentifier
+        return self._logical.SubqueryAlias(identifier(alias, self._list(qualifier)), plan)
+
+    def filtered(self, plan: Any, condition: Any) -> Any:
+        return self._logical.Filter(self._of(condition), plan)
+
+    def selected(self, plan: Any, items: Iterable[Any]) -> Any:
+        """Args: items: expressions with names, or ``*``."""
+        return self._logical.Project(self._list([self._of(item) for item in items]), plan)
+
+    def joined(self, left: Any, right: Any, kind: str, condition: Any) -> Any:
+        """A join.
+
+        Args:
+            kind: ``inner``, ``left semi`` or ``left anti``.
+        """
+        join_type = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply(kind)
+        some = self._jvm.scala.Option.apply(self._of(condition))
+        return self._logical.Join(left, right, join_type, some, self._logical.JoinHint.NONE())
+
+    # -- frames --------------------------------------------------------------------------------
+
+    def frames(self, *plans: Any) -> list[DataFrame]:
+        """The plans' rows. Each mention of the current time is the same moment in all of them, whenever they are read.
+
+        Raises:
+            PySparkException: Spark cannot resolve one of them.
+        """
+        whole = plans[0]
+        for plan in plans[1:]:
+            # one plan, so that the moment is chosen once; it is never run
+            whole = self.joined(whole, plan, "inner", "true")
+        frozen = self._jvm.org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime.apply(self.analyzed(whole))
+        definitions = None
+        if str(frozen.getClass().getSimpleName()) == "WithCTE":
+            definitions, frozen = frozen.cteDefs(), frozen.plan()
+        parts = []
+        for _ in plans[1:]:
+            parts.append(frozen.right())
+            frozen = frozen.left()
+        parts.append(frozen)
+        if definitions is not None:
+            parts = [self._logical.WithCTE(part, definitions) for part in parts]
+        return [self._frame(part) for part in reversed(parts)]
+
+    def frame(self, plan: Any) -> DataFrame:
+        return self.frames(plan)[0]
+
+    def analyzed(self, plan: Any) -> Any:
+        """The plan as Spark resolves it."""
+        if self._with is not None:
+            plan = self._with.withNewChildren(self._list([plan]))
+        return self._frame(plan)._jdf.queryExecution().analyzed()
+
+    def _frame(self, plan: Any) -> DataFrame:
+        from pyspark.sql import DataFrame
+
+        rows = self._dataset().ofRows(self.spark._jsparkSession, plan)
+        return DataFrame(rows, self.spark)
+
+    def _dataset(self) -> Any:
+        sql = self._jvm.org.apache.spark.sql
+        # Spark 3.5 has one class for both of its clients
+        return sql.classic.Dataset if hasattr(sql.classic.Dataset, "ofRows") else sql.Dataset
+
+    def _of(self, expression: Any) -> Any:
+        return self.expression(expression) if isinstance(expression, str) else expression
+
+    def _list(self, items: Iterable[Any]) -> Any:
+        return sequence(self.spark, items)
+
+
+def require_deterministic(frame: DataFrame, what: str) -> None:
+    """Check that conditions and values are the same each time that they are computed.
+
+    Args:
+        what: the statement, for the message.
+
+    Raises:
+        UnsupportedStatement: they are not.
+    """
+    plan = frame._jdf.queryExecution().analyzed()
+    if not bool(plan.deterministic()):
+        raise UnsupportedStatement(
+            expected=f"conditions and values of {what} that are the same whenever they are computed",
+            found="a function that is not, such as rand() or uuid()",
+            action="Write its values to a table first, and take them from there.",
+        )

@@ -1,0 +1,275 @@
+"""What the drivers of statements have in common: which rows change, and how they get into the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakemerge.engine.macros import Macros
+from lakemerge.engine.merge.ledger import LEDGER, open_ledger, write_ledger
+from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge_on_read.write_modes import WriteModes
+from lakemerge.engine.publish.driver import Counts, Driver
+from lakemerge.engine.publish.feeds import share
+from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.publish.publisher import Publisher
+from lakemerge.engine.relations.table_schema import plan_same
+from lakemerge.engine.statements.keys import merge_plan
+from lakemerge.engine.statements.parsing import Statement
+from lakemerge.engine.statements.plans import Plans, require_deterministic
+from lakemerge.engine.statements.target import Target
+from lakemerge.errors import DuplicateKey, NullKey
+from lakemerge.kernel import DELTAS, FOLDED, retire_unread
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lakemerge.engine.spark.handle import SessionHandle
+
+#: The rows of the table that a statement leaves as they are.
+KEPT = "lakemerge_kept"
+#: What it changes; see ``lakemerge_statement_changes_sql``.
+CHANGED = "lakemerge_changed"
+#: The rows that it changes as the statement's expressions see them.
+RAW = "lakemerge_raw"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """SQL over a view that says what a statement does to some rows.
+
+    Attributes:
+        view: the view.
+        action: SQL of ``update``, ``delete`` or ``insert``.
+        values: SQL of each column of the table as the statement leaves it, in their order; none for a DELETE.
+        is_stored: whether the view has stored rows, in the table's columns.
+        where: SQL that chooses some of the view's rows; empty for all.
+    """
+
+    view: str
+    action: str
+    values: Sequence[str] = ()
+    is_stored: bool = True
+    where: str = ""
+
+
+class RowChanges(Driver[Any]):
+    """Changes rows of a table by one commit.
+
+    A table is rewritten by partitions: the rows that the statement leaves alone, and the changed ones. Where readers
+    merge the table, the changes of rows are written beside the base instead.
+    """
+
+    def __init__(
+        self,
+        publisher: Publisher[Any],
+        macros: Macros,
+        handle: SessionHandle,
+        session: SparkSession,
+        statement: Statement,
+        target: Target,
+    ) -> None:
+        """
+        Args:
+            handle: of the session in which the work is done.
+            session: the one that the statement was given in, whose views and settings it means.
+        """
+        super().__init__(publisher, macros)
+        self.handle = handle
+        self.session = session
+        self.statement = statement
+        self.target = target
+
+    def begin(self) -> NodeTransaction:
+        return self.publisher.begin_alteration(self.statement.kind, plan_same)
+
+    # -- the table in the statement's queries ----------------------------------------------------
+
+    def plans(self) -> Plans:
+        return Plans(self.session, self.statement.with_clause)
+
+    def rows_of(self, plans: Plans, txn: NodeTransaction, where: str = "true", rows: Any = None) -> Any:
+        """A plan of the table's rows, by the names that the statement gives it.
+
+        Args:
+            where: SQL over the partition columns.
+            rows: a plan of other rows, in the place of the table's.
+        """
+        plan = rows if rows is not None else plans.filtered(plans.table(txn.table), where)
+        name = self.target.name
+        if self.statement.alias:
+            return plans.aliased(plan, self.statement.alias)
+        return plans.aliased(plan, name.name, ["spark_catalog", name.schema])
+
+    def alias(self, plans: Plans, txn: NodeTransaction) -> Any:
+        return lambda rows: self.rows_of(plans, txn, rows=rows)
+
+    @property
+    def qualifiers(self) -> list[list[str]]:
+        """What may stand before the name of a column."""
+        name = self.target.name
+        if self.statement.alias:
+            return [[self.statement.alias]]
+        return [[name.name], [name.schema, name.name], ["spark_catalog", name.schema, name.name]]
+
+    def read(self, txn: NodeTransaction, names: Iterable[str]) -> None:
+        """Say which partitions the statement depends on; on all where rows of deltas may lie in others."""
+        txn.read(None if txn.overlay else names)
+
+    def split(self, plans: Plans, target: Any, condition: Any, items: Sequence[Any]) -> StructType:
+        """Show the rows for which a condition holds (:data:`RAW`), and the others (:data:`KEPT`).
+
+        Args:
+            target: a plan of the table's rows.
+            condition: ``None`` for one that holds for all.
+            items: the columns of the former.
+
+        Returns:
+            The schema of the former.
+
+        Raises:
+            UnsupportedStatement: the condition, or a column, is not the same each time that it is computed.
+        """
+        true = plans.expression("true")
+        met = plans.filtered(target, true if condition is None else condition)
+        others = plans.filtered(target, plans.fails(true if condition is None else condition))
+        kept, raw = plans.frames(others, plans.selected(met, items))
+        require_deterministic(raw, self.statement.kind.upper())
+        self.show(KEPT, kept)
+        self.show(RAW, raw)
+        return raw.schema
+
+    def show(self, name: str, frame: DataFrame) -> None:
+        """Let the queries of this work read a frame by a name."""
+        share(self.handle, frame, name)
+
+    # -- changes ---------------------------------------------------------------------------------
+
+    def resolve(self, txn: NodeTransaction, changes: Sequence[Changes], *, keeps: bool) -> dict[str, Any]:
+        """Say what becomes of the changed rows, and count them; returns counts and partitions.
+
+        Args:
+            keeps: whether their rows are computed once and kept, for they are read again.
+        """
+        plan = self._merge_plan(txn)
+        sql = self.macros.lakemerge_statement_changes_sql(txn, plan, changes)
+        metrics = self.macros.lakemerge_statement_counts(txn)
+        if keeps or plan is not None:
+            return self.queries.materialize(CHANGED, sql, metrics)
+        selected = ", ".join(f"{aggregate} as {name}" for name, aggregate in metrics.items())
+        return dict(self.queries.rows(f"select {selected} from ({sql})")[0].asDict())
+
+    def stage(
+        self, txn: NodeTransaction, found: Mapping[str, Any], *, checks: bool, moves_keys: bool = False
+    ) -> Counts:
+        """Write the changes that :meth:`resolve` has found, and commit.
+
+        Args:
+            checks: whether the kept and the changed rows come from queries of which one may see another state of other
+                tables than the other, so that their numbers are compared.
+            moves_keys: whether rows may have other keys afterwards.
+        """
+        counts = {name: int(found[name]) for name in ("inserted", "updated", "deleted") if found[name]}
+        if not counts and not txn.changes_description:
+            txn.skip()
+            return {"inserted": 0, "updated": 0, "deleted": 0}
+        plan = self._merge_plan(txn)
+        if plan is not None:
+            self._check_keys(txn, plan, found, moves_keys)
+            self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_statement_resolved_sql(plan, moves_keys))
+        if txn.overlay is not None:
+            assert plan is not None
+            self._stage_delta(txn, plan, found)
+        else:
+            self._stage_rows(txn, found, checks)
+        if plan is not None and plan.sequence:
+            self._remember(txn, plan)
+        txn.commit(counts, self._properties(txn, found))
+        return counts
+
+    def _stage_rows(self, txn: NodeTransaction, found: Mapping[str, Any], checks: bool) -> None:
+        """Write the new content of the touched partitions."""
+        touched = txn.partitions.names_of([*found["old_partitions"], *found["new_partitions"]])
+        if txn.rewrites_all:
+            touched = [*touched, *txn.partitions.stored]
+        gathers = txn.partitions.should_gather(touched, self.config.target_file_size)
+        has_new = bool(found["inserted"] or found["updated"])
+        sql = self.macros.lakemerge_statement_rows_sql(txn, txn.partitions.filter(touched), gathers, has_new)
+        written = txn.stage(sql, touched, count=checks)
+        if not checks:
+            return
+        where = txn.partitions.filter(touched, exact=True)
+        before = int(self.queries.rows(f"select count(*) as row_count from {txn.table} where {where}")[0]["row_count"])
+        if written != before + found["inserted"] - found["deleted"]:
+            raise txn.overtaken("that a table which the statement reads has changed meanwhile")
+
+    def _stage_delta(self, txn: NodeTransaction, plan: MergePlan, found: Mapping[str, Any]) -> None:
+        """Write the changed rows beside the base, if the view shows each of them by a key of its own."""
+        transaction = txn.kernel_transaction
+        transaction.let_rows_move()
+        txn.side_data.read(DELTAS, None)
+        transaction.read_side_data(FOLDED)
+        shown = self.queries.rows(self.macros.lakemerge_rows_of_keys_sql(plan))[0]["row_count"]
+        if shown != found["updated"] + found["deleted"] or txn.changes_schema:
+            txn.abort()
+            WriteModes(self.publisher, self.macros).remove_overlay()
+            raise txn.restarted("that rows have no key of their own, so the deltas were moved into the base")
+        txn.stage_delta(self.macros.lakemerge_delta_rows_sql(plan, txn.next_version))
+        retire_unread(transaction)
+
+    # -- keys and sequences ----------------------------------------------------------------------
+
+    def _merge_plan(self, txn: NodeTransaction) -> MergePlan | None:
+        """How a feed would meet the table; ``None`` where the table has no key."""
+        if not isinstance(self.config, MergeConfig):
+            return None
+        if self._planned is None or self._planned[0] is not txn:
+            self._planned = txn, merge_plan(self.config, txn, self.target.hidden)
+        return self._planned[1]
+
+    _planned: tuple[NodeTransaction, MergePlan] | None = None
+
+    def _check_keys(
+        self, txn: NodeTransaction, plan: MergePlan, found: Mapping[str, Any], moves_keys: bool
+    ) -> None:
+        """Refuse rows whose key is null, or is that of another row.
+
+        Raises:
+            NullKey, DuplicateKey: nothing was published.
+        """
+        if not (found["inserted"] or (moves_keys and found["updated"])):
+            return
+        txn.read()
+        names = ", ".join(key.name for key in plan.keys)
+        action = "Nothing was published. Correct the statement."
+        if self.queries.rows(self.macros.lakemerge_null_keys_sql(plan, moves_keys)):
+            raise NullKey(expected=f"rows with values in {names}", found="a null", action=action)
+        if double := self.queries.rows(self.macros.lakemerge_double_keys_sql(txn, plan, moves_keys)):
+            shown = "; ".join(", ".join(map(str, row)) for row in double)
+            raise DuplicateKey(
+                expected=f"each {names} once in {self.target.name} after the statement",
+                found=f"more than one row for {shown}",
+                action=action,
+            )
+
+    def _remember(self, txn: NodeTransaction, plan: MergePlan) -> None:
+        """Note in the ledger up to which sequence the changes of a feed are settled for the rows that were changed."""
+        txn.side_data.read(LEDGER, None)
+        ledger = open_ledger(txn, plan.ledger_type, self.config.tombstone_retention, plan.key_types)
+        sql = self.macros.lakemerge_corrections_sql(plan, ledger is not None)
+        assert plan.ledger is not None
+        write_ledger(txn, sql, plan.ledger, anew=False)
+
+    def _properties(self, txn: NodeTransaction, found: Mapping[str, Any]) -> dict[str, Any]:
+        properties = dict(txn.base.properties) if txn.base else {}
+        before = txn.rows_before
+        rows = None if before is None else before + found["inserted"] - found["deleted"]
+        if found["inserted"] or found["updated"]:
+            # a row may have got a higher sequence than any change had
+            properties |= {"max_sequence": None, "sequence_by": None, "sequence_order": None}
+        return {**properties, "rows": rows}
+
+

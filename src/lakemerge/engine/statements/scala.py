@@ -1,0 +1,30 @@
+"""Scala's collections over Py4J."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def each(items: Any) -> Iterator[Any]:
+    """The items of a Scala sequence."""
+    return (items.apply(place) for place in range(items.size()))
+
+
+def optional(option: Any) -> Any:
+    """The value of a Scala option; ``None`` for an empty one."""
+    return option.get() if option.isDefined() else None
+
+
+def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:
+    """A Scala list."""
+    jvm = spark._jvm
+    assert jvm is not None
+    found = jvm.java.util.ArrayList()
+    for item in items:
+        found.add(item)
+    # a list and no view of one: executors could not read that
+    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(found).toList()

@@ -1,0 +1,121 @@
+"""The table that a statement changes: whether it is one of ours, and by which rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lakemerge.engine.options.rules import RULES, TableRules
+from lakemerge.engine.options.write import WriteConfig
+from lakemerge.engine.statements.parsing import Statement
+from lakemerge.engine.strategies import INCREMENTAL
+from lakemerge.errors import UnsupportedStatement, UnsupportedTable
+from lakemerge.kernel import (
+    HiveTable,
+    Kernel,
+    Metastore,
+    TableName,
+    check_supported,
+    find_row,
+    is_overlay_view,
+    state_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Spark's own catalog, whose tables are those of the metastore.
+_CATALOG = "spark_catalog"
+# What Spark itself does to a table that lakemerge has not written to yet; the others need versions.
+_LEFT_TO_SPARK = ("insert", "truncate")
+_PLAIN = ("", "hive", "orc", "parquet", "text", "csv", "json", "avro")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table that a statement changes.
+
+    Attributes:
+        config: what the model or program that made the table has recorded about writing it.
+        constraints: SQL that finds the rows which break a constraint, by the constraint's name.
+        hidden: columns of the table's feed that do not reach it, with Spark's types.
+    """
+
+    name: TableName
+    config: WriteConfig
+    constraints: Mapping[str, str] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
+
+
+def name_of(spark: SparkSession, parts: Sequence[str]) -> TableName | None:
+    """The table of the metastore that a name in a statement means; ``None`` for one of another catalog, or a view of
+    the session."""
+    catalog = spark._jsparkSession.sessionState().catalogManager().currentCatalog().name()
+    if len(parts) == 3 and parts[0].lower() == _CATALOG:
+        parts = parts[1:]
+    elif len(parts) > 2 or str(catalog) != _CATALOG:
+        return None
+    if len(parts) == 1 and spark._jsparkSession.sessionState().catalog().getTempView(parts[0]).isDefined():
+        return None
+    schema, name = parts if len(parts) == 2 else (str(spark.catalog.currentDatabase()), parts[0])
+    return TableName(schema.lower(), name.lower())
+
+
+def is_ours(metastore: Metastore, name: TableName, kind: str) -> bool:
+    """Whether a statement is lakemerge's to carry out.
+
+    Spark carries out what it can by itself: inserts into tables that have no versions, and whatever is done to tables
+    of other formats.
+
+    Raises:
+        UnsupportedTable: Spark cannot do it either, and the error says why lakemerge does not.
+    """
+    row = find_row(metastore, name)
+    if row is None or (row.kind == "VIRTUAL_VIEW" and not is_overlay_view(row)):
+        return False
+    if state_of(row) is not None:
+        return True
+    if kind in _LEFT_TO_SPARK or not _is_plain(row):
+        return False
+    check_supported(row)
+    return True
+
+
+def _is_plain(row: HiveTable) -> bool:
+    """Whether a table is of no format with versions of its own, such as Delta or Iceberg."""
+    provider = row.parameters.get("spark.sql.sources.provider", "").lower()
+    return provider in _PLAIN and row.parameters.get("table_type", "").upper() not in ("ICEBERG", "DELTA")
+
+
+def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
+    """The table, with the rules that its commits have recorded.
+
+    Raises:
+        TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written.
+        UnsupportedStatement: its rows are formed from changes, and cannot be changed themselves.
+    """
+    state, manifest = kernel.settled(name)
+    row = find_row(kernel.metastore, name)
+    text = row.parameters.get(RULES) if row else None
+    purpose = manifest.side_data_for.get("ledger")
+    if purpose and purpose["history"]:
+        raise UnsupportedStatement(
+            expected=f"a table whose rows stand for themselves, to {statement.kind}",
+            found=f"{name}, a history that is formed from the changes of a feed",
+            action="Send the correction as a change of the feed, or rebuild the history with --full-refresh.",
+        )
+    if text:
+        rules = TableRules.of_text(text, name)
+        config = INCREMENTAL[rules.strategy].options.of(rules.options)
+        return Target(name, config, rules.constraints, rules.feed)
+    if state.commit_column:
+        options = {"append_layout": "commit_partitioned", "commit_column": state.commit_column}
+        return Target(name, INCREMENTAL["append"].options.of(options))
+    if purpose:
+        raise UnsupportedTable(
+            expected=f"{name} to say by which rules it is merged",
+            found="a table whose last merge was one of an earlier version, which did not record them",
+            action="Run its model once, and then the statement.",
+        )
+    return Target(name, WriteConfig())
