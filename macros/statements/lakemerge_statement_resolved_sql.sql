@@ -6,9 +6,7 @@
         moves_keys: whether rows may get another key.
 #}
 {%- macro lakemerge_statement_resolved_sql(merge, moves_keys) -%}
-{%- set same -%}
-{% for key in merge.keys %}__key_{{ loop.index }} <=> __new_row.{{ key.quoted }}{{ ' and ' if not loop.last }}{% endfor %}
-{%- endset -%}
+{%- set same = lakemerge_same_key_sql(merge) -%}
 {%- set known = ', _lakemerge_stored_sequence' if merge.stored_sequence -%}
 select
     {{ lakemerge_keys_sql(merge) }}{{ known }}, __action, __new_row

@@ -297,6 +297,12 @@ class NullKey(LakemergeError):
     sqlstate = "23502"
 
 
+class CardinalityViolation(LakemergeError):
+    """Several rows of a MERGE's source change one row of the table."""
+
+    sqlstate = "23K01"
+
+
 class DuplicateKey(LakemergeError):
     """Several rows have one key where each key may have one."""
 

@@ -13,7 +13,7 @@ from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.parsing import Assignment
 from lakemerge.engine.statements.plans import Plans
-from lakemerge.engine.statements.scala import each
+from lakemerge.engine.statements.scala import each, kind_of
 from lakemerge.engine.relations.store_assignment import assigned, default_of, type_within, with_fields
 from lakemerge.errors import IncompatibleColumn
 
@@ -100,12 +100,18 @@ def columns_of_values(plans: Plans, found: Iterable[Assigned], when: Any = None)
 
 
 def new_values(
-    spark: SparkSession, columns: Sequence[ColumnPlan], found: Sequence[Assigned], raw: StructType
+    spark: SparkSession,
+    columns: Sequence[ColumnPlan],
+    found: Sequence[Assigned],
+    raw: StructType,
+    *,
+    is_stored: bool = True,
 ) -> list[str]:
     """SQL of each column of the table, over the view of the changed rows.
 
     Args:
         raw: the view's schema: the table's columns, and the values.
+        is_stored: whether the view has stored rows; otherwise what is not assigned gets its default.
 
     Raises:
         IncompatibleColumn: a value cannot be stored in its column.
@@ -116,7 +122,8 @@ def new_values(
     for column in columns:
         own = [one for one in found if one.column == column.name]
         if not own:
-            values.append(column.from_table)
+            default = default_of(metadata.get(column.name, {}), column.type)
+            values.append(column.from_table if is_stored else default)
             continue
         kind, within = spark_type(unsized(column.type)), {}
         for one in own:
@@ -146,7 +153,7 @@ def _within(path: Sequence[str], qualifiers: Sequence[Sequence[str]], known: set
 
 
 def _is_default(value: Any) -> bool:
-    if str(value.getClass().getSimpleName()) != "UnresolvedAttribute":
+    if kind_of(value) != "UnresolvedAttribute":
         return False
     names = [str(part).lower() for part in each(value.nameParts())]
     return names == ["default"]

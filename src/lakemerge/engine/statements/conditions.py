@@ -10,7 +10,7 @@ from lakemerge.engine.layout.partitions import Partitions
 from lakemerge.engine.relations.file_frames import values_of
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.plans import Plans
-from lakemerge.engine.statements.scala import each
+from lakemerge.engine.statements.scala import each, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,11 +58,46 @@ def reach_of(plans: Plans, condition: Any, alias: Any, partitions: Partitions) -
     return Reach([row[0] for row in found], len(of_keys) == len(conjuncts))
 
 
+def joined_reach(plans: Plans, condition: Any, alias: Any, source: Any, partitions: Partitions) -> list[str]:
+    """The partitions with rows that may match some of a source's, as far as partitions and source show it.
+
+    Args:
+        condition: Spark's expression over the rows of both.
+        alias: see :func:`reach_of`.
+        source: a plan of the source's rows.
+    """
+    stored = partitions.stored
+    if not partitions or not stored:
+        return stored
+    joined = plans.analyzed(plans.joined(alias(None), source, "inner", condition))
+    if kind_of(joined) == "WithCTE":
+        joined = joined.plan()
+    own, keys = joined.left().outputSet(), {column.name for column in partitions.columns}
+    resolved = plans.conjuncts(joined.condition().get())
+    conjuncts = plans.conjuncts(condition)
+    if len(resolved) != len(conjuncts):
+        return stored
+    of_keys = [
+        one
+        for one, known in zip(conjuncts, resolved, strict=True)
+        if {str(column.name()).lower() for column in each(known.references().intersect(own).toSeq())} <= keys
+        and bool(known.deterministic())
+    ]
+    if not of_keys:
+        return stored
+    _define(plans.spark, partitions)
+    on = of_keys[0]
+    for one in of_keys[1:]:
+        on = plans.both(on, one)
+    rows = plans.joined(alias(plans.table(PARTITIONS)), source, "left semi", on)
+    return [row[0] for row in plans.frame(plans.selected(rows, [quote(_NAME)])).collect()]
+
+
 def _reads(plans: Plans, condition: Any, alias: Any) -> set[str]:
     """The columns of the table that a condition reads, in lower case; those of correlated subqueries included."""
     analyzed = plans.analyzed(plans.filtered(alias(None), condition))
-    while str(analyzed.getClass().getSimpleName()) != "Filter":
-        analyzed = analyzed.plan() if hasattr(analyzed, "plan") else analyzed.child()
+    if kind_of(analyzed) == "WithCTE":
+        analyzed = analyzed.plan()
     names = {str(one.name()).lower() for one in each(analyzed.condition().references().toSeq())}
     return names if bool(analyzed.condition().deterministic()) else names | {""}
 

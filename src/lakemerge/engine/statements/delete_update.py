@@ -19,7 +19,11 @@ class Delete(RowChanges):
     operation = "delete"
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        plans, condition = self.plans(), self.statement.condition
+        return self.delete(txn, self.statement.condition)
+
+    def delete(self, txn: NodeTransaction, condition: Any) -> Counts:
+        """Delete the rows for which a condition is true."""
+        plans = self.plans()
         reach = reach_of(plans, condition, self.alias(plans, txn), txn.partitions)
         if reach.is_exact and not self.config.merge_keys and txn.partitions and not txn.overlay:
             return self._remove(txn, reach.names)
@@ -27,7 +31,7 @@ class Delete(RowChanges):
         target = self.rows_of(plans, txn, txn.partitions.filter(reach.names))
         self.split(plans, target, condition, ["*"])
         found = self.resolve(txn, [Changes(RAW, "'delete'")], keeps=False)
-        return self.stage(txn, found, checks=plans.has_subquery(condition))
+        return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 
     def _remove(self, txn: NodeTransaction, names: list[str]) -> Counts:
         """Delete whole partitions, of which no file is read: nobody knows how many rows they have."""
@@ -58,10 +62,7 @@ class Update(RowChanges):
         values = new_values(self.session, txn.plan.columns, assigned, schema)
         found = self.resolve(txn, [Changes(RAW, "'update'", values)], keeps=True)
         self.read(txn, [*reach.names, *txn.partitions.names_of(found["new_partitions"])])
-        keys = set(self.config.merge_keys)
-        moves_keys = any(one.column in keys for one in assigned)
-        has_subquery = condition is not None and plans.has_subquery(condition)
-        return self.stage(txn, found, checks=has_subquery, moves_keys=moves_keys)
+        return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 
     def _assigned(self, txn: NodeTransaction) -> list[Assigned]:
         columns = [column.name for column in txn.plan.columns]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakemerge.engine.statements.scala import each, optional
+from lakemerge.engine.statements.scala import each, element, kind_of, optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,7 +118,7 @@ class MergeParts:
             tuple(map(_clause, each(plan.matchedActions()))),
             tuple(map(_clause, each(plan.notMatchedActions()))),
             tuple(map(_clause, each(plan.notMatchedBySourceActions()))),
-            bool(plan.withSchemaEvolution()) if hasattr(plan, "withSchemaEvolution") else False,
+            bool(element(plan, "withSchemaEvolution")),
         )
 
 
@@ -133,16 +133,16 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
     except PySparkException:
         # Spark says so itself when the text is run
         return None
-    with_clause = plan if _name(plan) == "UnresolvedWith" else None
+    with_clause = plan if kind_of(plan) == "UnresolvedWith" else None
     inner = plan.child() if with_clause else plan
-    kind = _KINDS.get(_name(inner))
+    kind = _KINDS.get(kind_of(inner))
     if kind is None:
         return None
     table = inner.targetTable() if kind == "merge into" else inner.child() if kind == "truncate" else inner.table()
     alias = ""
-    if _name(table) == "SubqueryAlias":
+    if kind_of(table) == "SubqueryAlias":
         alias, table = str(table.alias()), table.child()
-    if _name(table) not in ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"):
+    if kind_of(table) not in ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"):
         return None
     return Statement(kind, tuple(map(str, each(table.multipartIdentifier()))), alias, inner, with_clause, sql)
 
@@ -150,14 +150,14 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
 def inserts_within(spark: SparkSession, sql: str) -> Iterator[tuple[str, ...]]:
     """The names of the tables of ``FROM … INSERT INTO … INSERT INTO …``; none for any other text."""
     plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-    if _name(plan) == "Union":
+    if kind_of(plan) == "Union":
         for child in each(plan.children()):
-            if _name(child) == "InsertIntoStatement" and _name(child.table()) == "UnresolvedRelation":
+            if kind_of(child) == "InsertIntoStatement" and kind_of(child.table()) == "UnresolvedRelation":
                 yield tuple(map(str, each(child.table().multipartIdentifier())))
 
 
 def _clause(action: Any) -> Clause:
-    name, condition = _name(action), optional(action.condition())
+    name, condition = kind_of(action), optional(action.condition())
     if name == "DeleteAction":
         return Clause("delete", condition)
     what: Literal["update", "insert"] = "update" if name.startswith("Update") else "insert"
@@ -169,6 +169,3 @@ def _clause(action: Any) -> Clause:
 def _assignments(found: Any) -> tuple[Assignment, ...]:
     return tuple(Assignment(tuple(map(str, each(one.key().nameParts()))), one.value()) for one in each(found))
 
-
-def _name(node: Any) -> str:
-    return str(node.getClass().getSimpleName())

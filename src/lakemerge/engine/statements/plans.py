@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.sql_text import quote
-from lakemerge.engine.statements.scala import sequence
+from lakemerge.engine.statements.scala import kind_of, sequence
 from lakemerge.errors import UnsupportedStatement
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Plans:
 
     def conjuncts(self, condition: Any) -> list[Any]:
         """The conditions that are joined by AND."""
-        if str(condition.getClass().getSimpleName()) != "And":
+        if kind_of(condition) != "And":
             return [condition]
         return [*self.conjuncts(condition.left()), *self.conjuncts(condition.right())]
 
@@ -121,7 +121,7 @@ class Plans:
             whole = self.joined(whole, plan, "inner", "true")
         frozen = self._jvm.org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime.apply(self.analyzed(whole))
         definitions = None
-        if str(frozen.getClass().getSimpleName()) == "WithCTE":
+        if kind_of(frozen) == "WithCTE":
             definitions, frozen = frozen.cteDefs(), frozen.plan()
         parts = []
         for _ in plans[1:]:
@@ -150,7 +150,7 @@ class Plans:
     def _dataset(self) -> Any:
         sql = self._jvm.org.apache.spark.sql
         # Spark 3.5 has one class for both of its clients
-        return sql.classic.Dataset if hasattr(sql.classic.Dataset, "ofRows") else sql.Dataset
+        return sql.Dataset if self.spark.version.startswith("3.") else sql.classic.Dataset
 
     def _of(self, expression: Any) -> Any:
         return self.expression(expression) if isinstance(expression, str) else expression

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -146,6 +147,13 @@ class RowChanges(Driver[Any]):
         """Let the queries of this work read a frame by a name."""
         share(self.handle, frame, name)
 
+    def pass_on(self, view: str) -> str:
+        """A name by which the statement's session reads a view of the working session."""
+        name = f"lakemerge_{uuid.uuid4().hex}"
+        self.handle.spark.table(view).createGlobalTempView(name)
+        self.handle.on_release(lambda: self.handle.spark.catalog.dropGlobalTempView(name) and None)
+        return f"global_temp.{name}"
+
     # -- changes ---------------------------------------------------------------------------------
 
     def resolve(self, txn: NodeTransaction, changes: Sequence[Changes], *, keeps: bool) -> dict[str, Any]:
@@ -156,27 +164,24 @@ class RowChanges(Driver[Any]):
         """
         plan = self._merge_plan(txn)
         sql = self.macros.lakemerge_statement_changes_sql(txn, plan, changes)
-        metrics = self.macros.lakemerge_statement_counts(txn)
+        metrics = self.macros.lakemerge_statement_counts(txn, plan)
         if keeps or plan is not None:
             return self.queries.materialize(CHANGED, sql, metrics)
         selected = ", ".join(f"{aggregate} as {name}" for name, aggregate in metrics.items())
         return dict(self.queries.rows(f"select {selected} from ({sql})")[0].asDict())
 
-    def stage(
-        self, txn: NodeTransaction, found: Mapping[str, Any], *, checks: bool, moves_keys: bool = False
-    ) -> Counts:
+    def stage(self, txn: NodeTransaction, found: Mapping[str, Any], *, checks: bool) -> Counts:
         """Write the changes that :meth:`resolve` has found, and commit.
 
         Args:
             checks: whether the kept and the changed rows come from queries of which one may see another state of other
                 tables than the other, so that their numbers are compared.
-            moves_keys: whether rows may have other keys afterwards.
         """
         counts = {name: int(found[name]) for name in ("inserted", "updated", "deleted") if found[name]}
         if not counts and not txn.changes_description:
             txn.skip()
             return {"inserted": 0, "updated": 0, "deleted": 0}
-        plan = self._merge_plan(txn)
+        plan, moves_keys = self._merge_plan(txn), bool(found.get("moved"))
         if plan is not None:
             self._check_keys(txn, plan, found, moves_keys)
             self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_statement_resolved_sql(plan, moves_keys))
@@ -185,14 +190,16 @@ class RowChanges(Driver[Any]):
             self._stage_delta(txn, plan, found)
         else:
             self._stage_rows(txn, found, checks)
-        if plan is not None and plan.sequence:
+        if plan is not None and plan.sequence and (found["updated"] or found["deleted"]):
             self._remember(txn, plan)
         txn.commit(counts, self._properties(txn, found))
         return counts
 
     def _stage_rows(self, txn: NodeTransaction, found: Mapping[str, Any], checks: bool) -> None:
         """Write the new content of the touched partitions."""
-        touched = txn.partitions.names_of([*found["old_partitions"], *found["new_partitions"]])
+        touched = txn.partitions.names_of(found["old_partitions"])
+        if not txn.adds_commits:  # of such a table, new rows are partitions of their own
+            touched += txn.partitions.names_of(found["new_partitions"])
         if txn.rewrites_all:
             touched = [*touched, *txn.partitions.stored]
         gathers = txn.partitions.should_gather(touched, self.config.target_file_size)
@@ -240,7 +247,7 @@ class RowChanges(Driver[Any]):
         Raises:
             NullKey, DuplicateKey: nothing was published.
         """
-        if not (found["inserted"] or (moves_keys and found["updated"])):
+        if not (found["inserted"] or moves_keys):
             return
         txn.read()
         names = ", ".join(key.name for key in plan.keys)

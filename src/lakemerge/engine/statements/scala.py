@@ -19,6 +19,17 @@ def optional(option: Any) -> Any:
     return option.get() if option.isDefined() else None
 
 
+def kind_of(node: Any) -> str:
+    """The name of a Java object's class. Whether it has a method cannot be asked: Py4J says yes to every name."""
+    return str(node.getClass().getSimpleName())
+
+
+def element(node: Any, name: str) -> Any:
+    """A part of a case class; ``None`` where this release of Spark has none of that name."""
+    names = [str(node.productElementName(place)) for place in range(node.productArity())]
+    return node.productElement(names.index(name)) if name in names else None
+
+
 def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:
     """A Scala list."""
     jvm = spark._jvm

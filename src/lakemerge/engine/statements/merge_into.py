@@ -1,0 +1,235 @@
+"""MERGE INTO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lakemerge.engine.publish.driver import Counts
+from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.sql_text import quote
+from lakemerge.engine.statements.assignments import (
+    Assigned,
+    all_columns,
+    assignments_of,
+    columns_of_values,
+    new_values,
+)
+from lakemerge.engine.statements.conditions import joined_reach
+from lakemerge.engine.statements.parsing import Clause, MergeParts
+from lakemerge.engine.statements.plans import Plans, require_deterministic
+from lakemerge.engine.statements.row_changes import KEPT, Changes, RowChanges
+from lakemerge.engine.statements.scala import each, kind_of
+from lakemerge.errors import CardinalityViolation, UnsupportedStatement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+# The rows of the source, computed once, and each row's number.
+_SOURCE, _NUMBER = "lakemerge_source", "__lakemerge_source"
+# Pairs of a stored row and a row of the source that match, with the number of the stored row in that query.
+_PAIRS, _ROW = "lakemerge_pairs", "__lakemerge_row"
+# Rows of the source that match none, and stored rows that none matches.
+_INSERTING, _UNMATCHED = "lakemerge_inserting", "lakemerge_unmatched"
+# The number of the first clause that holds; 0 for none.
+_CLAUSE = "__lakemerge_clause"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of a merge, whose rows were computed once.
+
+    Attributes:
+        plan: of its rows, by the names that the statement gives it.
+        columns: their names.
+        alias: what may stand before a column's name.
+    """
+
+    plan: Any
+    columns: Sequence[str]
+    alias: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The clauses of one kind, with what each assigns."""
+
+    clauses: Sequence[Clause]
+    assigned: Sequence[Sequence[Assigned]]
+
+    def columns(self, plans: Plans) -> list[Any]:
+        """The clause that holds for a row, and the values that it assigns, as columns."""
+        conditions = [clause.condition or plans.expression("true") for clause in self.clauses]
+        first = plans.chosen(
+            [(one, plans.expression(str(number))) for number, one in enumerate(conditions, 1)], "0"
+        )
+        values = []
+        for number, found in enumerate(self.assigned):
+            when = conditions[number]
+            for earlier in conditions[:number]:
+                when = plans.both(plans.fails(earlier), when)
+            values += columns_of_values(plans, found, when)
+        return [plans.named(first, _CLAUSE), *values]
+
+    def changes(self, driver: MergeInto, txn: NodeTransaction, view: str, schema: StructType) -> list[Changes]:
+        """What each clause does to the rows of a view."""
+        found = []
+        for number, (clause, assigned) in enumerate(zip(self.clauses, self.assigned, strict=True), 1):
+            stored, values = clause.action != "insert", []
+            if clause.action != "delete":
+                values = new_values(driver.session, txn.plan.columns, assigned, schema, is_stored=stored)
+            found.append(Changes(view, f"'{clause.action}'", values, stored, f"{_CLAUSE} = {number}"))
+        return found
+
+
+class MergeInto(RowChanges):
+    """Updates, deletes and inserts rows by what a source has for them; the first clause that holds wins."""
+
+    operation = "merge into"
+
+    def attempt(self, txn: NodeTransaction) -> Counts:
+        plans, parts = self.plans(), MergeParts.of(self.statement.plan)
+        self._require_possible(plans, parts)
+        source = self._compute_source(plans, parts)
+        names = (
+            txn.partitions.stored
+            if parts.unmatched
+            else joined_reach(plans, parts.condition, self.alias(plans, txn), source.plan, txn.partitions)
+        )
+        self.read(txn, names)
+        changes = self._match(txn, plans, parts, source, txn.partitions.filter(names))
+        found = self.resolve(txn, changes, keeps=True)
+        self.read(txn, [*names, *txn.partitions.names_of(found["new_partitions"])])
+        return self.stage(txn, found, checks=True)
+
+    def _require_possible(self, plans: Plans, parts: MergeParts) -> None:
+        clauses = (*parts.matched, *parts.inserting, *parts.unmatched)
+        conditions = [parts.condition, *(one.condition for one in clauses if one.condition is not None)]
+        if any(plans.has_subquery(one) for one in conditions):
+            raise UnsupportedStatement(
+                expected="conditions of MERGE without subqueries, as in Spark",
+                found="a subquery",
+                action="Join it to the source: USING (SELECT …).",
+            )
+        if parts.evolves:
+            raise UnsupportedStatement(
+                expected="a MERGE that keeps the table's columns",
+                found="WITH SCHEMA EVOLUTION",
+                action="Add the columns first (ALTER TABLE … ADD COLUMNS), or let a model with on_schema_change merge.",
+            )
+
+    def _compute_source(self, plans: Plans, parts: MergeParts) -> Source:
+        """Compute the source once: it may be another one the next time."""
+        plan, alias, qualifier = parts.source, "", []
+        if kind_of(plan) == "SubqueryAlias":
+            alias = str(plan.alias())
+        elif kind_of(plan) == "UnresolvedRelation":
+            *qualifier, alias = map(str, each(plan.multipartIdentifier()))
+        frame = plans.frame(plans.selected(plan, ["*"]))
+        self.show("lakemerge_source_rows", frame)
+        self.queries.materialize(
+            _SOURCE,
+            f"select *, monotonically_increasing_id() as {_NUMBER} from lakemerge_source_rows",
+            {"row_count": "count(*)"},
+        )
+        rows = plans.aliased(plans.table(self.pass_on(_SOURCE)), alias or _SOURCE, qualifier)
+        return Source(rows, frame.columns, alias or _SOURCE)
+
+    def _match(
+        self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source, where: str
+    ) -> list[Changes]:
+        """Show the rows that the statement leaves alone (:data:`KEPT`), and compute those that it changes."""
+        matched = Branch(parts.matched, [self._assigned(plans, txn, one, source, "m", n) for n, one in enumerate(parts.matched)])
+        unmatched = Branch(parts.unmatched, [self._assigned(plans, txn, one, source, "u", n) for n, one in enumerate(parts.unmatched)])
+        target, on = self.rows_of(plans, txn, where), parts.condition
+        numbered = plans.selected(
+            plans.filtered(plans.table(txn.table), where),
+            ["*", plans.named("monotonically_increasing_id()", _ROW)],
+        )
+        left = self.rows_of(plans, txn, rows=numbered)
+        own = [self._own(plans, column.name) for column in txn.plan.columns]
+        pairs = plans.selected(
+            plans.joined(left, source.plan, "inner", on), [*own, _ROW, _NUMBER, *matched.columns(plans)]
+        )
+        kept = target
+        if parts.matched:
+            acts = plans.either([one.condition or plans.expression("true") for one in parts.matched])
+            kept = plans.joined(target, source.plan, "left anti", plans.both(on, acts))
+        if not parts.unmatched:
+            rest, shown = plans.frames(kept, pairs)
+        else:
+            alone = plans.joined(kept, source.plan, "left anti", on)
+            acts = plans.either([one.condition or plans.expression("true") for one in parts.unmatched])
+            rest, others, shown, lonely = plans.frames(
+                plans.joined(kept, source.plan, "left semi", on),
+                plans.filtered(alone, plans.fails(acts)),
+                pairs,
+                plans.selected(plans.joined(target, source.plan, "left anti", on), ["*", *unmatched.columns(plans)]),
+            )
+            rest = rest.unionAll(others)
+            self.show(_UNMATCHED, lonely)
+        self.show(KEPT, rest)
+        self._compute_pairs(parts, shown)
+        found = matched.changes(self, txn, _PAIRS, shown.schema)
+        if parts.inserting:
+            found += self._inserts(txn, plans, parts, source)
+        if parts.unmatched:
+            found += unmatched.changes(self, txn, _UNMATCHED, lonely.schema)
+        return found
+
+    def _compute_pairs(self, parts: MergeParts, shown: DataFrame) -> None:
+        """Compute the matches once.
+
+        Raises:
+            CardinalityViolation: several rows of the source change a stored one.
+        """
+        self.show("lakemerge_pairs_now", shown)
+        only_deletes = len(parts.matched) == 1 and parts.matched[0] == Clause("delete")
+        acting = f"{_CLAUSE} > 0"
+        sql = "select * from lakemerge_pairs_now"
+        if only_deletes:
+            # several rows of the source may say so
+            sql = (
+                f"select * except (number) from (select *, row_number() over (partition by {_ROW} order by {_NUMBER}) "
+                f"as number from lakemerge_pairs_now) where number = 1 or not {acting}"
+            )
+        self.queries.materialize(_PAIRS, sql, {"row_count": "count(*)"})
+        several = f"select 1 from {_PAIRS} where {acting} group by {_ROW} having count(*) > 1 limit 1"
+        if not only_deletes and self.queries.rows(several):
+            raise CardinalityViolation(
+                expected=f"at most one row of the source for each row of {self.target.name} that the MERGE changes",
+                found="several for one",
+                action="Nothing was published. Let the source have one row for each key, or make ON more exact.",
+            )
+
+    def _inserts(self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source) -> list[Changes]:
+        """The rows of the source that match no stored one."""
+        branch = Branch(
+            parts.inserting, [self._assigned(plans, txn, one, source, "i", n) for n, one in enumerate(parts.inserting)]
+        )
+        pairs = plans.aliased(plans.table(self.pass_on(_PAIRS)), _PAIRS)
+        alone = plans.joined(
+            source.plan, pairs, "left anti", f"{quote(source.alias)}.{_NUMBER} = {_PAIRS}.{_NUMBER}"
+        )
+        frame = plans.frame(plans.selected(alone, branch.columns(plans)))
+        require_deterministic(frame, "MERGE INTO")
+        self.show(_INSERTING, frame)
+        return branch.changes(self, txn, _INSERTING, frame.schema)
+
+    def _own(self, plans: Plans, column: str) -> Any:
+        """A column of the table, which the source may also have."""
+        prefix = self.statement.alias or self.target.name.name
+        return plans.named(f"{quote(prefix)}.{quote(column)}", column)
+
+    def _assigned(
+        self, plans: Plans, txn: NodeTransaction, clause: Clause, source: Source, kind: str, number: int
+    ) -> list[Assigned]:
+        if clause.action == "delete":
+            return []
+        prefix = f"__lakemerge_value_{kind}{number}_"
+        columns = [column.name for column in txn.plan.columns if column.name != txn.commit_column]
+        if clause.takes_all:
+            return all_columns(source.columns, columns, plans, source.alias, prefix)
+        return assignments_of(clause.assignments, self.qualifiers, columns, prefix)
