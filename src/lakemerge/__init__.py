@@ -10,6 +10,7 @@ from lakemerge.errors import InvalidConfig
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lakemerge.engine.publish.result import CommitResult
     from lakemerge.engine.transactions.transaction import Transaction
     from lakemerge.errors import LeaseLost
     from lakemerge.tables import Rows, Table
@@ -76,6 +77,28 @@ def create(
         )
     made.replace(rows, partition_by=list(partition_by), file_format=file_format, **options)
     return made
+
+
+def sql(statement: str, *, spark: SparkSession | None = None) -> CommitResult:
+    """Carry out a DELETE, UPDATE, MERGE INTO, INSERT or TRUNCATE of a plain table, by one commit.
+
+    ::
+
+        lakemerge.sql("delete from shop.customers where customer_id = 7").deleted
+
+    Args:
+        statement: as Spark has it for tables of Delta or Iceberg. Views and settings are those of the session.
+        spark: a session with Hive support; the active one by default.
+
+    Raises:
+        UnsupportedStatement: it is another statement, of another kind of table, or one that cannot be done.
+        SparkApplicationMismatch: there is no active session, or it has no Hive support.
+        LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+    """
+    from lakemerge.engine.spark.beside import active_session
+    from lakemerge.engine.statements.run import run_statement
+
+    return run_statement(spark or active_session(), statement)
 
 
 def transaction(

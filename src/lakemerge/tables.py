@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.errors import InvalidConfig
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakemerge.engine.publish.result import CommitResult
+    from lakemerge.merge_builder import MergeBuilder
 
 #: Rows, as SQL of a query or as a frame: of Spark, of pandas on Spark, of pandas, or a table of Arrow.
 Rows = Any
@@ -86,6 +88,57 @@ class Table:
         """Replace all rows, and the columns with them; options are those of ``materialized: table``."""
         return self._run("replace", rows, options)
 
+    def delete(self, where: str = "") -> CommitResult:
+        """Delete the rows for which a condition is true, by one commit; all rows without one.
+
+        ::
+
+            lakemerge.table("shop.customers").delete("customer_id = 7").deleted
+
+        Args:
+            where: SQL over the columns; it may have subqueries.
+
+        Raises:
+            LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+        """
+        return self._statement(f"delete from {self._quoted}{f' where {where}' if where else ''}")
+
+    def update(self, set: Mapping[str, str], where: str = "") -> CommitResult:
+        """Give columns other values in the rows for which a condition is true; in all rows without one.
+
+        ::
+
+            lakemerge.table("shop.customers").update(set={"email": "lower(email)"}, where="country = 'se'")
+
+        Args:
+            set: SQL of the new values, by column; ``address.city`` is a field.
+            where: SQL over the columns; it may have subqueries.
+
+        Raises:
+            IncompatibleColumn: a value does not fit its column.
+            DuplicateKey: two rows would have one key.
+            LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+        """
+        values = ", ".join(f"{name} = {value}" for name, value in set.items())
+        return self._statement(f"update {self._quoted} set {values}{f' where {where}' if where else ''}")
+
+    def merge_into(self, source: str | DataFrame, on: str) -> MergeBuilder:
+        """Begin a MERGE INTO this table: update, delete and insert rows, by clauses.
+
+        :meth:`merge` is for feeds, whose changes come late and again; this does what its clauses say.
+
+        Args:
+            source: a frame of the session, a query, or the name of a table or view.
+            on: SQL over ``target`` and ``source``, such as ``target.id = source.id``.
+        """
+        from lakemerge.merge_builder import MergeBuilder
+
+        return MergeBuilder(self._spark, self._quoted, source, on)
+
+    def truncate(self) -> CommitResult:
+        """Remove all rows; the versions before stay until vacuum."""
+        return self._statement(f"truncate table {self._quoted}")
+
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """The table's commits, the newest first: version, operation, time, counts, files and bytes.
 
@@ -131,6 +184,17 @@ class Table:
             dry_run=dry_run,
             allow_short_retention=allow_short_retention,
         )
+
+    @property
+    def _quoted(self) -> str:
+        from lakemerge.engine.sql_text import qualified
+
+        return qualified(self._name)
+
+    def _statement(self, sql: str) -> CommitResult:
+        from lakemerge.engine.statements.run import run_statement
+
+        return run_statement(self._spark, sql, agent="lakemerge.table")
 
     def _run(self, strategy: str, rows: Rows, options: dict[str, Any]) -> CommitResult:
         from lakemerge.engine.request import Request, run

@@ -12,6 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, translated_errors
+from dbt.adapters.lakemerge.responses import CommitResponse
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.invocation import get_invocation_id
@@ -123,8 +124,9 @@ class LakemergeConnectionManager(SparkConnectionManager):
 
     @classmethod
     def get_response(cls, cursor: Any) -> AdapterResponse:
-        """Spark reports no counts; materializations give their own responses."""
-        return AdapterResponse(_message="OK")
+        """What a statement of ours did. Spark reports no counts; materializations give their own responses."""
+        done = getattr(cursor, "done", None)
+        return AdapterResponse(_message="OK") if done is None else CommitResponse.of(done)
 
 
 def _reads() -> Reads:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.lakemerge.staged_names import runnable_text
-from dbt.adapters.lakemerge.statements import comment_of, split_statements
+from dbt.adapters.lakemerge.statements import carry_out, comment_of, counts_of, split_statements
 from dbt_common.exceptions import DbtDatabaseError
 
 from lakemerge.engine.spark.handle import Reads, SessionHandle
@@ -16,6 +16,8 @@ from lakemerge.engine.spark.sql_settings import require_own_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
+
+    from lakemerge.engine.publish.result import CommitResult
 
 _SETS = re.compile(r"\bset\b", re.IGNORECASE)
 
@@ -71,10 +73,15 @@ class ConnectionHandle(SessionHandle):
 
 
 class SessionCursor:
-    """Runs statements in a handle's session; PEP 249 as far as dbt uses it."""
+    """Runs statements in a handle's session; PEP 249 as far as dbt uses it.
+
+    Attributes:
+        done: what the last statement did to a table, if that was a commit.
+    """
 
     def __init__(self, handle: ConnectionHandle) -> None:
         self._handle = handle
+        self.done: CommitResult | None = None
         self._frame: DataFrame | None = None
         self._rows: Iterator[Row] | None = None
 
@@ -110,6 +117,10 @@ class SessionCursor:
         self._run(last)
 
     def _run(self, statement: str) -> None:
+        self.done = carry_out(self._handle, statement)
+        if self.done is not None:
+            self._frame = counts_of(self._handle.spark, self.done)
+            return
         self._frame = self._handle.spark.sql(statement)
         if _SETS.search(statement):
             require_own_sql(self._handle.spark)
@@ -117,7 +128,7 @@ class SessionCursor:
     def complete(self) -> None:
         """Run a query whose rows nobody will fetch, as other databases do: it may fail or log."""
         # commands have run already, and hold their result locally
-        if self._frame is not None and not self._frame.isLocal():
+        if self.done is None and self._frame is not None and not self._frame.isLocal():
             self._frame.write.format("noop").mode("overwrite").save()
 
     @property
@@ -148,6 +159,7 @@ class SessionCursor:
 
     def close(self) -> None:
         """Forget the result."""
+        self.done = None
         self._frame = None
         self._rows = None
 

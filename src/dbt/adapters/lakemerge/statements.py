@@ -1,11 +1,24 @@
-"""SQL statements: a text split into those that Spark runs one at a time."""
+"""SQL statements: a text split into those that Spark runs one at a time, and those that lakemerge carries out."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from typing import TYPE_CHECKING
 
+from dbt.adapters.lakemerge import staged_names
+from dbt_common.invocation import get_invocation_id
+
+from lakemerge.engine.packaged_macros import packaged_macros
+from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.sql_text import tokens
+from lakemerge.engine.statements import run
+from lakemerge.kernel import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lakemerge.engine.publish.result import CommitResult
 
 _SCRIPT = re.compile(r"(?:\w+\s*:\s*)?begin\b", re.IGNORECASE)
 
@@ -28,6 +41,41 @@ def comment_of(text: str) -> str:
     """The text of the first bracketed comment, where dbt puts its query comment; empty without one."""
     start = text.find("/*")
     return text[start + 2 : text.find("*/", start)].strip() if start >= 0 else ""
+
+
+def carry_out(handle: SessionHandle, sql: str) -> CommitResult | None:
+    """Carry out a statement that changes rows of a table of ours; ``None``, and nothing done, for any other.
+
+    Raises:
+        InvalidTransactionState: the run has staged a version of the table, and not published it yet.
+        LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+    """
+    found = run.ours(handle.spark, handle.application.ports, sql)
+    if found is None:
+        return None
+    statement, name = found
+    staged_names.require_published(name, f"{statement.kind} rows of")
+    writer = {
+        "agent": "dbt-lakemerge",
+        "node": handle.name,
+        "invocation_id": str(get_invocation_id()),
+        **run.text_for_history(handle.spark, sql),
+    }
+    held = handle.held
+    try:
+        settings = Settings(writer=writer)
+        return run.carry_out(statement, name, handle.spark, handle, packaged_macros(), settings)
+    finally:
+        handle.release(held)
+
+
+def counts_of(spark: SparkSession, done: CommitResult) -> DataFrame:
+    """What a statement did as a row, with the names that Delta's statements have for it."""
+    affected = done.inserted + done.updated + done.deleted
+    counts = (affected, done.inserted, done.updated, done.deleted)
+    names = ("affected", "inserted", "updated", "deleted")
+    items = (f"{count}L as num_{name}_rows" for count, name in zip(counts, names, strict=True))
+    return spark.sql(f"select {', '.join(items)}")
 
 
 def _scan(text: str) -> tuple[list[int], str]:

@@ -23,6 +23,7 @@ def _shown(commit: Manifest) -> dict[str, Any]:
         "operation": commit.operation,
         "committed_at": commit.committed_at,
         "node": commit.writer.get("node", ""),
+        "statement": commit.writer.get("statement", ""),
         "partitions": len(commit.touched),
         "files": commit.total_files,
         "bytes": commit.total_bytes,

@@ -18,7 +18,9 @@ from lakemerge.errors import IncompatibleColumn
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REFUSED = re.compile(r"Expected (values for .*? that fit the column); found (one of .*? that does not)\.", re.DOTALL)
+_REFUSED = re.compile(
+    r"Expected (values for .*? that fit the column); found (one of .*? that does not)\.", re.DOTALL
+)
 
 
 def assigned(spark: SparkSession, value: str, source: DataType, kind: str, column: str) -> str:
@@ -45,13 +47,15 @@ def assigned(spark: SparkSession, value: str, source: DataType, kind: str, colum
         )
     if same_type(source, target):
         return fitted(cast_by_name(value, source, target), kind, column)
-    expected = f"Expected values for {column} ({kind}) that fit the column; found one of {source.simpleString()} "
+    expected = (
+        f"Expected values for {column} ({kind}) that fit the column; found one of {source.simpleString()} "
+    )
     refused = f"raise_error({literal(expected + 'that does not.')})"
     cast = cast_by_name(value, source, target)
     return fitted(f"if({lost_value(value, source, target, loses)}, {refused}, {cast})", kind, column)
 
 
-def with_fields(value: str, kind: StructType, fields: Mapping[Sequence[str], str]) -> str:
+def with_fields(value: str, kind: StructType, fields: Mapping[tuple[str, ...], str]) -> str:
     """SQL of a struct in which some fields have other values. As with Spark, a null becomes a struct of them.
 
     Args:
@@ -91,7 +95,9 @@ def as_unfit(error: Exception) -> IncompatibleColumn | None:
     found = _REFUSED.search(str(error))
     if found is None:
         return None
-    return IncompatibleColumn(expected=found[1], found=found[2], action="Nothing was published. Cast or correct it.")
+    return IncompatibleColumn(
+        expected=found[1], found=found[2], action="Nothing was published. Cast or correct it."
+    )
 
 
 def _problems(spark: SparkSession, source: DataType, target: DataType, column: str) -> list[str]:
@@ -104,7 +110,9 @@ def _problems(spark: SparkSession, source: DataType, target: DataType, column: s
             problems.append(f"{pair.path}, which the table does not have")
         elif pair.source is None:
             problems.append(f"no {pair.path}")
-        elif not cast.canANSIStoreAssign(types.fromJson(pair.source.json()), types.fromJson(pair.target.json())):
+        elif not cast.canANSIStoreAssign(
+            types.fromJson(pair.source.json()), types.fromJson(pair.target.json())
+        ):
             problems.append(f"{pair.path}: {pair.source.simpleString()} into {pair.target.simpleString()}")
     return problems
 
@@ -112,6 +120,3 @@ def _problems(spark: SparkSession, source: DataType, target: DataType, column: s
 def default_of(metadata: Mapping[str, str], kind: str) -> str:
     """SQL of a column's default: what Spark records of it, or null."""
     return metadata.get("CURRENT_DEFAULT") or f"cast(null as {unsized(kind)})"
-
-
-

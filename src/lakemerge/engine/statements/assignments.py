@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import StructType
 
-from lakemerge.engine.relations.table_schema import ColumnPlan, spark_type
 from lakemerge.engine.relations.sized_text import unsized
+from lakemerge.engine.relations.store_assignment import assigned, default_of, type_within, with_fields
+from lakemerge.engine.relations.table_schema import ColumnPlan, spark_type
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.parsing import Assignment
 from lakemerge.engine.statements.plans import Plans
 from lakemerge.engine.statements.scala import each, kind_of
-from lakemerge.engine.relations.store_assignment import assigned, default_of, type_within, with_fields
 from lakemerge.errors import IncompatibleColumn
 
 if TYPE_CHECKING:
@@ -39,7 +39,10 @@ class Assigned:
 
 
 def assignments_of(
-    assignments: Iterable[Assignment], qualifiers: Sequence[Sequence[str]], columns: Iterable[str], prefix: str
+    assignments: Iterable[Assignment],
+    qualifiers: Sequence[Sequence[str]],
+    columns: Iterable[str],
+    prefix: str,
 ) -> list[Assigned]:
     """What a list of assignments means in a table.
 
@@ -66,7 +69,9 @@ def assignments_of(
     return found
 
 
-def all_columns(source: Iterable[str], columns: Iterable[str], plans: Plans, alias: str, prefix: str) -> list[Assigned]:
+def all_columns(
+    source: Iterable[str], columns: Iterable[str], plans: Plans, alias: str, prefix: str
+) -> list[Assigned]:
     """The assignments of ``*``: each column of the table gets the source's column of its name.
 
     Raises:
@@ -125,14 +130,17 @@ def new_values(
             default = default_of(metadata.get(column.name, {}), column.type)
             values.append(column.from_table if is_stored else default)
             continue
-        kind, within = spark_type(unsized(column.type)), {}
+        kind = spark_type(unsized(column.type))
+        within: dict[tuple[str, ...], str] = {}
         for one in own:
             if one.value is None:
                 sql = default_of(metadata.get(column.name, {}), column.type) if not one.fields else "null"
             else:
                 target = type_within(kind, one.fields, column.name)
                 hive = column.type if not one.fields else target.simpleString()
-                sql = assigned(spark, quote(one.name), types[one.name], hive, ".".join((column.name, *one.fields)))
+                sql = assigned(
+                    spark, quote(one.name), types[one.name], hive, ".".join((column.name, *one.fields))
+                )
             within[one.fields] = sql
         if () in within:
             values.append(within[()])

@@ -89,7 +89,7 @@ def joined_reach(plans: Plans, condition: Any, alias: Any, source: Any, partitio
     on = of_keys[0]
     for one in of_keys[1:]:
         on = plans.both(on, one)
-    rows = plans.joined(alias(plans.table(PARTITIONS)), source, "left semi", on)
+    rows = plans.joined(alias(plans.table(PARTITIONS)), source, "leftsemi", on)
     return [row[0] for row in plans.frame(plans.selected(rows, [quote(_NAME)])).collect()]
 
 

@@ -8,8 +8,7 @@ from lakemerge.engine.publish.driver import Counts
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.statements.assignments import Assigned, assignments_of, columns_of_values, new_values
 from lakemerge.engine.statements.conditions import reach_of
-from lakemerge.engine.statements.plans import Plans, require_deterministic
-from lakemerge.engine.statements.row_changes import KEPT, RAW, Changes, RowChanges
+from lakemerge.engine.statements.row_changes import RAW, Changes, RowChanges
 from lakemerge.errors import UnsupportedStatement
 
 

@@ -79,7 +79,7 @@ class Insert(RowChanges):
             changed = self.statement.with_clause.withNewChildren(sequence(self.session, [changed]))
         modes = jvm.org.apache.spark.sql.execution.CommandExecutionMode
         state = self.session._jsparkSession.sessionState()
-        command = state.executePlan(changed, getattr(modes, "SKIP")()).analyzed()
+        command = state.executePlan(changed, modes.SKIP()).analyzed()
         return plans.frame(command.query())
 
     def _given(self, txn: NodeTransaction) -> list[str]:
@@ -94,7 +94,10 @@ class Insert(RowChanges):
     @property
     def _partition(self) -> dict[str, str | None]:
         """The values that PARTITION gives, by column; ``None`` where the rows have them."""
-        return {str(pair._1()).lower(): optional(pair._2()) for pair in each(self.statement.plan.partitionSpec().toSeq())}
+        return {
+            str(pair._1()).lower(): optional(pair._2())
+            for pair in each(self.statement.plan.partitionSpec().toSeq())
+        }
 
     def _replaced(self, plans: Plans, txn: NodeTransaction, touched: list[str]) -> Any:
         """A condition for the stored rows that the new ones replace; ``None`` where they are added.
@@ -110,10 +113,12 @@ class Insert(RowChanges):
             return criteria
         if not bool(plan.overwrite()):
             return None
-        if txn.partitions and self.session.conf.get(_MODE, "static").lower() == "dynamic":
+        if txn.partitions and str(self.session.conf.get(_MODE, "static")).lower() == "dynamic":
             return plans.expression(txn.partitions.filter(touched, exact=True))
         fixed = [
-            f"{quote(name)} <=> {literal(str(value))}" for name, value in self._partition.items() if value is not None
+            f"{quote(name)} <=> {literal(str(value))}"
+            for name, value in self._partition.items()
+            if value is not None
         ]
         return plans.expression(" and ".join(fixed) or "true")
 

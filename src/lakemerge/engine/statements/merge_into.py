@@ -73,7 +73,9 @@ class Branch:
             values += columns_of_values(plans, found, when)
         return [plans.named(first, _CLAUSE), *values]
 
-    def changes(self, driver: MergeInto, txn: NodeTransaction, view: str, schema: StructType) -> list[Changes]:
+    def changes(
+        self, driver: MergeInto, txn: NodeTransaction, view: str, schema: StructType
+    ) -> list[Changes]:
         """What each clause does to the rows of a view."""
         found = []
         for number, (clause, assigned) in enumerate(zip(self.clauses, self.assigned, strict=True), 1):
@@ -141,8 +143,14 @@ class MergeInto(RowChanges):
         self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source, where: str
     ) -> list[Changes]:
         """Show the rows that the statement leaves alone (:data:`KEPT`), and compute those that it changes."""
-        matched = Branch(parts.matched, [self._assigned(plans, txn, one, source, "m", n) for n, one in enumerate(parts.matched)])
-        unmatched = Branch(parts.unmatched, [self._assigned(plans, txn, one, source, "u", n) for n, one in enumerate(parts.unmatched)])
+        matched = Branch(
+            parts.matched,
+            [self._assigned(plans, txn, one, source, "m", n) for n, one in enumerate(parts.matched)],
+        )
+        unmatched = Branch(
+            parts.unmatched,
+            [self._assigned(plans, txn, one, source, "u", n) for n, one in enumerate(parts.unmatched)],
+        )
         target, on = self.rows_of(plans, txn, where), parts.condition
         numbered = plans.selected(
             plans.filtered(plans.table(txn.table), where),
@@ -156,17 +164,19 @@ class MergeInto(RowChanges):
         kept = target
         if parts.matched:
             acts = plans.either([one.condition or plans.expression("true") for one in parts.matched])
-            kept = plans.joined(target, source.plan, "left anti", plans.both(on, acts))
+            kept = plans.joined(target, source.plan, "leftanti", plans.both(on, acts))
         if not parts.unmatched:
             rest, shown = plans.frames(kept, pairs)
         else:
-            alone = plans.joined(kept, source.plan, "left anti", on)
+            alone = plans.joined(kept, source.plan, "leftanti", on)
             acts = plans.either([one.condition or plans.expression("true") for one in parts.unmatched])
             rest, others, shown, lonely = plans.frames(
-                plans.joined(kept, source.plan, "left semi", on),
+                plans.joined(kept, source.plan, "leftsemi", on),
                 plans.filtered(alone, plans.fails(acts)),
                 pairs,
-                plans.selected(plans.joined(target, source.plan, "left anti", on), ["*", *unmatched.columns(plans)]),
+                plans.selected(
+                    plans.joined(target, source.plan, "leftanti", on), ["*", *unmatched.columns(plans)]
+                ),
             )
             rest = rest.unionAll(others)
             self.show(_UNMATCHED, lonely)
@@ -204,14 +214,17 @@ class MergeInto(RowChanges):
                 action="Nothing was published. Let the source have one row for each key, or make ON more exact.",
             )
 
-    def _inserts(self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source) -> list[Changes]:
+    def _inserts(
+        self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source
+    ) -> list[Changes]:
         """The rows of the source that match no stored one."""
         branch = Branch(
-            parts.inserting, [self._assigned(plans, txn, one, source, "i", n) for n, one in enumerate(parts.inserting)]
+            parts.inserting,
+            [self._assigned(plans, txn, one, source, "i", n) for n, one in enumerate(parts.inserting)],
         )
         pairs = plans.aliased(plans.table(self.pass_on(_PAIRS)), _PAIRS)
         alone = plans.joined(
-            source.plan, pairs, "left anti", f"{quote(source.alias)}.{_NUMBER} = {_PAIRS}.{_NUMBER}"
+            source.plan, pairs, "leftanti", f"{quote(source.alias)}.{_NUMBER} = {_PAIRS}.{_NUMBER}"
         )
         frame = plans.frame(plans.selected(alone, branch.columns(plans)))
         require_deterministic(frame, "MERGE INTO")

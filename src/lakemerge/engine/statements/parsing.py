@@ -138,7 +138,13 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
     kind = _KINDS.get(kind_of(inner))
     if kind is None:
         return None
-    table = inner.targetTable() if kind == "merge into" else inner.child() if kind == "truncate" else inner.table()
+    table = (
+        inner.targetTable()
+        if kind == "merge into"
+        else inner.child()
+        if kind == "truncate"
+        else inner.table()
+    )
     alias = ""
     if kind_of(table) == "SubqueryAlias":
         alias, table = str(table.alias()), table.child()
@@ -168,4 +174,3 @@ def _clause(action: Any) -> Clause:
 
 def _assignments(found: Any) -> tuple[Assignment, ...]:
     return tuple(Assignment(tuple(map(str, each(one.key().nameParts()))), one.value()) for one in each(found))
-

@@ -26,10 +26,11 @@ class Plans:
         """
         self.spark = spark
         self._with = with_clause
-        self._jvm: Any = spark._jvm
+        jvm: Any = spark._jvm
+        self._jvm = jvm
         self._parser = spark._jsparkSession.sessionState().sqlParser()
-        self._logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
-        self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
+        self._logical = jvm.org.apache.spark.sql.catalyst.plans.logical
+        self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -101,7 +102,7 @@ class Plans:
         """A join.
 
         Args:
-            kind: ``inner``, ``left semi`` or ``left anti``.
+            kind: ``inner``, ``leftsemi`` or ``leftanti``.
         """
         join_type = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply(kind)
         some = self._jvm.scala.Option.apply(self._of(condition))
@@ -119,7 +120,9 @@ class Plans:
         for plan in plans[1:]:
             # one plan, so that the moment is chosen once; it is never run
             whole = self.joined(whole, plan, "inner", "true")
-        frozen = self._jvm.org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime.apply(self.analyzed(whole))
+        frozen = self._jvm.org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime.apply(
+            self.analyzed(whole)
+        )
         definitions = None
         if kind_of(frozen) == "WithCTE":
             definitions, frozen = frozen.cteDefs(), frozen.plan()

@@ -184,7 +184,9 @@ class RowChanges(Driver[Any]):
         plan, moves_keys = self._merge_plan(txn), bool(found.get("moved"))
         if plan is not None:
             self._check_keys(txn, plan, found, moves_keys)
-            self.queries.define_view("lakemerge_resolved", self.macros.lakemerge_statement_resolved_sql(plan, moves_keys))
+            self.queries.define_view(
+                "lakemerge_resolved", self.macros.lakemerge_statement_resolved_sql(plan, moves_keys)
+            )
         if txn.overlay is not None:
             assert plan is not None
             self._stage_delta(txn, plan, found)
@@ -209,7 +211,9 @@ class RowChanges(Driver[Any]):
         if not checks:
             return
         where = txn.partitions.filter(touched, exact=True)
-        before = int(self.queries.rows(f"select count(*) as row_count from {txn.table} where {where}")[0]["row_count"])
+        before = int(
+            self.queries.rows(f"select count(*) as row_count from {txn.table} where {where}")[0]["row_count"]
+        )
         if written != before + found["inserted"] - found["deleted"]:
             raise txn.overtaken("that a table which the statement reads has changed meanwhile")
 
@@ -278,5 +282,3 @@ class RowChanges(Driver[Any]):
             # a row may have got a higher sequence than any change had
             properties |= {"max_sequence": None, "sequence_by": None, "sequence_order": None}
         return {**properties, "rows": rows}
-
-

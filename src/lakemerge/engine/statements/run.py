@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from lakemerge.engine.failures import typed_failures
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
+from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
+from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.spark.session import application_of
 from lakemerge.engine.sql_text import qualified
 from lakemerge.engine.statements.delete_update import Delete, Update
 from lakemerge.engine.statements.inserts import Insert
@@ -18,11 +21,17 @@ from lakemerge.engine.statements.parsing import Statement, statement_of
 from lakemerge.engine.statements.row_changes import RowChanges
 from lakemerge.engine.statements.target import is_ours, name_of, target_of
 from lakemerge.engine.statements.truncate import Truncate
+from lakemerge.errors import UnsupportedStatement, shown
 from lakemerge.kernel import Kernel, Ports, Settings, TableName
+from lakemerge.redaction import redacted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: The setting of a session by which commits do not record the text of statements: false.
+RECORDS_TEXT = "spark.lakemerge.recordStatements"
+# The characters of a text that a commit records at most.
+_MOST = 4000
 _DRIVERS: dict[str, type[RowChanges]] = {
     "delete": Delete,
     "update": Update,
@@ -45,6 +54,38 @@ def ours(spark: SparkSession, ports: Ports, sql: str) -> tuple[Statement, TableN
     return statement, name
 
 
+def run_statement(spark: SparkSession, sql: str, *, agent: str = "lakemerge.sql") -> CommitResult:
+    """Carry out a statement that a program gives in its session: its views and settings apply.
+
+    Args:
+        agent: who asks, for the table's history.
+
+    Raises:
+        UnsupportedStatement: it is no DELETE, UPDATE, MERGE INTO, INSERT or TRUNCATE of a table that lakemerge can
+            commit to.
+        LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
+    """
+    found = ours(spark, application_of(spark).ports, sql)
+    if found is None:
+        raise UnsupportedStatement(
+            expected="a DELETE, UPDATE, MERGE INTO, INSERT or TRUNCATE of a table that lakemerge can commit to",
+            found=shown(sql),
+            action="Correct it, or let Spark run it: spark.sql(…).",
+        )
+    statement, name = found
+    with session_beside(spark, f"{statement.kind} {name}") as handle:
+        writer = {"agent": agent, **text_for_history(spark, sql)}
+        return carry_out(statement, name, spark, handle, packaged_macros(), Settings(writer=writer))
+
+
+def text_for_history(spark: SparkSession, sql: str) -> dict[str, str]:
+    """What a commit records of a statement's text: all of it, unless the session says not to, for literals are data."""
+    if str(spark.conf.get(RECORDS_TEXT, "true")).lower() != "true":
+        return {}
+    text = redacted(sql.strip())
+    return {"statement": text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text)} characters)"}
+
+
 def carry_out(
     statement: Statement,
     name: TableName,
@@ -65,7 +106,9 @@ def carry_out(
     kernel = Kernel(handle.application.ports, settings)
     with typed_failures():
         target = target_of(kernel, statement, name)
-        publisher: Publisher[Any] = Publisher(handle, kernel, name, target.config, constraints=target.constraints)
+        publisher: Publisher[Any] = Publisher(
+            handle, kernel, name, target.config, constraints=target.constraints
+        )
         driver = _DRIVERS[statement.kind](publisher, macros, handle, session, statement, target)
         done = Lifecycle(driver).publish()
     session.catalog.refreshTable(qualified(name))

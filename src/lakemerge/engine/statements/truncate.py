@@ -44,4 +44,3 @@ class Truncate(Delete):
             value = pair._2()
             parts.append(f"{quote(str(pair._1()))} <=> {'null' if value is None else literal(str(value))}")
         return parts
-
