@@ -43,15 +43,14 @@ class Insert(RowChanges):
         replaced = self._replaced(plans, txn, touched)
         if replaced is None:
             self.read(txn, touched)
-            self.show(KEPT, plans.frame(self.rows_of(plans, txn, txn.partitions.filter(touched))))
+            self.show(KEPT, plans.frame(self.rows_of(plans, txn)))
         else:
             if bool(plan.ifPartitionNotExists()) and set(touched) & set(txn.partitions.stored):
                 txn.skip()
                 return {"inserted": 0}
             reach = reach_of(plans, replaced, self.alias(plans, txn), txn.partitions)
-            names = {*reach.names, *touched}
-            self.read(txn, names)
-            self.split(plans, self.rows_of(plans, txn, txn.partitions.filter(names)), replaced, ["*"])
+            self.read(txn, {*reach.names, *touched})
+            self.split(plans, txn, reach.names, replaced, ["*"])
             changes.append(Changes(RAW, "'delete'"))
         found = self.resolve(txn, changes, keeps=True)
         return self.stage(txn, found, checks=False)

@@ -161,10 +161,10 @@ class MergeInto(RowChanges):
         pairs = plans.selected(
             plans.joined(left, source.plan, "inner", on), [*own, _ROW, _NUMBER, *matched.columns(plans)]
         )
-        kept = target
+        kept = self.rows_of(plans, txn)  # rows may move into partitions in which none matches
         if parts.matched:
             acts = plans.either([one.condition or plans.expression("true") for one in parts.matched])
-            kept = plans.joined(target, source.plan, "leftanti", plans.both(on, acts))
+            kept = plans.joined(kept, source.plan, "leftanti", plans.both(on, acts))
         if not parts.unmatched:
             rest, shown = plans.frames(kept, pairs)
         else:

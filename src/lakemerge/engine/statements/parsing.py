@@ -7,7 +7,6 @@ the parser knows of positions is not exact.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,7 +68,7 @@ class Statement:
         alias: the name that the statement gives the table; empty for none.
         plan: Spark's plan of the statement, as it was parsed.
         with_clause: Spark's plan of the ``WITH`` around it; ``None`` without one.
-        text: the statement.
+        others: the names of the tables of further INSERTs after one FROM.
     """
 
     kind: Kind
@@ -77,7 +76,7 @@ class Statement:
     alias: str
     plan: Any
     with_clause: Any = None
-    text: str = ""
+    others: tuple[tuple[str, ...], ...] = ()
 
     @property
     def condition(self) -> Any:
@@ -135,31 +134,32 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
         return None
     with_clause = plan if kind_of(plan) == "UnresolvedWith" else None
     inner = plan.child() if with_clause else plan
+    inserts: list[Any] = []
+    if kind_of(inner) == "Union":
+        # FROM … INSERT INTO … INSERT INTO …
+        inserts = [child for child in each(inner.children()) if kind_of(child) == "InsertIntoStatement"]
+        inner = inserts[0] if inserts else inner
     kind = _KINDS.get(kind_of(inner))
     if kind is None:
         return None
+    alias, target = _table_of(inner, kind)
+    if target is None:
+        return None
+    others = [_table_of(one, "insert")[1] or () for one in inserts[1:]]
+    return Statement(kind, target, alias, inner, with_clause, tuple(others))
+
+
+def _table_of(plan: Any, kind: Kind) -> tuple[str, tuple[str, ...] | None]:
+    """The name that a statement gives its table, and the parts of the table's own name."""
     table = (
-        inner.targetTable()
-        if kind == "merge into"
-        else inner.child()
-        if kind == "truncate"
-        else inner.table()
+        plan.targetTable() if kind == "merge into" else plan.child() if kind == "truncate" else plan.table()
     )
     alias = ""
     if kind_of(table) == "SubqueryAlias":
         alias, table = str(table.alias()), table.child()
     if kind_of(table) not in ("UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"):
-        return None
-    return Statement(kind, tuple(map(str, each(table.multipartIdentifier()))), alias, inner, with_clause, sql)
-
-
-def inserts_within(spark: SparkSession, sql: str) -> Iterator[tuple[str, ...]]:
-    """The names of the tables of ``FROM … INSERT INTO … INSERT INTO …``; none for any other text."""
-    plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-    if kind_of(plan) == "Union":
-        for child in each(plan.children()):
-            if kind_of(child) == "InsertIntoStatement" and kind_of(child.table()) == "UnresolvedRelation":
-                yield tuple(map(str, each(child.table().multipartIdentifier())))
+        return alias, None
+    return alias, tuple(map(str, each(table.multipartIdentifier())))
 
 
 def _clause(action: Any) -> Clause:

@@ -120,11 +120,14 @@ class RowChanges(Driver[Any]):
         """Say which partitions the statement depends on; on all where rows of deltas may lie in others."""
         txn.read(None if txn.overlay else names)
 
-    def split(self, plans: Plans, target: Any, condition: Any, items: Sequence[Any]) -> StructType:
-        """Show the rows for which a condition holds (:data:`RAW`), and the others (:data:`KEPT`).
+    def split(
+        self, plans: Plans, txn: NodeTransaction, names: Iterable[str], condition: Any, items: Sequence[Any]
+    ) -> StructType:
+        """Show the rows for which a condition holds (:data:`RAW`), and all others of the table (:data:`KEPT`).
 
         Args:
-            target: a plan of the table's rows.
+            names: the partitions that the condition can hold in. The others have rows to keep, too: some may be touched
+                because rows move there.
             condition: ``None`` for one that holds for all.
             items: the columns of the former.
 
@@ -134,9 +137,9 @@ class RowChanges(Driver[Any]):
         Raises:
             UnsupportedStatement: the condition, or a column, is not the same each time that it is computed.
         """
-        true = plans.expression("true")
-        met = plans.filtered(target, true if condition is None else condition)
-        others = plans.filtered(target, plans.fails(true if condition is None else condition))
+        condition = plans.expression("true") if condition is None else condition
+        met = plans.filtered(self.rows_of(plans, txn, txn.partitions.filter(names)), condition)
+        others = plans.filtered(self.rows_of(plans, txn), plans.fails(condition))
         kept, raw = plans.frames(others, plans.selected(met, items))
         require_deterministic(raw, self.statement.kind.upper())
         self.show(KEPT, kept)

@@ -48,10 +48,17 @@ def ours(spark: SparkSession, ports: Ports, sql: str) -> tuple[Statement, TableN
         UnsupportedTable: neither can.
     """
     statement = statement_of(spark, sql)
-    name = name_of(spark, statement.target) if statement else None
-    if statement is None or name is None or not is_ours(ports.metastore, name, statement.kind):
+    if statement is None:
         return None
-    return statement, name
+    names = [name_of(spark, target) for target in (statement.target, *statement.others)]
+    found = [name for name in names if name and is_ours(ports.metastore, name, statement.kind)]
+    if found and statement.others:
+        raise UnsupportedStatement(
+            expected=f"a statement that changes one table, {found[0]}",
+            found="several INSERTs after one FROM",
+            action="Write a statement for each table.",
+        )
+    return (statement, found[0]) if found else None
 
 
 def run_statement(spark: SparkSession, sql: str, *, agent: str = "lakemerge.sql") -> CommitResult:
