@@ -184,6 +184,11 @@ bench-peers: env  ## Merges beside Iceberg, Delta and INSERT OVERWRITE (needs Ma
 	@PYTHONPATH=benchmarks build/peers/venv/bin/python -m peers --jars build/peers/jars --keep build/peers/results \
 		--workloads "$(WORKLOADS)" --engines "$(ENGINES)" $(if $(REPORT),--report $(REPORT)) $(BENCH_ARGS)
 
+.PHONY: bench-statements
+bench-statements: env  ## DELETE, UPDATE and MERGE INTO beside Iceberg and Delta (needs Maven)
+	@PYTHON=$(PY) scripts/install_peers.sh build/peers
+	@PYTHONPATH=benchmarks build/peers/venv/bin/python -m peers.statements --jars build/peers/jars $(BENCH_ARGS)
+
 .PHONY: bench-start
 bench-start: env  ## CPU seconds of a whole dbt run of one small merge, beside dbt-spark's of a select 1
 	@$(PY) benchmarks/start.py
