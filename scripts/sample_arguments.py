@@ -23,6 +23,7 @@ from lakemerge.engine.merge.ledger import LedgerPurpose, Part
 from lakemerge.engine.merge.plan import MergeColumn, MergePlan
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.relations.table_schema import ColumnPlan, SchemaPlan
+from lakemerge.engine.statements.row_changes import Changes
 from lakemerge.ingest import LandingRules
 
 # Arguments that, by their names, are queries.
@@ -356,8 +357,8 @@ _SAMPLES: dict[str, list[Any]] = {
 #: (or the macro's and the argument's); others may be anything.
 _NAMES: dict[str, str] = {
     "relation": "model quarantine relation target view",
-    "bool": "broadcast dry_run has_ledger late of_source rebalance rebuild rewrite target_exists truncates truncating "
-    "with_ended",
+    "bool": "broadcast dry_run gathers has_ledger has_new late moves_keys of_source rebalance rebuild rewrite "
+    "target_exists truncates truncating with_ended",
     "list[any]": "groups lakemerge_partition_sql.partitions lakemerge_kept_rows_sql.partitions parts",
     "list[string]": "lakemerge_zordered_rows_sql.columns lakemerge_left_deltas_sql.left "
     "merged names partitions small touched",
@@ -368,7 +369,13 @@ _NAMES: dict[str, str] = {
     "remembered right row start_at stored text token value variant",
 }
 #: Values for arguments whose name means something else elsewhere.
-OF_MACROS = {"lakemerge_rows_by_keys_sql.join": ["left semi", "left anti"]}
+OF_MACROS: dict[str, list[Any]] = {
+    "lakemerge_rows_by_keys_sql.join": ["left semi", "left anti"],
+    "lakemerge_statement_changes_sql.changes": [
+        [Changes("raw", "delete"), Changes("raw", "update", {"tags": "`value`"}, where="number = 1")],
+        [Changes("new", "insert", {"tags": "`tags`"}, is_stored=False)],
+    ],
+}
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
 

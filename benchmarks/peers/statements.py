@@ -122,7 +122,7 @@ def main() -> None:
         results[name] = json.loads(
             next(line for line in done.stdout.splitlines() if line.startswith("result: "))[8:]
         )
-    rows = {json.dumps(result["rows"]) for result in results.values()}
+    afterwards = {json.dumps(result["rows"]) for result in results.values()}
     print(
         f"{arguments.rows} rows in 20 partitions; CPU seconds, and wall seconds, least of {arguments.repeats} each\n"
     )
@@ -135,8 +135,8 @@ def main() -> None:
             for result in results.values()
         ]
         print(f"| {statement} | " + " | ".join(cells) + " |")
-    if len(rows) > 1:
-        sys.exit(f"The tables differ afterwards: {rows}")
+    if len(afterwards) > 1:
+        sys.exit(f"The tables differ afterwards: {afterwards}")
     print("\nAll have the same rows afterwards.")
 
 

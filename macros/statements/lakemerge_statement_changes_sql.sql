@@ -13,7 +13,7 @@
 {%- set partitions = txn.plan.columns | selectattr('is_partition') | list -%}
 {%- for change in changes %}
 select
-    {{ change.action }} as __action,
+    '{{ change.action }}' as __action,
     {{ lakemerge_partition_sql(partitions) if change.is_stored else 'cast(null as string)' }} as __old_partition,
     {%- if merge %}
     {%- for key in merge.keys %}
@@ -23,11 +23,11 @@ select
     {{ merge.stored_sequence if change.is_stored else 'null' }} as _lakemerge_stored_sequence,
     {%- endif %}
     {%- endif %}
-    {{ 'if(false, ' if not change.values }}struct(
+    {{ 'if(false, ' if change.action == 'delete' }}struct(
         {%- for column in txn.plan.columns %}
-        {{ change.values[loop.index0] if change.values else column.from_table }} as {{ column.quoted }}{{ ',' if not loop.last }}
+        {{ change.values.get(column.name, column.from_table) }} as {{ column.quoted }}{{ ',' if not loop.last }}
         {%- endfor %}
-    ){{ ', null)' if not change.values }} as __new_row
+    ){{ ', null)' if change.action == 'delete' }} as __new_row
 from {{ change.view }}
 {{ 'where ' ~ change.where if change.where }}
 {{ 'union all' if not loop.last }}

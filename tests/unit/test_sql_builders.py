@@ -32,7 +32,7 @@ from lakemerge.engine.layout import partition_values, partitions
 from lakemerge.engine.merge import unavailable
 from lakemerge.engine.merge.plan import MergeColumn
 from lakemerge.engine.merge_on_read import bounds, overlay_view
-from lakemerge.engine.relations import casts, hash_inputs, nested_types, sized_text
+from lakemerge.engine.relations import casts, hash_inputs, nested_types, sized_text, store_assignment
 from lakemerge.engine.relations.table_schema import ColumnPlan, comparable
 from lakemerge.engine.sql_text import literal, qualified, quote, tokens
 from lakemerge.ingest import LandingRules
@@ -223,6 +223,9 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         "value", struct(name, TEXT), struct(name), lambda value, kind: f"lost({value})"
     ),
     "relations.sized_text.fitted": lambda name: sized_text.fitted(quote(name), "varchar(3)", name),
+    "relations.store_assignment.with_fields": lambda name: store_assignment.with_fields(
+        "value", struct(name), {(name,): "1"}
+    ),
     "relations.table_schema.ColumnPlan.quoted": lambda name: plan(name).quoted,
     "relations.table_schema.ColumnPlan._cast": lambda name: [
         plan(name).from_feed,
@@ -260,6 +263,20 @@ ON_SPARK = {
         "publish.publisher.Publisher._node_transaction",
     ),
     *("request.run", "request._give_feed"),
+    *("relations.store_assignment.assigned", "statements.assignments._value"),
+    *("statements.assignments.all_columns", "statements.assignments.new_values"),
+    *(
+        "statements.conditions._define",
+        "statements.conditions.joined_reach",
+        "statements.conditions.reach_of",
+    ),
+    *(
+        "statements.inserts.Insert._replaced",
+        "statements.inserts.Insert.attempt",
+        "statements.keys.merge_plan",
+    ),
+    *("statements.merge_into.MergeInto._inserts", "statements.merge_into.MergeInto._own"),
+    *("statements.plans.Plans.named", "statements.run.carry_out", "statements.truncate.Truncate._partition"),
     *("packaged_macros._Texts.quote", "packaged_macros._Texts.string_literal"),
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
     *(

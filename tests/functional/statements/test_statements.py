@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 
 import lakemerge
 from functional.overtaking import overtake
@@ -33,8 +33,8 @@ FEED = "select id, 'a' as name, 1 as ts, 'I' as op from range(4)"
 
 def corrupt(statements: Statements, table: str, where: str) -> None:
     """Let the files of some rows be ones that nobody can read."""
-    files = statements.spark.sql(f"select distinct _metadata.file_path from {table} where {where}").collect()
-    for (path,) in files:
+    files = statements.spark.sql(f"select input_file_name() from {table} where {where}").collect()
+    for (path,) in set(map(tuple, files)):
         Path(path.removeprefix("file://").removeprefix("file:")).write_bytes(b"no rows")
 
 
@@ -54,12 +54,8 @@ class TestStatements:
         )
         run("UPDATE typed AS `T x` SET `T x`.`ODD NAME` = concat(`t x`.v, '!'), s.a = default -- a comment")
         found = spark.table("typed").collect()[0]
-        assert (found["c"], found["v"], found["n"], found["t"]) == (
-            "yz ",
-            "ab ",
-            pytest.approx(12.35),
-            date(2026, 1, 2),
-        )
+        assert (found["c"], found["v"], str(found["n"])) == ("yz ", "ab ", "12.35")
+        assert found["t"] == date(2026, 1, 2)
         assert found["odd name"] == "ab !"
         assert (found["s"]["a"], found["s"]["b"]["x"]) == (None, "deep")
         for wrong, error in {
@@ -103,7 +99,7 @@ class TestStatements:
         corrupt(statements, "pruned", "d = 'q'")
         run = statements.run
         assert run("delete from pruned where d = 'p' and id = 0").deleted == 1
-        assert run("update pruned set name = 'u' where id = 1 and d in (select 'p')").updated == 1
+        assert run("update pruned set name = 'u' where id = 1 and d in (select string('p'))").updated == 1
         source = "(select 1L as id, 'p' as d, 'm' as name) as s on t.id = s.id and t.d = s.d"
         assert (
             run(f"merge into pruned as t using {source} when matched then update set name = s.name").updated
@@ -209,12 +205,14 @@ class TestStatements:
         assert statements.rows("select count(*), count_if(name = d) from merged where id >= 100") == [
             (10, 10)
         ]
-        for wrong in (
-            "when matched and exists (select 1) then delete",
-            "when matched and rand() > 0 then delete",
-        ):
-            with pytest.raises(UnsupportedStatement):
-                run(f"merge into merged t using (select 1L as id) s on t.id = s.id {wrong}")
+        for wrong, error in {
+            "exists (select 1)": UnsupportedStatement,
+            "rand() > 0": AnalysisException,
+        }.items():
+            with pytest.raises(error):
+                run(
+                    f"merge into merged t using (select 1L as id) s on t.id = s.id when matched and {wrong} then delete"
+                )
 
     def test_the_builder(self, statements: Statements) -> None:
         table = statements.make("built", "unpartitioned", ROWS)
@@ -305,6 +303,8 @@ class TestStatements:
         ):
             with pytest.raises(UnsupportedStatement):
                 statements.run(text)
+        with pytest.raises(ParseException):
+            statements.run("delete from plain where id in (select 'x')")
         spark.sql("insert into plain values (1), (2)")
         assert statements.run("delete from plain where id = 1").deleted == 1
         history = statements.table("history")

@@ -50,7 +50,7 @@ def carry_out(handle: SessionHandle, sql: str) -> CommitResult | None:
         InvalidTransactionState: the run has staged a version of the table, and not published it yet.
         LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
     """
-    found = run.ours(handle.spark, handle.application.ports, sql)
+    found = run.ours(handle.spark, handle.application, sql)
     if found is None:
         return None
     statement, name = found

@@ -115,8 +115,3 @@ def _problems(spark: SparkSession, source: DataType, target: DataType, column: s
         ):
             problems.append(f"{pair.path}: {pair.source.simpleString()} into {pair.target.simpleString()}")
     return problems
-
-
-def default_of(metadata: Mapping[str, str], kind: str) -> str:
-    """SQL of a column's default: what Spark records of it, or null."""
-    return metadata.get("CURRENT_DEFAULT") or f"cast(null as {unsized(kind)})"

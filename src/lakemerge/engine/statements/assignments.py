@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from lakemerge.engine.relations.sized_text import unsized
-from lakemerge.engine.relations.store_assignment import assigned, default_of, type_within, with_fields
+from lakemerge.engine.relations.store_assignment import assigned, type_within, with_fields
 from lakemerge.engine.relations.table_schema import ColumnPlan, spark_type
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.parsing import Assignment
@@ -111,8 +111,8 @@ def new_values(
     raw: StructType,
     *,
     is_stored: bool = True,
-) -> list[str]:
-    """SQL of each column of the table, over the view of the changed rows.
+) -> dict[str, str]:
+    """SQL of the columns of the table that get another value than the stored one, over the view of the changed rows.
 
     Args:
         raw: the view's schema: the table's columns, and the values.
@@ -122,32 +122,38 @@ def new_values(
         IncompatibleColumn: a value cannot be stored in its column.
     """
     types = {field.name: field.dataType for field in raw.fields}
-    metadata = {field.name.lower(): field.metadata for field in raw.fields}
-    values = []
+    defaults = {
+        field.name.lower(): str(field.metadata["CURRENT_DEFAULT"])
+        for field in raw.fields
+        if "CURRENT_DEFAULT" in field.metadata
+    }
+    values = {}
     for column in columns:
+        plain = unsized(column.type)
+        default = defaults.get(column.name, f"cast(null as {plain})")
         own = [one for one in found if one.column == column.name]
-        if not own:
-            default = default_of(metadata.get(column.name, {}), column.type)
-            values.append(column.from_table if is_stored else default)
-            continue
-        kind = spark_type(unsized(column.type))
-        within: dict[tuple[str, ...], str] = {}
-        for one in own:
-            if one.value is None:
-                sql = default_of(metadata.get(column.name, {}), column.type) if not one.fields else "null"
+        if own:
+            fields = {one.fields: _value(spark, column, one, types, default) for one in own}
+            kind = spark_type(plain)
+            if () in fields:
+                values[column.name] = fields[()]
             else:
-                target = type_within(kind, one.fields, column.name)
-                hive = column.type if not one.fields else target.simpleString()
-                sql = assigned(
-                    spark, quote(one.name), types[one.name], hive, ".".join((column.name, *one.fields))
-                )
-            within[one.fields] = sql
-        if () in within:
-            values.append(within[()])
-        else:
-            assert isinstance(kind, StructType)
-            values.append(f"cast({with_fields(column.quoted, kind, within)} as {unsized(column.type)})")
+                assert isinstance(kind, StructType)
+                values[column.name] = f"cast({with_fields(column.quoted, kind, fields)} as {plain})"
+        elif not is_stored:
+            values[column.name] = default
     return values
+
+
+def _value(
+    spark: SparkSession, column: ColumnPlan, one: Assigned, types: Mapping[str, DataType], default: str
+) -> str:
+    """SQL of a value in the type of its column or field."""
+    if one.value is None:
+        return "null" if one.fields else default
+    target = type_within(spark_type(unsized(column.type)), one.fields, column.name)
+    kind = target.simpleString() if one.fields else column.type
+    return assigned(spark, quote(one.name), types[one.name], kind, ".".join((column.name, *one.fields)))
 
 
 def _within(path: Sequence[str], qualifiers: Sequence[Sequence[str]], known: set[str]) -> Sequence[str]:

@@ -28,7 +28,7 @@ class Delete(RowChanges):
             return self._remove(txn, reach.names)
         self.read(txn, reach.names)
         self.split(plans, txn, reach.names, condition, ["*"])
-        found = self.resolve(txn, [Changes(RAW, "'delete'")], keeps=False)
+        found = self.resolve(txn, [Changes(RAW, "delete")], keeps=False)
         return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 
     def _remove(self, txn: NodeTransaction, names: list[str]) -> Counts:
@@ -57,7 +57,7 @@ class Update(RowChanges):
         self.read(txn, reach.names)
         schema = self.split(plans, txn, reach.names, condition, ["*", *columns_of_values(plans, assigned)])
         values = new_values(self.session, txn.plan.columns, assigned, schema)
-        found = self.resolve(txn, [Changes(RAW, "'update'", values)], keeps=True)
+        found = self.resolve(txn, [Changes(RAW, "update", values)], keeps=True)
         self.read(txn, [*reach.names, *txn.partitions.names_of(found["new_partitions"])])
         return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 

@@ -32,14 +32,16 @@ class Insert(RowChanges):
 
     def attempt(self, txn: NodeTransaction) -> Counts:
         plans, plan = self.plans(), self.statement.plan
-        columns = [column for column in txn.plan.columns if column.name != txn.commit_column]
         rows = self._rows(plans, txn)
         self.show("lakemerge_inserting_rows", rows.toDF(*(column.name for column in txn.plan.columns)))
         partitions = self.macros.lakemerge_placed_counts(txn)
         placed = self.queries.materialize(_NEW, "select * from lakemerge_inserting_rows", partitions)
         touched = [] if txn.adds_commits else txn.partitions.names_of(placed["partitions"])
-        values = [column.quoted if column in columns else "null" for column in txn.plan.columns]
-        changes = [Changes(_NEW, "'insert'", values, is_stored=False)]
+        values = {
+            column.name: "null" if column.name == txn.commit_column else column.quoted
+            for column in txn.plan.columns
+        }
+        changes = [Changes(_NEW, "insert", values, is_stored=False)]
         replaced = self._replaced(plans, txn, touched)
         if replaced is None:
             self.read(txn, touched)
@@ -51,7 +53,7 @@ class Insert(RowChanges):
             reach = reach_of(plans, replaced, self.alias(plans, txn), txn.partitions)
             self.read(txn, {*reach.names, *touched})
             self.split(plans, txn, reach.names, replaced, ["*"])
-            changes.append(Changes(RAW, "'delete'"))
+            changes.append(Changes(RAW, "delete"))
         found = self.resolve(txn, changes, keeps=True)
         return self.stage(txn, found, checks=False)
 

@@ -79,10 +79,10 @@ class Branch:
         """What each clause does to the rows of a view."""
         found = []
         for number, (clause, assigned) in enumerate(zip(self.clauses, self.assigned, strict=True), 1):
-            stored, values = clause.action != "insert", []
+            stored, values = clause.action != "insert", {}
             if clause.action != "delete":
                 values = new_values(driver.session, txn.plan.columns, assigned, schema, is_stored=stored)
-            found.append(Changes(view, f"'{clause.action}'", values, stored, f"{_CLAUSE} = {number}"))
+            found.append(Changes(view, clause.action, values, stored, f"{_CLAUSE} = {number}"))
         return found
 
 

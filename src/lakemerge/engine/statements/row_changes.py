@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.macros import Macros
@@ -40,19 +40,20 @@ RAW = "lakemerge_raw"
 
 @dataclass(frozen=True)
 class Changes:
-    """SQL over a view that says what a statement does to some rows.
+    """What a statement does to the rows of a view.
 
     Attributes:
         view: the view.
-        action: SQL of ``update``, ``delete`` or ``insert``.
-        values: SQL of each column of the table as the statement leaves it, in their order; none for a DELETE.
+        action: ``update``, ``delete`` or ``insert``.
+        values: SQL of columns of the table as the statement leaves them, by their names; other ones stay as they are
+            stored.
         is_stored: whether the view has stored rows, in the table's columns.
         where: SQL that chooses some of the view's rows; empty for all.
     """
 
     view: str
     action: str
-    values: Sequence[str] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
     is_stored: bool = True
     where: str = ""
 

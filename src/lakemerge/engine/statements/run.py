@@ -12,7 +12,7 @@ from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
 from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
-from lakemerge.engine.spark.session import application_of
+from lakemerge.engine.spark.session import Application, application_of
 from lakemerge.engine.sql_text import qualified
 from lakemerge.engine.statements.delete_update import Delete, Update
 from lakemerge.engine.statements.inserts import Insert
@@ -22,7 +22,7 @@ from lakemerge.engine.statements.row_changes import RowChanges
 from lakemerge.engine.statements.target import is_ours, name_of, target_of
 from lakemerge.engine.statements.truncate import Truncate
 from lakemerge.errors import UnsupportedStatement, shown
-from lakemerge.kernel import Kernel, Ports, Settings, TableName
+from lakemerge.kernel import Kernel, Settings, TableName
 from lakemerge.redaction import redacted
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _DRIVERS: dict[str, type[RowChanges]] = {
 }
 
 
-def ours(spark: SparkSession, ports: Ports, sql: str) -> tuple[Statement, TableName] | None:
+def ours(spark: SparkSession, application: Application, sql: str) -> tuple[Statement, TableName] | None:
     """The statement that a text is, and its table; ``None`` for what Spark carries out.
 
     Raises:
@@ -51,7 +51,7 @@ def ours(spark: SparkSession, ports: Ports, sql: str) -> tuple[Statement, TableN
     if statement is None:
         return None
     names = [name_of(spark, target) for target in (statement.target, *statement.others)]
-    found = [name for name in names if name and is_ours(ports.metastore, name, statement.kind)]
+    found = [name for name in names if name and is_ours(application.ports.metastore, name, statement.kind)]
     if found and statement.others:
         raise UnsupportedStatement(
             expected=f"a statement that changes one table, {found[0]}",
@@ -72,8 +72,10 @@ def run_statement(spark: SparkSession, sql: str, *, agent: str = "lakemerge.sql"
             commit to.
         LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
     """
-    found = ours(spark, application_of(spark).ports, sql)
+    found = ours(spark, application_of(spark), sql)
     if found is None:
+        # what Spark cannot read, it says best itself
+        spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
         raise UnsupportedStatement(
             expected="a DELETE, UPDATE, MERGE INTO, INSERT or TRUNCATE of a table that lakemerge can commit to",
             found=shown(sql),

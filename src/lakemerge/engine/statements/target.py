@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakemerge.engine.options.rules import RULES, TableRules
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.strategies import INCREMENTAL
@@ -21,6 +20,7 @@ from lakemerge.kernel import (
     is_overlay_view,
     state_of,
 )
+from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
