@@ -108,7 +108,7 @@ class TestStatements:
         # and of whole partitions, no file is read
         assert run("delete from pruned where d = 'q'").counts == {"partitions": 1}
         assert statements.rows("select id, name, d from pruned") == [(1, "m", "p")]
-        assert run("delete from pruned").deleted == 1
+        assert run("delete from pruned").counts == {"partitions": 1}
         assert table.to_df().count() == 0
 
     @pytest.mark.parametrize("kind", ["partitioned", "keyed, partitioned", "merge on read, partitioned"])
@@ -298,7 +298,6 @@ class TestStatements:
             "insert into plain values (1)",
             "select 1",
             "delete from missing",
-            "nonsense",
             "drop table plain",
         ):
             with pytest.raises(UnsupportedStatement):
