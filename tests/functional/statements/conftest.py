@@ -20,6 +20,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "partitioned": {"partition_by": ["d"]},
     "parquet": {"partition_by": ["d"], "file_format": "parquet"},
     "append": {"append_layout": "commit_partitioned"},
+    "append, partitioned": {"append_layout": "commit_partitioned", "partition_by": ["d"]},
     "keyed": {"unique_key": "id"},
     "keyed, partitioned": {"unique_key": "id", "partition_by": ["d"], "sequence_by": "ts"},
     "merge on read": {"unique_key": "id", "sequence_by": "ts", "write_mode": "merge_on_read"},
@@ -49,7 +50,7 @@ class Statements:
         made, options = self.table(name), KINDS[kind]
         if "unique_key" in options:
             made.merge(rows, **options)
-        elif kind == "append":
+        elif kind.startswith("append"):
             made.append(rows, **options)
         else:
             made.replace(rows, **options)

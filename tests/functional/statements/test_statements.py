@@ -111,7 +111,9 @@ class TestStatements:
         assert run("delete from pruned").counts == {"partitions": 1}
         assert table.to_df().count() == 0
 
-    @pytest.mark.parametrize("kind", ["partitioned", "keyed, partitioned", "merge on read, partitioned"])
+    @pytest.mark.parametrize(
+        "kind", ["partitioned", "append, partitioned", "keyed, partitioned", "merge on read, partitioned"]
+    )
     def test_rows_move_into_partitions_that_the_condition_excludes(
         self, statements: Statements, kind: str
     ) -> None:

@@ -115,6 +115,12 @@ class Insert(RowChanges):
         if not bool(plan.overwrite()):
             return None
         if txn.partitions and str(self.session.conf.get(_MODE, "static")).lower() == "dynamic":
+            if txn.adds_commits:
+                raise UnsupportedStatement(
+                    expected=f"an INSERT OVERWRITE of {self.target.name} that says which rows it replaces",
+                    found=f"{_MODE}: dynamic, and a table whose partitions are those of commits",
+                    action="Use INSERT INTO … REPLACE WHERE.",
+                )
             return plans.expression(txn.partitions.filter(touched, exact=True))
         fixed = [
             f"{quote(name)} <=> {literal(str(value))}"

@@ -22,7 +22,7 @@ from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.plans import Plans, require_deterministic
 from lakemerge.engine.statements.target import Target
 from lakemerge.errors import DuplicateKey, NullKey
-from lakemerge.kernel import DELTAS, FOLDED, retire_unread
+from lakemerge.kernel import DEFAULT_PARTITION, DELTAS, FOLDED, partition_name, retire_unread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -203,9 +203,10 @@ class RowChanges(Driver[Any]):
 
     def _stage_rows(self, txn: NodeTransaction, found: Mapping[str, Any], checks: bool) -> None:
         """Write the new content of the touched partitions."""
-        touched = txn.partitions.names_of(found["old_partitions"])
-        if not txn.adds_commits:  # of such a table, new rows are partitions of their own
-            touched += txn.partitions.names_of(found["new_partitions"])
+        touched = txn.partitions.names_of([*found["old_partitions"], *found["new_partitions"]])
+        if txn.adds_commits:  # the partitions of rows that are new get the number of this commit
+            unnumbered = partition_name([txn.commit_column], [DEFAULT_PARTITION])
+            touched = [name for name in touched if name.rpartition("/")[2] != unnumbered]
         if txn.rewrites_all:
             touched = [*touched, *txn.partitions.stored]
         gathers = txn.partitions.should_gather(touched, self.config.target_file_size)
@@ -255,7 +256,8 @@ class RowChanges(Driver[Any]):
         Raises:
             NullKey, DuplicateKey: nothing was published.
         """
-        if not (found["inserted"] or moves_keys):
+        # with predicates, a key may have several rows
+        if plan.predicates or not (found["inserted"] or moves_keys):
             return
         txn.read()
         names = ", ".join(key.name for key in plan.keys)
