@@ -110,9 +110,10 @@ class TestCompaction:
         project.run_sql(f"drop table if exists {project.test_schema}.master")
         run("master", format=file_format)
         table = f"{project.test_schema}.master"
-        project.run_sql(
-            f"insert into {table} partition (part = '1') select * except (part) from {table} where id = 7"
-        )
+        with project.adapter.connection_named("another program"):
+            project.adapter.handle.spark.sql(
+                f"insert into {table} partition (part = '1') select * except (part) from {table} where id = 7"
+            )
         project.run_sql(f"alter table {table} add columns (later int)")
         before = self.rows(project, "master")
         self.compact(select="master", partitions="part = '1'", dry_run=True)

@@ -53,7 +53,9 @@ class TestDryRuns:
             variables = {"round": number, "write_mode": "merge_on_read"}
             run_dbt(["run", "--select", "on_read", "--vars", json.dumps(variables)])
         project.run_sql(f"create table {schema}.plain using orc as select 1 as id")
-        project.run_sql(f"insert into {schema}.master partition (part = '1') select 99 as id, 9 as round")
+        with project.adapter.connection_named("another program"):
+            rows = "select 99 as id, 9 as round"
+            project.adapter.handle.spark.sql(f"insert into {schema}.master partition (part = '1') {rows}")
 
         def reached(step: str) -> None:
             if step == "claimed":

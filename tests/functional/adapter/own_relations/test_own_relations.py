@@ -185,7 +185,7 @@ class TestAlteredColumns:
         assert [(commit["operation"], commit["partitions"]) for commit in commits[:4]] == [
             ("alter", 0),
             ("alter", 1),
-            ("foreign", 1),
+            ("insert", 1),
             ("alter", 0),
         ]
 
