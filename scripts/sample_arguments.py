@@ -12,15 +12,15 @@ from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.engine.history.layout import HistoryLayout
-from lakemerge.engine.history.plan import Scd2Plan
+from lakemerge.engine.history.scd2_plan import Scd2Plan
 from lakemerge.engine.history.snapshots import SnapshotPlan
-from lakemerge.engine.ingest.options import IngestOptions
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_options import IngestOptions
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.record_rules import RecordRule
 from lakemerge.engine.ingest.record_types import RecordColumn, TypedField, ValueType
 from lakemerge.engine.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
 from lakemerge.engine.merge.ledger import LedgerPurpose, Part
-from lakemerge.engine.merge.plan import MergeColumn, MergePlan
+from lakemerge.engine.merge.merge_plan import MergeColumn, MergePlan
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.relations.table_schema import ColumnPlan, SchemaPlan
 from lakemerge.engine.statements.row_changes import Changes

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakemerge.engine.consume.options import ConsumeConfig
-from lakemerge.engine.history.options import Scd2MergeConfig
-from lakemerge.engine.ingest.options import IngestOptions, IngestReader
+from lakemerge.engine.consume.consume_options import ConsumeConfig
+from lakemerge.engine.history.history_options import Scd2MergeConfig
+from lakemerge.engine.ingest.ingest_options import IngestOptions, IngestReader
 from lakemerge.engine.ingest.route_options import RoutingOptions
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.options.reader import Declared
 from lakemerge.engine.options.write import WriteConfig

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge import redaction
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.spark.configuration import Configuration
 from lakemerge.errors import InvalidConfig, MetastoreError
 from lakemerge.redaction import HIDDEN, redacted, remember

@@ -24,13 +24,13 @@ from lakemerge.engine import event_times
 from lakemerge.engine.consume import partition_frames
 from lakemerge.engine.history.layout import HistoryLayout
 from lakemerge.engine.ingest import record_source, record_types
-from lakemerge.engine.ingest.options import IngestOptions
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_options import IngestOptions
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.record_types import RecordColumn, ValueType
 from lakemerge.engine.ingest.route_plan import RouteColumn, RoutePlan, RoutingPlan
 from lakemerge.engine.layout import partition_values, partitions
 from lakemerge.engine.merge import unavailable
-from lakemerge.engine.merge.plan import MergeColumn
+from lakemerge.engine.merge.merge_plan import MergeColumn
 from lakemerge.engine.merge_on_read import bounds, overlay_view
 from lakemerge.engine.relations import casts, hash_inputs, nested_types, sized_text, store_assignment
 from lakemerge.engine.relations.table_schema import ColumnPlan, comparable
@@ -117,14 +117,14 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
     "impl.LakemergeAdapter.string_literal": lambda text: LakemergeAdapter.string_literal(
         cast("Any", None), text
     ),
-    "ingest.options.IngestOptions.field_split": lambda text: (
+    "ingest.ingest_options.IngestOptions.field_split": lambda text: (
         quote(text) + code_of(IngestOptions(LandingRules(("/in",)), field_delimiter=text).field_split)
     ),
-    "ingest.options.IngestOptions.collection_split": lambda text: (
+    "ingest.ingest_options.IngestOptions.collection_split": lambda text: (
         quote(text)
         + code_of(IngestOptions(LandingRules(("/in",)), collection_delimiter=text).collection_split)
     ),
-    "ingest.options.IngestOptions.map_key_split": lambda text: (
+    "ingest.ingest_options.IngestOptions.map_key_split": lambda text: (
         quote(text) + code_of(IngestOptions(LandingRules(("/in",)), map_key_delimiter=text).map_key_split)
     ),
     # with a limit of the name's own length
@@ -135,20 +135,24 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
             cast("AppendConfig", SimpleNamespace(partition_by=[name], commit_column="_commit")),
         )
     ],
-    "ingest.plan.RecordGroup.part_sql": lambda name: [
+    "ingest.ingest_plan.RecordGroup.part_sql": lambda name: [
         group(name).part_sql(recorded(name)),
         group(name, "delimited", null_literal=name, quote='"').part_sql(recorded(name)),
     ],
-    "ingest.plan.RecordGroup.field_sql": lambda name: group(name).field_sql(recorded(name)),
-    "ingest.plan.RecordGroup.number_sql": lambda name: _numbers(name).number_sql(_numbers(name).columns[0]),
-    "ingest.plan.RecordGroup.numbers_type": lambda name: _numbers(name).numbers_type,
-    "ingest.plan.RecordGroup.variants_type": lambda name: group(name).variants_type,
-    "ingest.plan.RecordGroup.variants_sql": lambda name: group(name).variants_sql("found"),
-    "ingest.plan.RecordGroup.field_names_sql": lambda name: group(name).field_names_sql,
-    "ingest.plan.IngestPlan.valid_sql_of_exact": lambda name: IngestPlan(
+    "ingest.ingest_plan.RecordGroup.field_sql": lambda name: group(name).field_sql(recorded(name)),
+    "ingest.ingest_plan.RecordGroup.number_sql": lambda name: _numbers(name).number_sql(
+        _numbers(name).columns[0]
+    ),
+    "ingest.ingest_plan.RecordGroup.numbers_type": lambda name: _numbers(name).numbers_type,
+    "ingest.ingest_plan.RecordGroup.variants_type": lambda name: group(name).variants_type,
+    "ingest.ingest_plan.RecordGroup.variants_sql": lambda name: group(name).variants_sql("found"),
+    "ingest.ingest_plan.RecordGroup.field_names_sql": lambda name: group(name).field_names_sql,
+    "ingest.ingest_plan.IngestPlan.valid_sql_of_exact": lambda name: IngestPlan(
         options(extra_fields="reject"), (recorded(name),), {}
     ).valid_sql_of_exact(group(name, "delimited", extra_fields="reject")),
-    "ingest.plan.IngestPlan.pattern_sql": lambda text: IngestPlan(options(pattern=text), (), {}).pattern_sql,
+    "ingest.ingest_plan.IngestPlan.pattern_sql": lambda text: (
+        IngestPlan(options(pattern=text), (), {}).pattern_sql
+    ),
     "ingest.record_source._array_sql": lambda name: record_source._array_sql([name, "b"]),
     "ingest.record_types.ValueType.numbers_sql": lambda name: (
         ValueType("struct", "", members=((name, ValueType("float", "double")),)).numbers_sql
@@ -178,11 +182,11 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
     "layout.partitions._one_of": lambda name: [
         partitions._one_of(HiveColumn(name, "string"), [name.replace("'", ""), "x"], "row."),
     ],
-    "merge.plan.MergeColumn.quoted": lambda name: merged(name).quoted,
-    "merge.plan.MergeColumn.from_feed": lambda name: merged(name).from_feed,
-    "merge.plan.MergeColumn.compared": lambda name: merged(name).compared("row"),
-    "merge.plan.MergeColumn.hashed": lambda name: merged(name).hashed("row"),
-    "merge.plan.MergeColumn.is_unavailable": lambda name: merged(name).is_unavailable("row"),
+    "merge.merge_plan.MergeColumn.quoted": lambda name: merged(name).quoted,
+    "merge.merge_plan.MergeColumn.from_feed": lambda name: merged(name).from_feed,
+    "merge.merge_plan.MergeColumn.compared": lambda name: merged(name).compared("row"),
+    "merge.merge_plan.MergeColumn.hashed": lambda name: merged(name).hashed("row"),
+    "merge.merge_plan.MergeColumn.is_unavailable": lambda name: merged(name).is_unavailable("row"),
     "merge.unavailable.unavailable_sql": lambda text: (
         f"{quote(text)}{code_of(unavailable.unavailable_sql('v', TEXT, text))}"
     ),
@@ -247,9 +251,9 @@ ON_SPARK = {
     *(
         "consume.partition_frames.frame_of",
         "consume.partition_frames.matching",
-        "history.plan.Scd2Plan._row_in_table",
+        "history.scd2_plan.Scd2Plan._row_in_table",
     ),
-    *("history.plan.Scd2Plan.written", "methods.snapshots.SnapshotMethods.comparable_columns"),
+    *("history.scd2_plan.Scd2Plan.written", "methods.snapshots.SnapshotMethods.comparable_columns"),
     *("history.snapshots.SnapshotPlan.is_deleted", "history.snapshots.SnapshotPlan.make"),
     *("ingest.constants.require_exact", "ingest.route_plan._rules", "ingest.route_plan._sources"),
     *("ingest.route_plan.with_columns", "ingest.routing.Routing.finish", "layout.partition_values.checked"),
@@ -294,10 +298,13 @@ OTHERS = {
     *(
         "ingest.header_lines._tokens",
         "ingest.header_lines._unquoted",
-        "ingest.options.IngestOptions._contradictions",
+        "ingest.ingest_options.IngestOptions._contradictions",
     ),
-    *("ingest.options.IngestOptions.escaped_pattern", "ingest.options.IngestOptions.field_pattern"),
-    *("ingest.plan.IngestPlan.rejects_nul", "spark.session._java_options", "sql_text._one_line"),
+    *(
+        "ingest.ingest_options.IngestOptions.escaped_pattern",
+        "ingest.ingest_options.IngestOptions.field_pattern",
+    ),
+    *("ingest.ingest_plan.IngestPlan.rejects_nul", "spark.session._java_options", "sql_text._one_line"),
 }
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.history.plan import Scd2Plan
+from lakemerge.engine.history.scd2_plan import Scd2Plan
 from lakemerge.engine.history.snapshots import SnapshotPlan
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.route_plan import RoutePlan, RoutingPlan
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_plan import MergePlan
 from render_macros import Macros
 from sample_arguments import SampleTransaction, sample_values
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.merge_on_read.after_commit import told_only
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.driver import Counts, Driver

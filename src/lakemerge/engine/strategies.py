@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.engine.history.options import Scd2MergeConfig, SnapshotConfig
+from lakemerge.engine.history.history_options import Scd2MergeConfig, SnapshotConfig
 from lakemerge.engine.history.scd2_driver import Scd2Merge
 from lakemerge.engine.history.snapshot_driver import Snapshot
+from lakemerge.engine.merge.change_driver import Merge
 from lakemerge.engine.merge.delete_insert import DeleteInsert
-from lakemerge.engine.merge.driver import Merge
+from lakemerge.engine.merge.merge_options import DeleteInsertConfig, MergeConfig
 from lakemerge.engine.merge.on_read import MergeOnRead
-from lakemerge.engine.merge.options import DeleteInsertConfig, MergeConfig
 from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.driver import Driver

@@ -12,7 +12,13 @@ from lakemerge.kernel.commit.transaction import Transaction
 from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel, ReadOnlyKernel
 from lakemerge.kernel.maintenance.committed_tables import committed_tables
-from lakemerge.kernel.maintenance.compaction import (
+from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
+from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.freshness import last_change
+from lakemerge.kernel.maintenance.history import commits_of, each_version, history, newest_commit
+from lakemerge.kernel.maintenance.instant import as_of_group
+from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
+from lakemerge.kernel.maintenance.small_files import (
     Group,
     SmallFiles,
     batches,
@@ -23,12 +29,6 @@ from lakemerge.kernel.maintenance.compaction import (
     still_there,
     within,
 )
-from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
-from lakemerge.kernel.maintenance.drop import drop
-from lakemerge.kernel.maintenance.freshness import last_change
-from lakemerge.kernel.maintenance.history import commits_of, each_version, history, newest_commit
-from lakemerge.kernel.maintenance.instant import as_of_group
-from lakemerge.kernel.maintenance.pins import Pin, remove_pin, set_pin
 from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
 from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.maintenance.vacuum import vacuum

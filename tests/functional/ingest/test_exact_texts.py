@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_types import ValueType
 
 OPTIONS = IngestOptions.of({"landing": "/landing", "format": "delimited"})

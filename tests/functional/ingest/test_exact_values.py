@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.ingest import plan as ingest_plan
+from lakemerge.engine.ingest import ingest_plan
 from lakemerge.engine.ingest.held_times import HeldTimes
 
 #: Types by column.

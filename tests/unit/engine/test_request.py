@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.request import Request, _options
 from lakemerge.errors import InvalidConfig, UnsupportedTable
 from lakemerge.kernel import TableName

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakemerge.kernel import HiveColumn, Manifest, PartitionState
-from lakemerge.kernel.maintenance.compaction import (
+from lakemerge.kernel.maintenance.small_files import (
     Group,
     SmallFiles,
     batches,

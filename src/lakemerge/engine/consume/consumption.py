@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge import errors
 from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
-from lakemerge.engine.consume.options import ConsumeConfig
+from lakemerge.engine.consume.consume_options import ConsumeConfig
 from lakemerge.engine.consume.partition_frames import frame_of, matching
 from lakemerge.engine.sql_text import qualified
 from lakemerge.kernel import Kernel, TableName, Transaction

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.engine.history.options import Scd2MergeConfig
-from lakemerge.engine.history.plan import Scd2Plan
+from lakemerge.engine.history.history_options import Scd2MergeConfig
+from lakemerge.engine.history.scd2_plan import Scd2Plan
 from lakemerge.engine.layout.joins import may_broadcast
+from lakemerge.engine.merge.change_driver import ChangeDriver, Staged, change_files, scans_known_partitions
 from lakemerge.engine.merge.checks import check_changes, key_list
-from lakemerge.engine.merge.driver import ChangeDriver, Staged, change_files, scans_known_partitions
 from lakemerge.engine.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.publish.feeds import TYPED_FEED
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.errors import AmbiguousChange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakemerge.engine.history.options import SnapshotConfig
+from lakemerge.engine.history.history_options import SnapshotConfig
 from lakemerge.engine.history.snapshots import SnapshotPlan
 from lakemerge.engine.layout.joins import may_broadcast
 from lakemerge.engine.merge.checks import key_list

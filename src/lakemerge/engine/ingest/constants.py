@@ -8,7 +8,7 @@ import decimal
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_types import RecordColumn
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.relations.sized_text import char_length

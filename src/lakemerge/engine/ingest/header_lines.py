@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 
 # Hadoop, too, drops it from the first line.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.ingest.batches import IngestBatch
 from lakemerge.engine.ingest.held_times import HeldTimes
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.quarantine import quarantined
 from lakemerge.engine.ingest.record_source import RecordSource
 from lakemerge.engine.ingest.topic_source import TopicSource

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from lakemerge.engine.ingest.header_lines import Header, read_header
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.record_types import typed_field
 from lakemerge.engine.relations.file_frames import file_fact
 from lakemerge.engine.spark.connectors import connector_missing

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructField, StructType
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.options.append import COMMIT_COLUMN
 from lakemerge.engine.relations.nested_types import cast_by_name
 from lakemerge.engine.relations.sized_text import CHAR_TYPE

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql.types import DataType, NullType, StringType
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_rules import RecordRule, partition_rules
 from lakemerge.engine.ingest.record_types import RecordColumn, TypedField, ValueType, typed_value
 from lakemerge.engine.ingest.route_options import RouteOptions, RoutingOptions
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.ruled_table import DELETES, TRUNCATES, RuledTable
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.errors import InvalidConfig

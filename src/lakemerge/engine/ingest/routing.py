@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.ingest.held_times import HeldTimes
-from lakemerge.engine.ingest.plan import IngestPlan
+from lakemerge.engine.ingest.ingest_plan import IngestPlan
 from lakemerge.engine.ingest.route_options import RoutingOptions
 from lakemerge.engine.ingest.route_plan import RoutePlan, RoutingPlan
 from lakemerge.engine.macros import Macros

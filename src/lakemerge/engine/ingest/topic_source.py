@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaClass, is_instance_of
 
-from lakemerge.engine.ingest.plan import IngestPlan, RecordGroup
+from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.spark.connectors import connector_missing
 from lakemerge.errors import BrokerError, BrokerUnreachable, TopicNotFound
 from lakemerge.ingest.topics import OffsetRange, TopicRules, TopicState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from lakemerge.engine.merge.options import MergeConfig
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_options import MergeConfig
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.publish.driver import Driver
 from lakemerge.errors import AmbiguousChange, EmptySync, NullKey, NullSequence, UnavailableValue
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lakemerge.engine.merge.driver import plan_merge
-from lakemerge.engine.merge.options import DeleteInsertConfig
+from lakemerge.engine.merge.change_driver import plan_merge
+from lakemerge.engine.merge.merge_options import DeleteInsertConfig
 from lakemerge.engine.publish.driver import Counts, Driver
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.strategies import materialize_feed, replace_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.errors import InvalidConfig
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lakemerge.engine.layout.joins import Amount
-from lakemerge.engine.merge.driver import Merge, Staged, scans_known_partitions
+from lakemerge.engine.merge.change_driver import Merge, Staged, scans_known_partitions
 from lakemerge.engine.merge.ledger import LEDGER
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.merge_on_read.after_commit import told_only
 from lakemerge.engine.merge_on_read.bounds import Bounds
 from lakemerge.engine.merge_on_read.deltas import Deltas, compacts_now

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 
 from lakemerge.engine.merge.ledger import commit_purpose
-from lakemerge.engine.merge.options import MergeConfig
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_options import MergeConfig
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.sql_text import quote
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.merge.ledger import LEDGER, open_ledger, write_ledger
-from lakemerge.engine.merge.options import MergeConfig
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_options import MergeConfig
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.publish.driver import Counts, Driver
 from lakemerge.engine.publish.feeds import share

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.lakemerge.methods.consuming import ConsumingMethods
 from dbt_common.exceptions import CompilationError
 
-from lakemerge.engine.consume.options import ConsumeConfig
+from lakemerge.engine.consume.consume_options import ConsumeConfig
 from lakemerge.engine.relations.file_frames import as_uri
 from lakemerge.engine.strategies import config_of
 from lakemerge.errors import InvalidConfig

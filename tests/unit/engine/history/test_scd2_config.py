@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lakemerge.engine.history.scd2_options import Scd2Config
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.strategies import config_of
 from lakemerge.errors import InvalidConfig
 

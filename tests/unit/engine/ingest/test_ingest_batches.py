@@ -11,7 +11,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.engine.ingest.batches import IngestBatches
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import Arrivals, LandingRules
 from lakemerge.ingest.continuous import BatchReport, Continuous

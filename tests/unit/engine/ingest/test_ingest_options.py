@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.ingest.options import IngestOptions, split_pattern
+from lakemerge.engine.ingest.ingest_options import IngestOptions, split_pattern
 from lakemerge.errors import InvalidConfig
 
 

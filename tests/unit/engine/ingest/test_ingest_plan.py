@@ -3,8 +3,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from lakemerge.engine.ingest.options import IngestOptions
-from lakemerge.engine.ingest.plan import RecordGroup
+from lakemerge.engine.ingest.ingest_options import IngestOptions
+from lakemerge.engine.ingest.ingest_plan import RecordGroup
 from lakemerge.engine.ingest.record_types import RecordColumn, ValueType
 from lakemerge.ingest import LandingRules
 

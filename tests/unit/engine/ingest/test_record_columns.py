@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_types import record_columns
 from lakemerge.errors import InvalidConfig
 

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from lakemerge.engine.layout.joins import ANY, BROADCAST, ONE_TASK, Amount, choose_join
-from lakemerge.engine.merge.driver import Merge
+from lakemerge.engine.merge.change_driver import Merge
 
 MEGABYTE = 1024 * 1024
 

@@ -15,9 +15,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakemerge.engine.consume.options import ConsumeConfig
-from lakemerge.engine.history.options import SnapshotConfig
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.consume.consume_options import ConsumeConfig
+from lakemerge.engine.history.history_options import SnapshotConfig
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.route_options import RoutingOptions
 from lakemerge.engine.options.names import GONE, meant
 from lakemerge.engine.options.reader import OptionReader

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakemerge.engine.consume.options import ConsumeConfig
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.consume.consume_options import ConsumeConfig
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.operations.arguments import VacuumArguments, check_flags, limit_of
 from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.strategies import config_of

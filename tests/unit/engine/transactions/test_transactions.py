@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, types
 
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.publisher import Publisher

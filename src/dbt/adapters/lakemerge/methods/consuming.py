@@ -13,8 +13,8 @@ from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import CompilationError
 
 from lakemerge.consumer import Consumer, WorkingSet
+from lakemerge.engine.consume.consume_options import ConsumeConfig
 from lakemerge.engine.consume.consumption import Consumption, NodeConsumption, Request
-from lakemerge.engine.consume.options import ConsumeConfig
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import InvalidConfig, LakemergeError

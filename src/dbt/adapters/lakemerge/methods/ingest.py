@@ -17,11 +17,11 @@ from dbt_common.exceptions import CompilationError
 
 from lakemerge.engine.ingest.batches import IngestBatches
 from lakemerge.engine.ingest.constants import require_exact
-from lakemerge.engine.ingest.driver import Ingest, Replay
 from lakemerge.engine.ingest.held_times import HeldTimes
+from lakemerge.engine.ingest.ingest_options import IngestOptions
+from lakemerge.engine.ingest.ingest_plan import IngestPlan
 from lakemerge.engine.ingest.intake import Intake
-from lakemerge.engine.ingest.options import IngestOptions
-from lakemerge.engine.ingest.plan import IngestPlan
+from lakemerge.engine.ingest.record_driver import Ingest, Replay
 from lakemerge.engine.ingest.record_rules import RecordRule, partition_rules
 from lakemerge.engine.ingest.record_types import RecordColumn, record_columns
 from lakemerge.engine.ingest.route_names import require_order, route_tables

@@ -10,7 +10,7 @@ from dbt.adapters.lakemerge.capability import Capability
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.engine.merge.ledger import reset_ledger
-from lakemerge.engine.merge.options import names_no_key
+from lakemerge.engine.merge.merge_options import names_no_key
 
 
 class MergeMethods(Capability):

@@ -10,7 +10,7 @@ from dbt.adapters.base import available
 from dbt.adapters.lakemerge.capability import Capability
 from dbt.adapters.lakemerge.dbt_errors import config_errors
 
-from lakemerge.engine.history.options import SnapshotConfig
+from lakemerge.engine.history.history_options import SnapshotConfig
 from lakemerge.engine.relations.table_schema import comparable, spark_type
 from lakemerge.engine.sql_text import quote
 

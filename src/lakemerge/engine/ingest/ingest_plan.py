@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakemerge.engine.ingest.options import IngestOptions
+from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_rules import RecordRule
 from lakemerge.engine.ingest.record_types import RecordColumn, TypedField
 from lakemerge.engine.ingest.route_plan import RoutingPlan

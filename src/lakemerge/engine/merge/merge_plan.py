@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lakemerge.engine.merge.expressions import check_expressions
 from lakemerge.engine.merge.ledger import LEDGER, LedgerPurpose, Part, key_order
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.merge.sequences import (
     SequenceZones,
     order_of,

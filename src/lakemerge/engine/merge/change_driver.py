@@ -24,8 +24,8 @@ from lakemerge.engine.merge.checks import (
     repeats_error,
 )
 from lakemerge.engine.merge.ledger import LEDGER, commit_purpose, open_ledger, write_ledger
-from lakemerge.engine.merge.options import MergeConfig
-from lakemerge.engine.merge.plan import MergePlan
+from lakemerge.engine.merge.merge_options import MergeConfig
+from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.publish.driver import Counts, Driver
 from lakemerge.engine.publish.feeds import TYPED_FEED
 from lakemerge.engine.publish.node_transaction import NodeTransaction

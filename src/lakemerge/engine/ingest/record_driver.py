@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakemerge.engine.ingest.batches import IngestBatch, IngestBatches
+from lakemerge.engine.ingest.ingest_plan import IngestPlan
 from lakemerge.engine.ingest.intake import UNCHOSEN, Intake
-from lakemerge.engine.ingest.plan import IngestPlan
 from lakemerge.engine.ingest.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
 from lakemerge.engine.ingest.routing import RECORDS, Routing
 from lakemerge.engine.lifecycle import Lifecycle

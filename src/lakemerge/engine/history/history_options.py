@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lakemerge.engine.history.layout import HistoryLayout
 from lakemerge.engine.history.scd2_options import Scd2Config
 from lakemerge.engine.merge.expressions import check_expressions
-from lakemerge.engine.merge.options import MergeConfig
+from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.relations.hive_types import hive_columns

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakemerge.engine.history.history_options import Scd2MergeConfig
 from lakemerge.engine.history.layout import HistoryLayout
-from lakemerge.engine.history.options import Scd2MergeConfig
 from lakemerge.engine.merge.ledger import Part, sequence_types
-from lakemerge.engine.merge.plan import MergeColumn, MergePlan
+from lakemerge.engine.merge.merge_plan import MergeColumn, MergePlan
 from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.table_schema import ColumnPlan, SchemaPlan
 from lakemerge.engine.sql_text import quote
