@@ -54,8 +54,8 @@ class TestDryRuns:
             run_dbt(["run", "--select", "on_read", "--vars", json.dumps(variables)])
         project.run_sql(f"create table {schema}.plain using orc as select 1 as id")
         with project.adapter.connection_named("another program"):
-            rows = "select 99 as id, 9 as round"
-            project.adapter.handle.spark.sql(f"insert into {schema}.master partition (part = '1') {rows}")
+            foreign = "select 99 as id, 9 as round"
+            project.adapter.handle.spark.sql(f"insert into {schema}.master partition (part = '1') {foreign}")
 
         def reached(step: str) -> None:
             if step == "claimed":
