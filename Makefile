@@ -170,10 +170,6 @@ build/mermaid.min.js:
 
 ##@ Figures
 
-.PHONY: structure
-structure: env  ## How the source is built, in figures; REF=<commit> shows those of a commit beside them
-	@$(PY) scripts/structure.py $(REF)
-
 .PHONY: bench-merge
 bench-merge: env  ## CPU seconds of a merge against the least that any engine must do; ARGS=--cold after one round
 	@$(PY) benchmarks/merge.py $(ARGS)
