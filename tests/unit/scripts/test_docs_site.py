@@ -34,7 +34,7 @@ def test_the_search_finds_every_page(site: Path) -> None:
         entry["location"] for entry in json.loads((site / "search/search_index.json").read_text())["docs"]
     }
     pages = {path.parent.relative_to(site).as_posix() + "/" for path in site.rglob("index.html")} - {"./"}
-    assert {"contributing/", "changelog/", "documents/", "flow/", "flow/commit/", "decisions/"} <= pages
+    assert {"contributing/", "changelog/", "documents/", "flow/", "flow/table/", "decisions/"} <= pages
     assert pages | {""} <= found
 
 
@@ -75,7 +75,7 @@ def test_a_link_to_nowhere_ends_the_build(tmp_path: Path) -> None:
         ("docs/guides/merge.md", "../../README.md", "../index.md"),
         ("docs/guides/merge.md", "../README.md", "../documents.md"),
         ("docs/guides/merge.md", "history.md", "history.md"),
-        ("docs/flow/commit.md", "README.md", "README.md"),
+        ("docs/flow/table.md", "README.md", "README.md"),
         ("docs/guides/merge.md", "#files", "#files"),
         ("docs/guides/merge.md", "https://example.org/README.md", "https://example.org/README.md"),
     ],
