@@ -43,7 +43,7 @@ class MergeBuilder:
 
     def when_matched_update(self, *, set: Mapping[str, str], condition: str = "") -> MergeBuilder:
         """Update columns of a row that a source's row matches. ``set`` has SQL by column."""
-        return self._when("matched", condition, f"update set {_assignments(set)}")
+        return self._when("matched", condition, f"update set {assignments(set)}")
 
     def when_matched_update_all(self, *, condition: str = "") -> MergeBuilder:
         """Update all columns from the source's columns of their names."""
@@ -66,7 +66,7 @@ class MergeBuilder:
         self, *, set: Mapping[str, str], condition: str = ""
     ) -> MergeBuilder:
         """Update columns of a row that no row of the source matches. ``set`` has SQL over the table by column."""
-        return self._when("not matched by source", condition, f"update set {_assignments(set)}")
+        return self._when("not matched by source", condition, f"update set {assignments(set)}")
 
     def when_not_matched_by_source_delete(self, *, condition: str = "") -> MergeBuilder:
         """Delete a row that no row of the source matches."""
@@ -105,6 +105,6 @@ class MergeBuilder:
         return self
 
 
-def _assignments(values: Mapping[str, str]) -> str:
+def assignments(values: Mapping[str, str]) -> str:
     """SQL of assignments. A name with a dot is one of a field."""
     return ", ".join(f"{name} = {value}" for name, value in values.items())

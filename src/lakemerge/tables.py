@@ -119,8 +119,11 @@ class Table:
             DuplicateKey: two rows would have one key.
             LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
         """
-        values = ", ".join(f"{name} = {value}" for name, value in set.items())
-        return self._statement(f"update {self._quoted} set {values}{f' where {where}' if where else ''}")
+        from lakemerge.merge_builder import assignments
+
+        return self._statement(
+            f"update {self._quoted} set {assignments(set)}{f' where {where}' if where else ''}"
+        )
 
     def merge_into(self, source: str | DataFrame, on: str) -> MergeBuilder:
         """Begin a MERGE INTO this table: update, delete and insert rows, by clauses.

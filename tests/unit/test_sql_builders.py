@@ -35,6 +35,7 @@ from lakemerge.engine.merge_on_read import bounds, overlay_view
 from lakemerge.engine.relations import casts, hash_inputs, nested_types, sized_text, store_assignment
 from lakemerge.engine.relations.table_schema import ColumnPlan, comparable
 from lakemerge.engine.sql_text import literal, qualified, quote, tokens
+from lakemerge.engine.statements import conditions
 from lakemerge.ingest import LandingRules
 from lakemerge.kernel import HiveColumn, TableName, partition_name
 
@@ -235,6 +236,7 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         plan(name).from_feed,
         plan(name, "char(3)").from_table,
     ],
+    "statements.conditions.equal_to": lambda name: conditions.equal_to({name: name, "other": None}),
     "sql_text.qualified": lambda name: qualified(TableName(name, name)),
     "after_tests.rows.staged_sql": lambda name: rows.staged_sql(
         [HiveColumn(name, "int")], "files", "t", {name: "int"}, "true", [name]
@@ -271,16 +273,14 @@ ON_SPARK = {
     *("statements.assignments.all_columns", "statements.assignments.new_values"),
     *(
         "statements.conditions._define",
-        "statements.conditions.joined_reach",
-        "statements.conditions.reach_of",
+        "statements.conditions._names_of",
     ),
     *(
-        "statements.inserts.Insert._replaced",
         "statements.inserts.Insert.attempt",
         "statements.keys.merge_plan",
     ),
     *("statements.merge_into.MergeInto._inserts", "statements.merge_into.MergeInto._own"),
-    *("statements.plans.Plans.named", "statements.run.carry_out", "statements.truncate.Truncate._partition"),
+    *("statements.plans.Plans.named", "statements.run.carry_out"),
     *("packaged_macros._Texts.quote", "packaged_macros._Texts.string_literal"),
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
     *(

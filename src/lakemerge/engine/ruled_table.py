@@ -190,14 +190,25 @@ class RuledTable:
         return dataclasses.replace(self.config, except_column_list=(*self.hidden, *own), **options)
 
 
-def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
-    """The rules of a table. Raises UnsupportedTable where there are none."""
+def rules_of(kernel: Kernel, name: TableName, commit_column: str) -> TableRules | None:
+    """The rules that the commits of a table have recorded; ``None`` where there are none.
+
+    Args:
+        commit_column: the table's; one that has it is appended to, even if nothing is recorded.
+    """
     row = find_row(kernel.metastore, name)
     text = row.parameters.get(RULES) if row else None
     if text:
         return TableRules.of_text(text, name)
     if commit_column:
         return TableRules("append", {"append_layout": "commit_partitioned", "commit_column": commit_column})
+    return None
+
+
+def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
+    """The rules of a table. Raises UnsupportedTable where there are none."""
+    if (rules := rules_of(kernel, name, commit_column)) is not None:
+        return rules
     raise UnsupportedTable(
         expected=f"{name} to say by which key it is merged, or that rows are appended to it",
         found="a table of a model with another strategy, or not written since by a model that records it",

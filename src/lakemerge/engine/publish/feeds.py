@@ -24,10 +24,15 @@ def give_feed(handle: SessionHandle, frame: DataFrame) -> None:
 def share(handle: SessionHandle, frame: DataFrame, view: str) -> None:
     """Make a frame readable by a name in the session of a piece of work, until the release.
 
-    A global view passes it on, because it may belong to another session: a program's, or that of pandas-on-Spark.
+    The frame may belong to another session: a program's, or that of pandas-on-Spark.
     """
+    shown = pass_on(handle, frame)
+    handle.spark.sql(f"create or replace temporary view {view} as select * from {shown}")
+
+
+def pass_on(handle: SessionHandle, frame: DataFrame) -> str:
+    """A name by which every session of the application reads a frame, until the release: that of a global view."""
     name, spark = f"lakemerge_{uuid.uuid4().hex}", handle.spark
     frame.createGlobalTempView(name)
-    database = spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-    spark.sql(f"create or replace temporary view {view} as select * from {database}.{name}")
     handle.on_release(lambda: spark.catalog.dropGlobalTempView(name) and None)
+    return f"{spark.conf.get('spark.sql.globalTempDatabase', 'global_temp')}.{name}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.layout.partitions import Partitions
 from lakemerge.engine.relations.file_frames import values_of
-from lakemerge.engine.sql_text import quote
+from lakemerge.engine.sql_text import literal, quote
 from lakemerge.engine.statements.plans import Plans
-from lakemerge.engine.statements.scala import each, kind_of
+from lakemerge.engine.statements.scala import each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,17 +45,13 @@ def reach_of(plans: Plans, condition: Any, alias: Any, partitions: Partitions) -
         return Reach(stored, True)
     if not partitions or not stored:
         return Reach(stored, False)
-    conjuncts = plans.conjuncts(condition)
-    keys = {column.name for column in partitions.columns}
-    of_keys = [one for one in conjuncts if _reads(plans, one, alias) <= keys]
+    resolved = plans.resolved(plans.filtered(alias(None), condition))
+    of_keys = _of_keys(plans, condition, resolved.condition(), resolved.child(), partitions)
     if not of_keys:
         return Reach(stored, False)
     _define(plans.spark, partitions)
-    frame = alias(plans.table(PARTITIONS))
-    for one in of_keys:
-        frame = plans.filtered(frame, one)
-    found = plans.frame(plans.selected(frame, [quote(_NAME)])).collect()
-    return Reach([row[0] for row in found], len(of_keys) == len(conjuncts))
+    rows = plans.filtered(alias(plans.table(PARTITIONS)), plans.all_of(of_keys))
+    return Reach(_names_of(plans, rows), len(of_keys) == len(plans.conjuncts(condition)))
 
 
 def joined_reach(plans: Plans, condition: Any, alias: Any, source: Any, partitions: Partitions) -> list[str]:
@@ -69,37 +65,45 @@ def joined_reach(plans: Plans, condition: Any, alias: Any, source: Any, partitio
     stored = partitions.stored
     if not partitions or not stored:
         return stored
-    joined = plans.analyzed(plans.joined(alias(None), source, "inner", condition))
-    if kind_of(joined) == "WithCTE":
-        joined = joined.plan()
-    own, keys = joined.left().outputSet(), {column.name for column in partitions.columns}
-    resolved = plans.conjuncts(joined.condition().get())
-    conjuncts = plans.conjuncts(condition)
-    if len(resolved) != len(conjuncts):
-        return stored
-    of_keys = [
-        one
-        for one, known in zip(conjuncts, resolved, strict=True)
-        if {str(column.name()).lower() for column in each(known.references().intersect(own).toSeq())} <= keys
-        and bool(known.deterministic())
-    ]
+    resolved = plans.resolved(plans.joined(alias(None), source, "inner", condition))
+    of_keys = _of_keys(plans, condition, resolved.condition().get(), resolved.left(), partitions)
     if not of_keys:
         return stored
     _define(plans.spark, partitions)
-    on = of_keys[0]
-    for one in of_keys[1:]:
-        on = plans.both(on, one)
-    rows = plans.joined(alias(plans.table(PARTITIONS)), source, "leftsemi", on)
+    rows = alias(plans.table(PARTITIONS))
+    return _names_of(plans, plans.joined(rows, source, "leftsemi", plans.all_of(of_keys)))
+
+
+def equal_to(values: Mapping[str, str | None]) -> str:
+    """SQL that is true where columns have these values, given as texts; true everywhere without any."""
+    terms = (
+        f"{quote(name)} <=> {'null' if value is None else literal(value)}" for name, value in values.items()
+    )
+    return " and ".join(terms) or "true"
+
+
+def _of_keys(plans: Plans, condition: Any, resolved: Any, table: Any, partitions: Partitions) -> list[Any]:
+    """Those of the conditions joined by AND that read no other columns of the table than its partition columns.
+
+    Args:
+        resolved: the condition as Spark has resolved it.
+        table: the resolved plan of the table's rows.
+    """
+    conjuncts, known = plans.conjuncts(condition), plans.conjuncts(resolved)
+    if len(conjuncts) != len(known):
+        return []
+    own, keys = table.outputSet(), {column.name for column in partitions.columns}
+
+    def reads(one: Any) -> set[str]:
+        # what a correlated subquery reads of the table is among them
+        return {str(column.name()).lower() for column in each(one.references().intersect(own).toSeq())}
+
+    pairs = zip(conjuncts, known, strict=True)
+    return [one for one, found in pairs if reads(found) <= keys and bool(found.deterministic())]
+
+
+def _names_of(plans: Plans, rows: Any) -> list[str]:
     return [row[0] for row in plans.frame(plans.selected(rows, [quote(_NAME)])).collect()]
-
-
-def _reads(plans: Plans, condition: Any, alias: Any) -> set[str]:
-    """The columns of the table that a condition reads, in lower case; those of correlated subqueries included."""
-    analyzed = plans.analyzed(plans.filtered(alias(None), condition))
-    if kind_of(analyzed) == "WithCTE":
-        analyzed = analyzed.plan()
-    names = {str(one.name()).lower() for one in each(analyzed.condition().references().toSeq())}
-    return names if bool(analyzed.condition().deterministic()) else names | {""}
 
 
 def _define(spark: SparkSession, partitions: Partitions) -> None:

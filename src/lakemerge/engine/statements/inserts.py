@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.publish.driver import Counts
 from lakemerge.engine.publish.node_transaction import NodeTransaction
-from lakemerge.engine.sql_text import literal, quote
-from lakemerge.engine.statements.conditions import reach_of
+from lakemerge.engine.statements.conditions import equal_to, reach_of
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.plans import Plans
 from lakemerge.engine.statements.row_changes import KEPT, RAW, Changes, RowChanges
-from lakemerge.engine.statements.scala import each, element, kind_of, optional, sequence
+from lakemerge.engine.statements.scala import elements, kind_of, mapping, optional, sequence
 from lakemerge.errors import ConstraintViolated, UnsupportedStatement
 
 if TYPE_CHECKING:
@@ -65,17 +64,14 @@ class Insert(RowChanges):
         """
         plan, jvm = self.statement.plan, self.session._jvm
         assert jvm is not None
-        elements = [plan.productElement(place) for place in range(plan.productArity())]
-        names = [str(plan.productElementName(place)) for place in range(plan.productArity())]
-        elements[names.index("table")] = plans.table(txn.base_table)
-        for criteria in ("replaceCriteriaOpt", "replaceWhereOpt"):
-            if criteria in names:
-                elements[names.index(criteria)] = jvm.scala.Option.empty()
+        parts = elements(plan)
+        parts["table"] = plans.table(txn.base_table)
+        for criteria in parts.keys() & {"replaceCriteriaOpt", "replaceWhereOpt"}:
+            parts[criteria] = jvm.scala.Option.empty()
         if txn.commit_column and not plan.userSpecifiedCols().size() and not bool(plan.byName()):
-            own = self._given(txn)
-            elements[names.index("userSpecifiedCols")] = sequence(self.session, own)
+            parts["userSpecifiedCols"] = sequence(self.session, self._given(txn))
         logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        changed = logical.InsertIntoStatement(*elements)
+        changed = logical.InsertIntoStatement(*parts.values())
         if self.statement.with_clause is not None:
             changed = self.statement.with_clause.withNewChildren(sequence(self.session, [changed]))
         modes = jvm.org.apache.spark.sql.execution.CommandExecutionMode
@@ -85,20 +81,14 @@ class Insert(RowChanges):
 
     def _given(self, txn: NodeTransaction) -> list[str]:
         """The columns that rows without names are for: all but the commit's, and those that PARTITION gives."""
-        fixed = {name for name, value in self._partition.items() if value is not None}
-        return [
-            column.name
-            for column in txn.plan.columns
-            if column.name != txn.commit_column and column.name not in fixed
-        ]
+        others = {txn.commit_column, *self._fixed}
+        return [column.name for column in txn.plan.columns if column.name not in others]
 
     @property
-    def _partition(self) -> dict[str, str | None]:
-        """The values that PARTITION gives, by column; ``None`` where the rows have them."""
-        return {
-            str(pair._1()).lower(): optional(pair._2())
-            for pair in each(self.statement.plan.partitionSpec().toSeq())
-        }
+    def _fixed(self) -> dict[str, str]:
+        """The values that PARTITION gives, by column; not those that the rows have."""
+        found = mapping(self.statement.plan.partitionSpec())
+        return {name.lower(): str(value.get()) for name, value in found.items() if value.isDefined()}
 
     def _replaced(self, plans: Plans, txn: NodeTransaction, touched: list[str]) -> Any:
         """A condition for the stored rows that the new ones replace; ``None`` where they are added.
@@ -122,12 +112,7 @@ class Insert(RowChanges):
                     action="Use INSERT INTO … REPLACE WHERE.",
                 )
             return plans.expression(txn.partitions.filter(touched, exact=True))
-        fixed = [
-            f"{quote(name)} <=> {literal(str(value))}"
-            for name, value in self._partition.items()
-            if value is not None
-        ]
-        return plans.expression(" and ".join(fixed) or "true")
+        return plans.expression(equal_to(self._fixed))
 
     def _require_within(self, plans: Plans, txn: NodeTransaction, condition: Any) -> None:
         new = self.rows_of(plans, txn, rows=plans.table(self.pass_on(_NEW)))
@@ -141,10 +126,10 @@ class Insert(RowChanges):
 
 
 def _criteria(statement: Statement) -> Any:
-    if (found := element(statement.plan, "replaceWhereOpt")) is not None:
-        return optional(found)  # of Spark 4.0
-    found = element(statement.plan, "replaceCriteriaOpt")
-    found = None if found is None else optional(found)
+    parts = elements(statement.plan)
+    if "replaceWhereOpt" in parts:
+        return optional(parts["replaceWhereOpt"])  # of Spark 4.0
+    found = optional(parts["replaceCriteriaOpt"]) if "replaceCriteriaOpt" in parts else None
     if found is None or kind_of(found) == "InsertReplaceWhere":
         return found and found.productElement(0)
     raise UnsupportedStatement(

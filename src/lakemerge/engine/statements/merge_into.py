@@ -59,9 +59,13 @@ class Branch:
     clauses: Sequence[Clause]
     assigned: Sequence[Sequence[Assigned]]
 
+    def conditions(self, plans: Plans) -> list[Any]:
+        """The clauses' conditions."""
+        return [clause.condition or plans.expression("true") for clause in self.clauses]
+
     def columns(self, plans: Plans) -> list[Any]:
         """The clause that holds for a row, and the values that it assigns, as columns."""
-        conditions = [clause.condition or plans.expression("true") for clause in self.clauses]
+        conditions = self.conditions(plans)
         first = plans.chosen(
             [(one, plans.expression(str(number))) for number, one in enumerate(conditions, 1)], "0"
         )
@@ -143,14 +147,8 @@ class MergeInto(RowChanges):
         self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source, where: str
     ) -> list[Changes]:
         """Show the rows that the statement leaves alone (:data:`KEPT`), and compute those that it changes."""
-        matched = Branch(
-            parts.matched,
-            [self._assigned(plans, txn, one, source, "m", n) for n, one in enumerate(parts.matched)],
-        )
-        unmatched = Branch(
-            parts.unmatched,
-            [self._assigned(plans, txn, one, source, "u", n) for n, one in enumerate(parts.unmatched)],
-        )
+        matched = self._branch(plans, txn, parts.matched, source)
+        unmatched = self._branch(plans, txn, parts.unmatched, source)
         target, on = self.rows_of(plans, txn, where), parts.condition
         numbered = plans.selected(
             plans.filtered(plans.table(txn.table), where),
@@ -163,13 +161,13 @@ class MergeInto(RowChanges):
         )
         kept = self.rows_of(plans, txn)  # rows may move into partitions in which none matches
         if parts.matched:
-            acts = plans.either([one.condition or plans.expression("true") for one in parts.matched])
+            acts = plans.either(matched.conditions(plans))
             kept = plans.joined(kept, source.plan, "leftanti", plans.both(on, acts))
         if not parts.unmatched:
             rest, shown = plans.frames(kept, pairs)
         else:
             alone = plans.joined(kept, source.plan, "leftanti", on)
-            acts = plans.either([one.condition or plans.expression("true") for one in parts.unmatched])
+            acts = plans.either(unmatched.conditions(plans))
             rest, others, shown, lonely = plans.frames(
                 plans.joined(kept, source.plan, "leftsemi", on),
                 plans.filtered(alone, plans.fails(acts)),
@@ -218,10 +216,7 @@ class MergeInto(RowChanges):
         self, txn: NodeTransaction, plans: Plans, parts: MergeParts, source: Source
     ) -> list[Changes]:
         """The rows of the source that match no stored one."""
-        branch = Branch(
-            parts.inserting,
-            [self._assigned(plans, txn, one, source, "i", n) for n, one in enumerate(parts.inserting)],
-        )
+        branch = self._branch(plans, txn, parts.inserting, source)
         pairs = plans.aliased(plans.table(self.pass_on(_PAIRS)), _PAIRS)
         alone = plans.joined(
             source.plan, pairs, "leftanti", f"{quote(source.alias)}.{_NUMBER} = {_PAIRS}.{_NUMBER}"
@@ -236,13 +231,15 @@ class MergeInto(RowChanges):
         prefix = self.statement.alias or self.target.name.name
         return plans.named(f"{quote(prefix)}.{quote(column)}", column)
 
-    def _assigned(
-        self, plans: Plans, txn: NodeTransaction, clause: Clause, source: Source, kind: str, number: int
-    ) -> list[Assigned]:
-        if clause.action == "delete":
-            return []
-        prefix = f"__lakemerge_value_{kind}{number}_"
+    def _branch(
+        self, plans: Plans, txn: NodeTransaction, clauses: Sequence[Clause], source: Source
+    ) -> Branch:
         columns = [column.name for column in txn.plan.columns if column.name != txn.commit_column]
-        if clause.takes_all:
-            return all_columns(source.columns, columns, plans, source.alias, prefix)
-        return assignments_of(clause.assignments, self.qualifiers, columns, prefix)
+        assigned: list[Sequence[Assigned]] = []
+        for number, clause in enumerate(clauses):
+            prefix = f"__lakemerge_value_{number}_"
+            if clause.takes_all:
+                assigned.append(all_columns(source.columns, columns, plans, source.alias, prefix))
+            else:
+                assigned.append(assignments_of(clause.assignments, self.qualifiers, columns, prefix))
+        return Branch(clauses, assigned)

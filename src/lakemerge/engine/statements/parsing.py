@@ -7,10 +7,10 @@ the parser knows of positions is not exact.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakemerge.engine.statements.scala import each, element, kind_of, optional
+from lakemerge.engine.statements.scala import each, elements, kind_of, optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,7 +106,7 @@ class MergeParts:
     matched: tuple[Clause, ...] = ()
     inserting: tuple[Clause, ...] = ()
     unmatched: tuple[Clause, ...] = ()
-    evolves: bool = field(default=False)
+    evolves: bool = False
 
     @classmethod
     def of(cls, plan: Any) -> MergeParts:
@@ -117,7 +117,7 @@ class MergeParts:
             tuple(map(_clause, each(plan.matchedActions()))),
             tuple(map(_clause, each(plan.notMatchedActions()))),
             tuple(map(_clause, each(plan.notMatchedBySourceActions()))),
-            bool(element(plan, "withSchemaEvolution")),
+            bool(elements(plan).get("withSchemaEvolution")),
         )
 
 

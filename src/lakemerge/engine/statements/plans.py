@@ -44,6 +44,13 @@ class Plans:
     def both(self, one: Any, other: Any) -> Any:
         return self._expressions.And(self._of(one), self._of(other))
 
+    def all_of(self, conditions: Sequence[Any]) -> Any:
+        """The conditions, at least one, joined by AND."""
+        found, *others = conditions
+        for condition in others:
+            found = self.both(found, condition)
+        return found
+
     def either(self, conditions: Sequence[Any]) -> Any:
         """True where one of the conditions holds; of none, false."""
         found = self.expression("false")
@@ -143,6 +150,11 @@ class Plans:
         if self._with is not None:
             plan = self._with.withNewChildren(self._list([plan]))
         return self._frame(plan)._jdf.queryExecution().analyzed()
+
+    def resolved(self, plan: Any) -> Any:
+        """As :meth:`analyzed`, without the queries of a ``WITH`` around it."""
+        found = self.analyzed(plan)
+        return found.plan() if kind_of(found) == "WithCTE" else found
 
     def _frame(self, plan: Any) -> DataFrame:
         from pyspark.sql import DataFrame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.merge.merge_plan import MergePlan
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.publish.driver import Counts, Driver
-from lakemerge.engine.publish.feeds import share
+from lakemerge.engine.publish.feeds import pass_on, share
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.relations.table_schema import plan_same
@@ -86,7 +85,7 @@ class RowChanges(Driver[Any]):
         self.target = target
 
     def begin(self) -> NodeTransaction:
-        return self.publisher.begin_alteration(self.statement.kind, plan_same)
+        return self.publisher.begin_alteration(self.operation, plan_same)
 
     # -- the table in the statement's queries ----------------------------------------------------
 
@@ -153,10 +152,7 @@ class RowChanges(Driver[Any]):
 
     def pass_on(self, view: str) -> str:
         """A name by which the statement's session reads a view of the working session."""
-        name = f"lakemerge_{uuid.uuid4().hex}"
-        self.handle.spark.table(view).createGlobalTempView(name)
-        self.handle.on_release(lambda: self.handle.spark.catalog.dropGlobalTempView(name) and None)
-        return f"global_temp.{name}"
+        return pass_on(self.handle, self.handle.spark.table(view))
 
     # -- changes ---------------------------------------------------------------------------------
 

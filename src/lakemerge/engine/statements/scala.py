@@ -24,10 +24,17 @@ def kind_of(node: Any) -> str:
     return str(node.getClass().getSimpleName())
 
 
-def element(node: Any, name: str) -> Any:
-    """A part of a case class; ``None`` where this release of Spark has none of that name."""
-    names = [str(node.productElementName(place)) for place in range(node.productArity())]
-    return node.productElement(names.index(name)) if name in names else None
+def elements(node: Any) -> dict[str, Any]:
+    """The parts of a case class, by their names, which differ among the releases of Spark."""
+    return {
+        str(node.productElementName(place)): node.productElement(place)
+        for place in range(node.productArity())
+    }
+
+
+def mapping(items: Any) -> dict[str, Any]:
+    """The values of a Scala map whose keys are texts."""
+    return {str(pair._1()): pair._2() for pair in each(items.toSeq())}
 
 
 def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakemerge.engine.options.write import WriteConfig
+from lakemerge.engine.ruled_table import rules_of
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import UnsupportedStatement, UnsupportedTable
@@ -20,7 +21,6 @@ from lakemerge.kernel import (
     is_overlay_view,
     state_of,
 )
-from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,8 +96,6 @@ def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
         UnsupportedStatement: its rows are formed from changes, and cannot be changed themselves.
     """
     state, manifest = kernel.settled(name)
-    row = find_row(kernel.metastore, name)
-    text = row.parameters.get(RULES) if row else None
     purpose = manifest.side_data_for.get("ledger")
     if purpose and purpose["history"]:
         raise UnsupportedStatement(
@@ -105,13 +103,9 @@ def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
             found=f"{name}, a history that is formed from the changes of a feed",
             action="Send the correction as a change of the feed, or rebuild the history with --full-refresh.",
         )
-    if text:
-        rules = TableRules.of_text(text, name)
+    if (rules := rules_of(kernel, name, state.commit_column)) is not None:
         config = INCREMENTAL[rules.strategy].options.of(rules.options)
         return Target(name, config, rules.constraints, rules.feed)
-    if state.commit_column:
-        options = {"append_layout": "commit_partitioned", "commit_column": state.commit_column}
-        return Target(name, INCREMENTAL["append"].options.of(options))
     if purpose:
         raise UnsupportedTable(
             expected=f"{name} to say by which rules it is merged",
