@@ -225,7 +225,9 @@ class Committer:
         commit.in_doubt = True
         versions, table_id = self._tables.versions, manifest.table_id
         try:
-            advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)
+            advanced = versions.compare_and_swap(
+                part.row, table_id, part.expected, parameters, change, part.seen
+            )
         except (Refused, ClaimHeld):
             commit.in_doubt = False
             raise

@@ -112,7 +112,9 @@ class GroupClaims:
         """Claim the next version; nothing else of the table's row changes, because the claim may be taken back."""
         value = {VERSION: f"{part.manifest.version}:{part.table.txn}{UNDECIDED}"}
         table_id = part.manifest.table_id
-        if not self._tables.versions.compare_and_swap(part.row, table_id, part.expected, value):
+        if not self._tables.versions.compare_and_swap(
+            part.row, table_id, part.expected, value, seen=part.seen
+        ):
             raise lost_race(part.table.table)
 
     def _reserve(self, part: Prepared) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakemerge.kernel.commit.table_commit import TableCommit
+from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.table.manifest import Manifest
 from lakemerge.kernel.table.state import TableState
@@ -29,6 +30,11 @@ class Prepared:
     def row(self) -> TableName:
         """The name of the row that is claimed."""
         return self.state.table.name if self.state is not None else self.table.table
+
+    @property
+    def seen(self) -> HiveTable | None:
+        """The row that is claimed, as it was then."""
+        return self.state.table if self.state is not None else None
 
     @property
     def expected(self) -> str:

@@ -186,6 +186,7 @@ class Groups:
             f"{manifest.version}:{claim}{UNDECIDED}",
             stands,
             lambda row: claimed_row(row, manifest, parent, group.parameters),
+            seen=row,
         )
 
     def confirm_others(self, layout: Layout, manifest: Manifest) -> bool:

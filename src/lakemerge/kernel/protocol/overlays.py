@@ -193,7 +193,7 @@ class Overlays:
         text = overlay.naming(manifest.sidecars.get(DELTAS, ()))
         base = TableName(name.schema, overlay.base)
         for _ in range(_TRIES):
-            row = self._metastore.get_table(name)
+            row = self._versions.row_to_change(name)
             if row is None:
                 if not self._is_newest(base, manifest):
                     return  # others have gone on, or dropped the table

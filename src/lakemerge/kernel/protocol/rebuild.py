@@ -330,7 +330,7 @@ class Rebuilds:
                     found="that it is still there",
                     action="Run again: the next commit (or lakemerge_recover) finishes it.",
                 )
-            row = self._metastore.get_table(fresh)
+            row = self._versions.row_to_change(fresh)
             if row is None or self._is_over(name, manifest):
                 self.clear(name, manifest.txn)
                 self.require_settled(name, manifest)

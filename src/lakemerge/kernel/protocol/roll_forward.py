@@ -127,10 +127,11 @@ class RollForward:
         if not waits:
             self._show(name, manifest)
         # what was done while the claim was held came before any other commit
-        in_time = not moves or self._still_holds_claim(name, manifest)
+        now = find_row(self._metastore, name) if moves else None
+        in_time = not moves or (now is not None and self._holds_claim(now, manifest))
         if manifest.txn in self._unsure:  # by now
             self._expect_late_calls(table, layout, manifest)
-        settled = self._settle(table, layout, manifest)
+        settled = self._settle(table, layout, manifest, now)
         self._step("settled")
         if waits:
             self._show(name, manifest)
@@ -191,8 +192,12 @@ class RollForward:
             return read_manifest(self._files, layout, manifest.fenced[0])
         return read_manifest(self._files, layout, manifest.parent) if manifest.parent else manifest
 
-    def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest) -> bool:
-        """Settle the version; the same call points an unpartitioned table to its files."""
+    def _settle(self, table: HiveTable, layout: Layout, manifest: Manifest, seen: HiveTable | None) -> bool:
+        """Settle the version; the same call points an unpartitioned table to its files.
+
+        Args:
+            seen: the row as it was read before.
+        """
         expected = f"{manifest.version}:{manifest.txn}"
         settled = {VERSION: settled_value(manifest.version, manifest.table_id), TRANSACTION: manifest.txn}
         whole = manifest.partitions.get(WHOLE_TABLE)
@@ -202,7 +207,7 @@ class RollForward:
         def change(row: HiveTable) -> HiveTable:
             return moved(row, layout.absolute(whole.location)) if whole else row
 
-        return self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change)
+        return self._versions.compare_and_swap(table.name, manifest.table_id, expected, settled, change, seen)
 
     def _mend(self, name: TableName, layout: Layout, manifest: Manifest) -> None:
         """Undo this process's swap where it came too late, after another commit had moved the same partitions.

@@ -56,6 +56,7 @@ class Versions:
         expected: str,
         parameters: Mapping[str, str],
         change: Callable[[HiveTable], HiveTable] | None = None,
+        seen: HiveTable | None = None,
     ) -> bool:
         """Set table parameters, ``lakemerge.version`` among them, if the version is still the expected one.
 
@@ -64,6 +65,7 @@ class Versions:
             expected: the version parameter's value that allows the change.
             parameters: what to set, with values that no other writer sets (they show the outcome after a lost reply).
             change: further changes of the table's row, in the same call.
+            seen: the row as an earlier read has found it; see :meth:`row_to_change`.
 
         Returns:
             Whether the table now has these parameters by this call (or by another process's equal one).
@@ -78,7 +80,7 @@ class Versions:
         lost = False
         for _ in range(_SENDS):
             with _no_answer(name, parameters[VERSION], if_refused=lost):
-                table = self._metastore.get_table(name)
+                table = self.row_to_change(name, seen)
             if table is None or table.parameters.get(TABLE_ID) != table_id:
                 return False
             found = table.parameters.get(VERSION)
@@ -101,6 +103,20 @@ class Versions:
                     raise
                 # the row has just gone: look again
         raise _unknown(name, parameters[VERSION], "no answer")
+
+    def row_to_change(self, name: TableName, seen: HiveTable | None = None) -> HiveTable | None:
+        """A row as it was at one moment, to be written back with changes; ``None`` where there is none.
+
+        A read may see half of a change: the new version, and the location or the transaction of the one before. Written
+        back, the older half would undo that change, and the version that is compared would not show it. So the row is
+        read until two reads agree: what was half seen in the first is wholly seen in the second.
+
+        Args:
+            seen: what any earlier read has found; one more read is enough if it finds the same.
+        """
+        while (row := self._metastore.get_table(name)) != seen:
+            seen = row
+        return row
 
     def change_if(self, name: TableName, key: str, found: HiveTable, row: HiveTable) -> bool:
         """Put a row in the place of the one that was found, if a parameter still has the same value.
@@ -131,7 +147,7 @@ class Versions:
             LostRace: commits came between every time.
         """
         for tried in range(_CHANGES):
-            row = self._metastore.get_table(name)
+            row = self.row_to_change(name)
             if row is None or (changed := change(row)) == row:
                 return tried > 0
             # a view has no version of its own, and names the deltas of one; other programs' rows have neither
