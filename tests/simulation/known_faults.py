@@ -100,6 +100,12 @@ MUTANTS = {
         "        if agrees or _fits(current):\n",
         "        if current:\n",
     ),
+    "half-seen-written": Mutant(
+        "a row that was half seen is written back",
+        "kernel.protocol.versions",
+        "        while (row := self._metastore.get_table(name)) != seen:\n            seen = row\n        return row\n",
+        "        return self._metastore.get_table(name)\n",
+    ),
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",
         "kernel.protocol.swaps",

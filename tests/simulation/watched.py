@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lakemerge.kernel import HivePartition, HiveTable, TableName, partition_name
-from lakemerge.kernel.table.definition import ASIDE, ROOT, TABLE_ID
+from lakemerge.kernel.table.definition import ASIDE, ROOT, TABLE_ID, TRANSACTION, VERSION
 from lakemerge.kernel.table.layout import Layout
 from lakemerge.kernel.table.overlay import BASE, DELTAS, FOLDED, MADE_BY, is_overlay_view, model_name
 from lakemerge.kernel.table.side_tables import SIDE_TABLES
@@ -70,6 +70,8 @@ class WatchedMetastore(MemoryMetastore):
         before = self.get_table(name)
         super().alter_table(name, table, expected=expected)
         self._renamed(name, table.name)
+        if before and self.honours_expectations:
+            _require_one_moment(before, table)
         if before and TABLE_ID in before.parameters and not _is_one(before, table):
             # a metastore that does not compare is written under a lock, which a process that sleeps may lose
             if self.honours_expectations or table.parameters.get(TABLE_ID, "") not in self.checker.dropped:
@@ -219,3 +221,15 @@ def _deltas_of(name: TableName) -> TableName:
 def _is_one(one: HiveTable, other: HiveTable) -> bool:
     """Whether two rows are of one table, and not of two that had its name one after the other."""
     return one.parameters.get(TABLE_ID) == other.parameters.get(TABLE_ID)
+
+
+def _require_one_moment(before: HiveTable, after: HiveTable) -> None:
+    """What belongs to a version changes with the version: only a row that was half seen puts an older one back."""
+    old, new = before.parameters.get(VERSION), after.parameters.get(VERSION)
+    if old is None or new is None:
+        return
+    stays = new == old or (":" in new and ":" not in old)
+    if stays and before.parameters.get(TRANSACTION) != after.parameters.get(TRANSACTION):
+        raise Violation(f"{after.name}: the transaction of an older version is put back, under {new}")
+    if new == old and ":" not in new and before.location != after.location:
+        raise Violation(f"{after.name}: the location of an older version is put back, under {new}")
