@@ -99,6 +99,7 @@ class Operation(ABC):
         decided: the transaction that made it, when it is applied.
         found_files_gone: whether files were gone that it was about to read.
         error: how it failed.
+        transaction: of the last try.
     """
 
     table: TableName
@@ -109,6 +110,7 @@ class Operation(ABC):
     decided: str = ""
     found_files_gone: bool = False
     error: str = ""
+    transaction: Transaction | None = field(default=None, repr=False)
 
     @abstractmethod
     def attempt(self, kernel: Kernel) -> int | None:
@@ -121,7 +123,7 @@ class Operation(ABC):
     def run(self, kernel: Kernel) -> None:
         """Try until it is done, or fails for good."""
         for _ in range(20):
-            self._last: Transaction | None = None
+            self.transaction = None
             try:
                 self.version = self.attempt(kernel)
                 self.outcome = "acknowledged"
@@ -133,14 +135,14 @@ class Operation(ABC):
                 self.outcome, self.found_files_gone = "failed", True
             except LakemergeError as error:
                 self.error = str(error).replace("\n", " ")
-                doubtful = self._last is not None and self._last.state == "in doubt"  # type: ignore[unreachable]
+                doubtful = self.transaction is not None and self.transaction.state == "in doubt"  # type: ignore[unreachable]
                 self.outcome = "doubtful" if doubtful else "failed"
             return
         self.outcome = "failed"
 
     def began(self, transaction: Transaction) -> Transaction:
         self.txns.append(transaction.txn)
-        self._last = transaction
+        self.transaction = transaction
         return transaction
 
     def __str__(self) -> str:

@@ -64,6 +64,7 @@ class Caller:
         log: who called what, for the schedule of a failing seed.
         watch: is told of each call when it is sent, and when it is answered.
         serve: begins a process of a server, which carries out what a client has given up.
+        fork: begins a child of the process; ``None`` where it has none.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Caller:
         self.log = log
         self.watch = watch
         self.serve = serve
+        self.fork: Callable[[], None] | None = None
 
     def call(self, port: str, name: str, about: str, action: Callable[[], T], *, writes: bool) -> T:
         self.process.go_on()
@@ -112,6 +114,8 @@ class Caller:
         return result
 
     def _wait(self, fault: str) -> None:
+        if fault == "fork" and self.fork is not None:
+            self.fork()
         if fault == "stop":
             self.process.stop_for(self.faults.seconds(fault))
         if fault == "slow":

@@ -25,6 +25,7 @@ from simulation.consumers import OUTPUT, Consume
 from simulation.drops import Remake
 from simulation.faults import Faults
 from simulation.folders import TIMES, TimedFiles
+from simulation.forks import Parent
 from simulation.ingests import Ingest, Land
 from simulation.operations import Append, Model, Operation
 from simulation.operators import Undo
@@ -150,8 +151,11 @@ class Run:
         keyed = self.plan.kind != "append"
         stranger = Stranger(process, self.world, TABLE, self.dice, self.done, self.result.log, keyed)
 
+        parent = Parent(actor, kernel, self.process, self.result, TABLE, keyed)
+
         def run() -> None:
             for operation in actor.work:
+                parent.doing = operation
                 operation.run(kernel)
                 process.go_on(self.dice.choice((0.0, 0.0, 5.0)))
             for action, label in actor.acts:
@@ -255,10 +259,8 @@ class Run:
         Where a process died, or a call took effect when its client had given up, nobody may have been left to put it
         right: then the next commit does, whatever it changes.
         """
-        sure = {kind for _, kind in self.faults.drawn} <= {
-            "stop",
-            "slow",
-        } and not self.plan.rules.refuses_calls
+        harmless = {kind for _, kind in self.faults.drawn} <= {"stop", "slow", "fork"}
+        sure = harmless and not self.plan.rules.refuses_calls
         if self.plan.strange or (not sure and self.result.seed < SERVED):
             return
         left = any(one.outcome in ("unfinished", "doubtful") for one in self.result.operations)
@@ -309,7 +311,7 @@ class Run:
 
     def _check_fences(self) -> None:
         """Vacuum takes nobody for dead where nothing has failed."""
-        if self.checker.fenced and not self.faults.drawn:
+        if self.checker.fenced and all(kind == "fork" for _, kind in self.faults.drawn):
             raise Violation(f"{sorted(self.checker.fenced)} were taken for dead, and were not")
 
     @property

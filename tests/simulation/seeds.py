@@ -23,6 +23,8 @@ SERVED_GROUPS = 110_000_000
 REFUSING = 120_000_000
 #: Several tables, and other programs that drop, move and overwrite their partitions.
 BESIDE = 130_000_000
+#: Processes that are forked while they are at work.
+FORKING = 140_000_000
 
 #: The first seed of each world.
 WORLDS = (
@@ -38,9 +40,10 @@ WORLDS = (
     SERVED_GROUPS,
     REFUSING,
     BESIDE,
+    FORKING,
 )
 
 
 def has_several_tables(seed: int) -> bool:
     """Whether a seed's world has several tables."""
-    return GROUPS <= seed < SERVED or SERVED_GROUPS <= seed < REFUSING or seed >= BESIDE
+    return GROUPS <= seed < SERVED or SERVED_GROUPS <= seed < REFUSING or BESIDE <= seed < FORKING

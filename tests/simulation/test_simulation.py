@@ -16,6 +16,7 @@ import pytest
 
 from simulation.seeds import (
     BESIDE,
+    FORKING,
     GROUPS,
     NARROW,
     OVERLAID,
@@ -52,6 +53,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (SERVED_GROUPS, 25),
         (REFUSING, 50),
         (BESIDE, 25),
+        (FORKING, 50),
         pytest.param(150, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 50, 5_000, marks=pytest.mark.slow),
@@ -64,6 +66,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(SERVED_GROUPS + 25, 5_000, marks=pytest.mark.slow),
         pytest.param(REFUSING + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(BESIDE + 25, 5_000, marks=pytest.mark.slow),
+        pytest.param(FORKING + 50, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:

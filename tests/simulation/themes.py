@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import random
 
+from simulation.forks import FORKED_THEMES
 from simulation.refused import REFUSED_THEMES
-from simulation.seeds import NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
+from simulation.seeds import FORKING, NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
 from simulation.served import SERVED_THEMES
 from simulation.theme import Theme, either
 
@@ -340,6 +341,7 @@ THEMES["rare: others write where a table was before it was adopted"] = dataclass
 
 THEMES.update(SERVED_THEMES)
 THEMES.update(REFUSED_THEMES)
+THEMES.update(FORKED_THEMES)
 
 
 def theme_of(seed: int) -> str:
@@ -349,6 +351,7 @@ def theme_of(seed: int) -> str:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     worlds = {
+        FORKING: "forked",
         REFUSING: "refused",
         SERVED: "served",
         RARE: "rare",

@@ -18,12 +18,12 @@ from kernel.support import (
     rows_of,
     stage,
 )
-from lakemerge.errors import CommitConflict, InvalidTransactionState
+from lakemerge.errors import CommitConflict, CommitInDoubt, InvalidTransactionState
 from lakemerge.kernel import Kernel, TableName, leave, resume, suspend
 from lakemerge.kernel.ports.system import SystemHost
 from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.testing import SimulatedClock, SimulatedHost, World
+from lakemerge.testing import LateCalls, SimulatedClock, SimulatedHost, World
 
 LAYOUT = Layout("memory:/t")
 NAME = TableName("s", "t")
@@ -135,6 +135,26 @@ def test_a_child_does_not_commit_its_parents_transaction(forking: Kernel, suspen
         transaction.commit()
     assert rows_of(forking, NAME)["p=2"] == ["of the child"]
     assert_whole(forking, NAME)
+
+
+def test_a_child_does_not_give_back_its_parents_lock(world: World, forking: Kernel) -> None:
+    """It is kept until the parent's write, which got no answer, can no longer come."""
+    world.metastore.honours_expectations = False
+    late = LateCalls(forking.metastore)
+    kernel = Kernel(dataclasses.replace(world.process(), host=forking.host, metastore=late.metastore))
+    late.metastore.compares = None  # to be found out again
+    given_back: list[int] = []
+    late.metastore.unlock = given_back.append  # type: ignore[method-assign, assignment]
+    for _ in range(4):
+        late.lose("alter_table")
+    with pytest.raises(CommitInDoubt):
+        merge(kernel, NAME, {"p=1": ["new"]})
+    assert given_back == []
+    with child_of(kernel):
+        world.timeline.pass_by(400)
+        assert merge(kernel, NAME, {"p=2": ["of the child"]}) == 2
+    (kept,) = kernel.versions._kept.values()
+    assert kept.lock_id not in given_back
 
 
 def test_a_child_goes_on_when_its_parent_has_died_within_a_commit(world: World, forking: Kernel) -> None:

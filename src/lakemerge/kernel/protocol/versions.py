@@ -46,8 +46,8 @@ class Versions:
         self._clock = ports.clock
         self._host = ports.host
         self._lock = threading.Lock()
-        #: Locks below which a write got no answer, by table, and until when they are kept.
-        self._kept: dict[TableName, _KeptLock] = {}
+        #: Locks below which a write got no answer, by process and table: a forked child does not have its parent's.
+        self._kept: dict[tuple[int, TableName], _KeptLock] = {}
 
     def compare_and_swap(
         self,
@@ -274,7 +274,7 @@ class Versions:
         finally:
             if self._clock.monotonic() < until:
                 with self._lock:
-                    self._kept[name] = _KeptLock(lock_id, until, write)
+                    self._kept[self._host.pid, name] = _KeptLock(lock_id, until, write)
             else:
                 self._give_back(name, lock_id)
 
@@ -305,12 +305,13 @@ class Versions:
 
     def _kept_for(self, name: TableName, write: _Write) -> _KeptLock | None:
         """The lock that was kept; what may not follow on the write without an answer waits until that cannot come."""
-        while (kept := self._kept.get(name)) is not None and not write.may_follow(kept.write):
+        key = (self._host.pid, name)
+        while (kept := self._kept.get(key)) is not None and not write.may_follow(kept.write):
             if self._clock.monotonic() >= kept.until:
                 break
             self._clock.sleep(0.5)
         with self._lock:
-            return self._kept.pop(name, None)
+            return self._kept.pop(key, None)
 
     def _holds(self, lock_id: int) -> bool:
         try:
