@@ -1,5 +1,7 @@
 .DEFAULT_GOAL := help
-VENV := .venv
+# A release of dbt-core other than that of constraints.txt, such as 1.11.16, in an environment of its own.
+DBT ?=
+VENV := .venv$(if $(DBT),-dbt-$(DBT))
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 ARCHIVE := $(VENV)/.archive
@@ -54,14 +56,14 @@ test: checks $(ARCHIVE)  ## Lint, check types and run the tests (but the slow on
 ##@ Environment
 
 .PHONY: env
-env: $(READY)  ## Create .venv, with Java if the machine has none
+env: $(READY)  ## Create .venv, with Java if the machine has none; DBT=1.11.16 for another dbt-core, here and in all other targets
 	@$(PY) -m lakemerge.java > /dev/null 2>&1 || { \
 		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
-		$(PY) -m pip install --quiet --constraint constraints.txt --editable '.[dbt,java]' && \
+		$(PY) -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[dbt,java]' && \
 		$(PY) -m lakemerge.java > /dev/null; }
 
-$(READY): pyproject.toml constraints.txt scripts/create_environment.sh
-	@scripts/create_environment.sh $(VENV)
+$(READY): pyproject.toml constraints.txt scripts/create_environment.sh scripts/empty_wheel.py
+	@DBT=$(DBT) scripts/create_environment.sh $(VENV)
 	@touch $@
 
 # Some thirty Javas with a Spark start in the tests, each with half the work from here on. Those that cannot be archived
@@ -147,7 +149,7 @@ coverage: env  ## Which lines and branches the tests reach: RING=tests/unit, or 
 
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests
-	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
+	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --results build/conformance$(addprefix -,$(DBT)) --suite $(SUITE)
 
 .PHONY: packages
 packages: env  ## Tests of other people's dbt packages, with figures; PACKAGES=<folder of clones>, or dbt deps fetches them; ADAPTER=spark

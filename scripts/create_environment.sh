@@ -1,6 +1,7 @@
 #!/bin/sh
 # Creates .venv with the package (editable), its tools and, where the machine has none, Java.
-# Usage: scripts/create_environment.sh <folder of the environment>. PYTHON names the interpreter to use.
+# Usage: scripts/create_environment.sh <folder of the environment>. PYTHON names the interpreter to use, and DBT a
+# release of dbt-core other than that of constraints.txt.
 set -eu
 
 venv=$1
@@ -40,4 +41,9 @@ if ! supported "$venv/bin/python"; then
 fi
 
 say "installing packages (about 700 MB the first time, of which pyspark 450 MB: some minutes)"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[dbt,dev,docs]'
+sed "s/^dbt-core==.*/dbt-core==${DBT:-$(sed -n 's/^dbt-core==//p' constraints.txt)}/" constraints.txt > "$venv/constraints.txt"
+# The build of dbt-core's second parser downloads a program from outside the package index, and nothing here uses it.
+parser=dbt-core-experimental-parser
+"$venv/bin/python" scripts/empty_wheel.py "$parser" 2.9999 "$venv/wheels"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 --constraint "$venv/constraints.txt" \
+    --find-links "$venv/wheels" --only-binary "$parser" --editable '.[dbt,dev,docs]'

@@ -250,7 +250,7 @@ class Macros:
             "api": _Api(),
             "builtins": Placeholder("builtins"),
             "config": self._config,
-            "dbt_version": "1.11.0",
+            "dbt_version": "1.12.0",
             "env_var": lambda name, default="": default,
             "exceptions": Exceptions(),
             "execute": True,

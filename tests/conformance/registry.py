@@ -148,6 +148,6 @@ AT_ONCE_ONLY: Mapping[str, str] = {
     "BasePrePostSnapshotHooksInConfigKwargs.test_hooks_on_snapshots": _HOOK_ALTERS,
     "BaseSimpleMaterializations.test_base": _TABLE_FOR_VIEW,
     "BaseSimpleSeedColumnOverride.test_simple_seed_with_column_override": (
-        "dbt seed --show of dbt 1.11 fails where there is an on-run-end hook, as the one that publishes is"
+        "dbt seed --show of dbt 1.11 and 1.12 fails where there is an on-run-end hook, as the one that publishes is"
     ),
 }

@@ -9,18 +9,21 @@ import subprocess
 import sys
 import sysconfig
 import venv
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from empty_wheel import make_empty_wheel
 from lakemerge.java import find_java
 from small_spark import JAVA_OPTIONS
 
 REPOSITORY = Path(__file__).parents[2]
 FIRST_STEPS = Path(__file__).with_name("first_steps.py")
 CONSUMER = Path(__file__).parent / "consumer"
+# dbt-core calls it as a program, for --use-v2-parser alone. Installing it downloads that program from outside the
+# package index.
+_SECOND_PARSER = "dbt-core-experimental-parser"
 # pip downloads pyspark, 450 MB
 _MOST_SECONDS = 900
 
@@ -126,19 +129,10 @@ def link_dependencies(environment: Environment) -> None:
     (environment.packages / "dependencies.pth").write_text("\n".join(sorted(folders)))
 
 
-def make_empty_wheel(name: str, version: str, folder: Path) -> None:
-    """A wheel of that name with nothing in it but its metadata."""
-    module = name.replace("-", "_")
-    metadata = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        "WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
-        files = {f"{module}-{version}.dist-info/{file}": text for file, text in metadata.items()}
-        record = f"{module}-{version}.dist-info/RECORD"
-        for file, text in {**files, record: "".join(f"{file},,\n" for file in [*files, record])}.items():
-            wheel.writestr(file, text)
+def stand_in_for_second_parser(folder: Path) -> tuple[str | Path, ...]:
+    """Arguments of pip that install an empty wheel in the place of dbt-core's second parser, as `make env` does."""
+    make_empty_wheel(_SECOND_PARSER, "2.9999", folder)
+    return ("--find-links", folder, "--only-binary", _SECOND_PARSER)
 
 
 def make_consumer(

@@ -14,9 +14,9 @@ from environments import (
     Environment,
     link_dependencies,
     make_consumer,
-    make_empty_wheel,
     make_environment,
     run,
+    stand_in_for_second_parser,
     take_first_steps,
 )
 from packaging.version import Version
@@ -24,9 +24,6 @@ from packaging.version import Version
 pytestmark = pytest.mark.slow
 
 OLDEST = ("pyspark==4.0.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
-# dbt-core calls it as a program, for --use-v2-parser alone. Installing it downloads that program from outside the
-# package index.
-SECOND_PARSER = "dbt-core-experimental-parser"
 
 
 def merge_two_days(environment: Environment, folder: Path, variables: dict[str, str] | None = None) -> None:
@@ -41,9 +38,8 @@ def merge_two_days(environment: Environment, folder: Path, variables: dict[str, 
 def test_the_newest_release_of_every_dependency(distributions: Distributions, tmp_path: Path) -> None:
     """No constraints, as on a new machine; an empty wheel takes the place of dbt-core's second parser."""
     environment = make_environment(tmp_path / "venv")
-    make_empty_wheel(SECOND_PARSER, "2.9999", tmp_path / "wheels")
-    no_build = ("--find-links", tmp_path / "wheels", "--only-binary", SECOND_PARSER)
-    environment.install("--upgrade", *no_build, f"{distributions.wheel}[dbt]")
+    parser = stand_in_for_second_parser(tmp_path / "wheels")
+    environment.install("--upgrade", *parser, f"{distributions.wheel}[dbt]")
     pip = [sys.executable, "-m", "pip", "--python", environment.python, "--disable-pip-version-check"]
     assert run([*pip, "check"]).strip() == "No broken requirements found."
     # a dependency that holds another back would leave users with an old dbt or Spark
@@ -61,7 +57,8 @@ def test_the_oldest_pyspark_pandas_and_pyarrow(distributions: Distributions, tmp
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(line for line in pins if not line.startswith((*oldest, "py4j"))))
     environment = make_environment(tmp_path / "venv")
-    environment.install("--constraint", constraints, f"{distributions.wheel}[dbt]", *OLDEST)
+    parser = stand_in_for_second_parser(tmp_path / "wheels")
+    environment.install("--constraint", constraints, *parser, f"{distributions.wheel}[dbt]", *OLDEST)
     merge_two_days(environment, tmp_path / "consumer")
 
 
