@@ -5,6 +5,7 @@ Spark starts once, at the first command that needs it, instead of once for each 
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import textwrap
@@ -86,8 +87,9 @@ class DbtProject:
             if not isinstance(manifest, Manifest):
                 raise CommandFailed("dbt parse: expected a manifest; found none")
             self._manifest = manifest
-        # A command compiles the nodes of its manifest in place, so each command gets a copy of its own.
-        runner = dbtRunner(manifest=self._manifest.deepcopy(), callbacks=[self._collect])
+        # A command compiles the nodes of its manifest in place, so each command gets a copy of its own. The manifest's
+        # own `deepcopy` fails in dbt-core 1.12 where a test in SQL has no database.
+        runner = dbtRunner(manifest=copy.deepcopy(self._manifest), callbacks=[self._collect])
         result = self._invoke(runner, [*command, *self._vars(variables)]).result
         return result.results if isinstance(result, RunExecutionResult) else []
 
