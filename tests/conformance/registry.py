@@ -69,7 +69,6 @@ NOT_APPLICABLE: Mapping[str, str] = {
     "BaseDebugPostgres.test_nopass": "a profile has no password",
     "BaseDebugPostgres.test_wronguser": "a profile has no user",
     "BaseEscapeSingleQuotesQuote": "Spark escapes by a backslash, which is run",
-    "BaseTestEmptySeedFlag": "dbt-core has no `dbt seed --empty` yet",
 }
 
 _DDL = (

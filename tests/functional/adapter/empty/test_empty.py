@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 from dbt.tests.adapter.empty.test_empty import (
     BaseTestEmpty,
     BaseTestEmptyInlineSourceRef,
+    BaseTestEmptySeedFlag,
     MetadataWithEmptyFlag,
 )
+from packaging.version import Version
 
 
 class TestEmpty(BaseTestEmpty):
@@ -21,4 +25,11 @@ class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
 
 @pytest.mark.slow
 class TestMetadataWithEmptyFlag(MetadataWithEmptyFlag):
+    pass
+
+
+@pytest.mark.skipif(
+    Version(version("dbt-core")) < Version("1.12"), reason="dbt-core has no `dbt seed --empty` before 1.12"
+)
+class TestEmptySeedFlag(BaseTestEmptySeedFlag):
     pass
