@@ -23,7 +23,9 @@ from packaging.version import Version
 
 pytestmark = pytest.mark.slow
 
-OLDEST = ("pyspark==4.0.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
+# The first release of dbt-core 1.11 that was not yanked, and the first adapters that dbt-spark 1.11 takes.
+OLDEST_DBT = ("dbt-core==1.11.2", "dbt-adapters==1.24.1")
+OLDEST = (*OLDEST_DBT, "pyspark==4.0.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
 
 
 def merge_two_days(environment: Environment, folder: Path, variables: dict[str, str] | None = None) -> None:
@@ -51,14 +53,13 @@ def test_the_newest_release_of_every_dependency(distributions: Distributions, tm
     assert steps["versions of P1"] == [["89.00", True], ["95.00", False]]
 
 
-def test_the_oldest_pyspark_pandas_and_pyarrow(distributions: Distributions, tmp_path: Path) -> None:
+def test_the_oldest_dbt_pyspark_pandas_and_pyarrow(distributions: Distributions, tmp_path: Path) -> None:
     pins = (REPOSITORY / "constraints.txt").read_text().splitlines()
     oldest = tuple(requirement.split("==")[0] for requirement in OLDEST)
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(line for line in pins if not line.startswith((*oldest, "py4j"))))
     environment = make_environment(tmp_path / "venv")
-    parser = stand_in_for_second_parser(tmp_path / "wheels")
-    environment.install("--constraint", constraints, *parser, f"{distributions.wheel}[dbt]", *OLDEST)
+    environment.install("--constraint", constraints, f"{distributions.wheel}[dbt]", *OLDEST)
     merge_two_days(environment, tmp_path / "consumer")
 
 
