@@ -149,7 +149,7 @@ coverage: env  ## Which lines and branches the tests reach: RING=tests/unit, or 
 
 .PHONY: conformance
 conformance: env  ## dbt's official suites, with figures; ADAPTER=spark runs them on dbt-spark, lakemerge-after-tests with publish: after_tests
-	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --results build/conformance$(addprefix -,$(DBT)) --suite $(SUITE)
+	@PYTHONPATH=tests $(PY) -m conformance --adapter $(ADAPTER) --workers $(WORKERS) --suite $(SUITE)
 
 .PHONY: packages
 packages: env  ## Tests of other people's dbt packages, with figures; PACKAGES=<folder of clones>, or dbt deps fetches them; ADAPTER=spark

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from packaging.version import Version
+
 from conformance.official import TESTS, Case, cases
 from conformance.outcomes import Outcome, Results, outcomes
 from conformance.page import Run, page
@@ -62,11 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     every = cases()
     chosen = [case for case in every if not args.suite or case.suite in args.suite]
-    args.results.mkdir(parents=True, exist_ok=True)
     found = run(chosen, args.adapter, args.workers)
     if found is None:
         return 2
-    results(args.results, args.adapter).add(versions(args.adapter), found)
+    made_with = versions(args.adapter)
+    results(args.results, minor(made_with["dbt-core"]), args.adapter).add(made_with, found)
     print(page(every, known_runs(every, args.results)), end="")
     return int(args.adapter != "spark" and any(item.failure for item in found))
 
@@ -86,8 +88,13 @@ def run(chosen: Sequence[Case], adapter: str, workers: str) -> list[Outcome] | N
         return outcomes(chosen, report, target.left_out) if code in _WAS_RUN else None
 
 
-def results(folder: Path, adapter: str) -> Results:
-    return Results(folder / f"{adapter}.json")
+def minor(release: str) -> str:
+    return ".".join(release.split(".")[:2])
+
+
+def results(folder: Path, dbt: str, adapter: str) -> Results:
+    """What came out of an adapter with a minor release of dbt-core; a run on another one leaves it there."""
+    return Results(folder / dbt / f"{adapter}.json")
 
 
 def versions(adapter: str) -> dict[str, str]:
@@ -95,13 +102,15 @@ def versions(adapter: str) -> dict[str, str]:
 
 
 def known_runs(every: Sequence[Case], folder: Path) -> list[Run]:
-    """The runs whose results lie in the folder, ours first."""
+    """The runs whose results lie in the folder: ours first, and the newest dbt-core first."""
+    releases = sorted((path.name for path in folder.iterdir() if path.is_dir()), key=Version, reverse=True)
     runs = []
     for adapter, target in TARGETS.items():
-        known = results(folder, adapter)
-        if known.exists():
-            text = ", ".join(f"{name} {number}" for name, number in known.versions().items())
-            runs.append(Run(target.shown, text, known.of(every)))
+        for dbt in releases:
+            known = results(folder, dbt, adapter)
+            if known.exists():
+                text = ", ".join(f"{name} {number}" for name, number in known.versions().items())
+                runs.append(Run(f"{target.shown}, dbt-core {dbt}", text, known.of(every)))
     return runs
 
 

@@ -88,6 +88,7 @@ class Results:
         """Write down a run. What other versions have given is forgotten."""
         known = self._read()
         tests = known["tests"] if known["versions"] == versions else {}
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         tests.update({item.case.name: [item.failure, item.skipped] for item in found})
         self._path.write_text(json.dumps({"versions": versions, "tests": tests}, indent=1))
 
