@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -50,7 +51,8 @@ SECRETS = {
     "spark.hadoop.some.database": "jdbc:mysql://hive:passw0rd-planted@db/hive",
 }
 SMALL_HEAP = {"spark.driver.memory": "600m"}
-_FAILURE = "Failure in model "
+# in dbt-core 1.11, and from 1.12 on
+_FAILURE = re.compile(r"(?:Failure|\[ERROR\]:) in model ")
 
 
 def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
@@ -69,7 +71,7 @@ def test_each_mistake_takes_some_lines(dbt_project: Callable[..., Any], small_di
     assert "planted" not in java, "every user of the machine can read it"
     output, errors = finish(run)
     assert [line for line in errors if not line.startswith(OF_JAVA)] == []
-    failures = "\n".join(output).split(_FAILURE)[1:]
+    failures = _FAILURE.split("\n".join(output))[1:]
     told = {text.split(" ")[0]: text for text in failures}
     assert set(told) == set(mistakes)
     for name, (_, expected) in mistakes.items():

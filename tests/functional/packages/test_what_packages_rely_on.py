@@ -197,11 +197,16 @@ class TestPackages:
         return {"changes_web.csv": WEB, "changes_shop.csv": SHOP}
 
     @pytest.fixture(scope="class")
+    def packages(self) -> dict[str, Any]:
+        return {"packages": [{"local": "helpers"}]}
+
+    @pytest.fixture(scope="class")
     def built(self, project: Any) -> Any:
-        package = Path(project.project_root, "dbt_packages", "helpers")
+        package = Path(project.project_root, "helpers")
         (package / "macros").mkdir(parents=True)
         (package / "dbt_project.yml").write_text(PACKAGE)
         (package / "macros" / "helpers.sql").write_text(MACROS)
+        run_dbt(["deps"])
         run_dbt(["seed"])
         run_dbt(["run", "--empty", "--select", "picked", "timed+"])
         run_dbt(["build"])

@@ -42,7 +42,9 @@ class TestOfTests:
             assert shop.exists("orders", "shown") == []
 
     def test_2_it_warns_and_all_is_published_where_dbt_leaves_it_a_warning(self, shop: Shop) -> None:
-        allowed = json.dumps({"error": "all", "warn": ["LogTestResult"]})
+        # the other two are lines of the test at the end of the run, which can be errors from dbt-core 1.12 on
+        names = ["LogTestResult", "RunResultWarning", "RunResultWarningMessage"]
+        allowed = json.dumps({"error": "all", "warn": names})
         for number, flags in enumerate(([OPTIONS, allowed], []), 1):
             results = shop.dbt(*flags, "build")
             assert str(results["amount_is_known"].status) == "warn"
