@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import datetime
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
-from kernel.support import create, merge, rows_of, stage
+from kernel.meanwhile import beside
+from kernel.support import (
+    NO_RETENTION,
+    assert_nothing_orphaned,
+    create,
+    make_plain,
+    merge,
+    rows_of,
+    stage,
+)
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Kernel, TableName, history
 from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.table import manifests
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -99,3 +110,40 @@ def test_a_file_beside_a_partition_that_is_in_use_stays(world: World, kernel: Ke
     assert not kernel.files.list(f"{state.layout.data_of(state.txn)}/p=1")
     assert kernel.files.exists(mark)
     assert rows_of(kernel, NAME) == {"p=1": ["new"], "p=2": ["kept"]}
+
+
+def test_a_manifest_that_stays_is_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One may be too young to go although no version is kept that is as old, because time passes within a vacuum.
+
+    What the table had before it was adopted is known by it alone, when the versions before it are gone.
+    """
+    monkeypatch.setattr(manifests, "FEW_PARTITIONS", 0)
+    kernel = Kernel(world.process())
+    make_plain(kernel, NAME, {f"p={number}": ["old"] for number in range(9)})
+    merge(kernel, NAME, {"p=1": ["first"]})
+    world.timeline.pass_by(1000)
+    for text in ("second", "third"):
+        merge(kernel, NAME, {"p=1": [text]})
+        world.timeline.pass_by(1)
+    with kernel.begin(NAME, "delete") as transaction:
+        transaction.read()
+        transaction.remove(["p=0"])
+        transaction.commit()
+    world.timeline.pass_by(47)
+    slow = beside(
+        world,
+        "files",
+        "write_text",
+        lambda: world.timeline.pass_by(5),
+        when=lambda path, *_: "/seen/" in path,
+    )
+    retention = datetime.timedelta(seconds=50)
+    vacuum(slow, NAME, retention=retention, dry_run=False, allow_short_retention=True)
+    world.timeline.pass_by(1000)
+    monkeypatch.setattr(
+        manifests, "_STORES", WeakKeyDictionary()
+    )  # as another process, which has read nothing
+    assert kernel.files.list(f"{kernel.default_root(NAME)}/p=0")
+    vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
+    assert kernel.files.list(f"{kernel.default_root(NAME)}/p=0") == []
+    assert_nothing_orphaned(kernel, NAME)

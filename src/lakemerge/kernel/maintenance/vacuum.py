@@ -12,7 +12,7 @@ from lakemerge.errors import CommitConflict, CorruptTable, InvalidConfig
 from lakemerge.kernel.commit.retiring import retire_unread
 from lakemerge.kernel.external.late import Superseded, written_at
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.maintenance.garbage import Garbage, find_garbage, ways_to
+from lakemerge.kernel.maintenance.garbage import Garbage, find_garbage
 from lakemerge.kernel.maintenance.idle import Idle, txn_of
 from lakemerge.kernel.maintenance.kept_versions import KnownVersions
 from lakemerge.kernel.maintenance.pins import oldest_pinned
@@ -94,7 +94,7 @@ def vacuum(
     kept = versions.kept_from(oldest)
     late: list[Superseded] = []
     garbage = _within(find_garbage(kernel, versions, idle, kept, aged_by, late, pointed), max_bytes)
-    _keep_states(kernel, versions.state.layout, [*kept, *ways_to(late, versions)])
+    _keep_states(kernel, versions.state.layout, [*kept, *_remaining(versions, garbage)])
     for item in garbage:
         kernel.files.delete(item.path)
     _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
@@ -135,6 +135,12 @@ def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
             found.append(item)
             size += item.size
     return found
+
+
+def _remaining(versions: KnownVersions, garbage: list[Garbage]) -> list[Manifest]:
+    """The versions whose manifests stay, kept or not: some are too young, or are left to the next vacuum."""
+    deleted, layout = {normal(item.path) for item in garbage}, versions.state.layout
+    return [one for one in versions.chain if normal(layout.manifest_of(one.txn)) not in deleted]
 
 
 def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:
