@@ -56,6 +56,10 @@ class Staged:
             Lifecycle(self.driver).follow()  # a truncate takes the view away
 
 
+class WithoutRules(UnsupportedTable):
+    """Nothing says by which rules a table is changed."""
+
+
 class RuledTable:
     """A table as its model and its newest version describe it at the moment when this object is made.
 
@@ -75,7 +79,8 @@ class RuledTable:
     def __init__(self, kernel: Kernel, spark: SparkSession, name: TableName) -> None:
         """
         Raises:
-            TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written, or its model has recorded no rules.
+            WithoutRules: its model has recorded none.
+            TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written.
         """
         self.name = name
         self._kernel = kernel
@@ -206,10 +211,10 @@ def rules_of(kernel: Kernel, name: TableName, commit_column: str) -> TableRules 
 
 
 def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
-    """The rules of a table. Raises UnsupportedTable where there are none."""
+    """The rules of a table. Raises WithoutRules where there are none."""
     if (rules := rules_of(kernel, name, commit_column)) is not None:
         return rules
-    raise UnsupportedTable(
+    raise WithoutRules(
         expected=f"{name} to say by which key it is merged, or that rows are appended to it",
         found="a table of a model with another strategy, or not written since by a model that records it",
         action="Use a model with the strategy merge (stored_as_scd_type 1) or append; if it is one, run it once.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
@@ -229,6 +230,42 @@ class TestStatements:
         assert (done.inserted, done.updated, done.deleted) == (1, 1, 1)
         assert table.truncate().version == 3
         assert statements.rows("select * from built") == []
+
+    @pytest.mark.parametrize("write_mode", ["copy_on_write", "merge_on_read"])
+    def test_a_contract_holds(
+        self, statements: Statements, merger: Any, program: Any, write_mode: str
+    ) -> None:
+        """Each statement that may break a constraint of the model is refused, and a delete cannot."""
+        model = merger(
+            {
+                "unique_key": "id",
+                "sequence_by": "ts",
+                "write_mode": write_mode,
+                "contract": {"enforced": True},
+            },
+            "id bigint, ts bigint, name string",
+        )
+        model.model["constraints"] = [{"type": "check", "expression": "name <> 'bad'"}]
+        model.model["columns"] = {"name": {"name": "name", "constraints": [{"type": "not_null"}]}}
+        rows = [{"id": 1, "ts": 1, "name": "a"}, {"id": 2, "ts": 1, "name": "b"}]
+        model.merge(rows)
+        name = program.name(model)
+        values = "(select 2L as id, 2L as ts, 'bad' as name) as s on t.id = s.id"
+        for broken in (
+            f"update {name} set name = 'bad' where id = 1",
+            f"update {name} set name = null where id = 1",
+            f"insert into {name} values (3, 1, 'bad')",
+            f"insert overwrite {name} values (3, 1, null)",
+            f"insert into {name} replace where id = 2 select 2, 1, 'bad'",
+            f"merge into {name} t using {values} when matched then update set *",
+            f"merge into {name} t using {values} and false when not matched then insert (id, ts) values (9, 1)",
+        ):
+            with pytest.raises(ConstraintViolated, match="1 rows"):
+                statements.run(broken)
+        assert model.rows() == rows
+        assert statements.run(f"delete from {name} where id = 1").deleted == 1
+        assert statements.run(f"update {name} set name = 'c'").updated == 1
+        model.drop()
 
     def test_inserts(self, statements: Statements) -> None:
         statements.make("inserted", "partitioned", ROWS)

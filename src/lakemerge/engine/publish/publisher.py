@@ -215,12 +215,15 @@ class Publisher(Generic[C]):
         self,
         operation: str,
         plan_columns: Callable[[Sequence[HiveColumn], Sequence[HiveColumn]], SchemaPlan],
+        *,
+        changes_rows: bool = False,
     ) -> NodeTransaction:
-        """A transaction that changes a table's columns and keeps its rows.
+        """A transaction that changes a table without a feed.
 
         Args:
             plan_columns: gets the table's data columns and its partition columns; returns the columns that it is to
                 have.
+            changes_rows: whether its rows may break constraints.
         """
         transaction = self._kernel.begin(self.name, operation)
         self._handle.on_release(transaction.abort)
@@ -231,7 +234,8 @@ class Publisher(Generic[C]):
         table = find_row(self._kernel.metastore, self.name)
         files = self._files(transaction, table)
         self._describe(transaction, table, plan, files)
-        return self._node_transaction(transaction, plan, files)
+        constraints = self._constraints if changes_rows else None
+        return self._node_transaction(transaction, plan, files, constraints=constraints, publish=self._commit)
 
     def begin_move(self, operation: str) -> NodeTransaction:
         """A transaction that keeps all rows, and only changes where they lie or how they are read."""

@@ -85,7 +85,7 @@ class RowChanges(Driver[Any]):
         self.target = target
 
     def begin(self) -> NodeTransaction:
-        return self.publisher.begin_alteration(self.operation, plan_same)
+        return self.publisher.begin_alteration(self.operation, plan_same, changes_rows=True)
 
     # -- the table in the statement's queries ----------------------------------------------------
 

@@ -8,8 +8,10 @@ from lakemerge.engine.failures import typed_failures
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.packaged_macros import packaged_macros
+from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
+from lakemerge.engine.ruled_table import HandOver, Staged
 from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import Application, application_of
@@ -22,7 +24,7 @@ from lakemerge.engine.statements.row_changes import RowChanges
 from lakemerge.engine.statements.target import is_ours, name_of, target_of
 from lakemerge.engine.statements.truncate import Truncate
 from lakemerge.errors import UnsupportedStatement, shown
-from lakemerge.kernel import Kernel, Settings, TableName
+from lakemerge.kernel import Kernel, Settings, TableName, Transaction
 from lakemerge.redaction import redacted
 
 if TYPE_CHECKING:
@@ -72,7 +74,19 @@ def run_statement(spark: SparkSession, sql: str, *, agent: str = "lakemerge.sql"
             commit to.
         LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
     """
-    found = ours(spark, application_of(spark), sql)
+    statement, name = required(spark, application_of(spark), sql)
+    with session_beside(spark, f"{statement.kind} {name}") as handle:
+        writer = {"agent": agent, **text_for_history(spark, sql)}
+        return carry_out(statement, name, spark, handle, packaged_macros(), Settings(writer=writer))
+
+
+def required(spark: SparkSession, application: Application, sql: str) -> tuple[Statement, TableName]:
+    """The statement that a text is, and its table.
+
+    Raises:
+        UnsupportedStatement, UnsupportedTable: it is none that lakemerge carries out.
+    """
+    found = ours(spark, application, sql)
     if found is None:
         # what Spark cannot read, it says best itself
         spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
@@ -81,10 +95,7 @@ def run_statement(spark: SparkSession, sql: str, *, agent: str = "lakemerge.sql"
             found=shown(sql),
             action="Correct it, or let Spark run it: spark.sql(…).",
         )
-    statement, name = found
-    with session_beside(spark, f"{statement.kind} {name}") as handle:
-        writer = {"agent": agent, **text_for_history(spark, sql)}
-        return carry_out(statement, name, spark, handle, packaged_macros(), Settings(writer=writer))
+    return found
 
 
 def text_for_history(spark: SparkSession, sql: str) -> dict[str, str]:
@@ -114,11 +125,46 @@ def carry_out(
     """
     kernel = Kernel(handle.application.ports, settings)
     with typed_failures():
-        target = target_of(kernel, statement, name)
-        publisher: Publisher[Any] = Publisher(
-            handle, kernel, name, target.config, constraints=target.constraints
-        )
-        driver = _DRIVERS[statement.kind](publisher, macros, handle, session, statement, target)
-        done = Lifecycle(driver).publish()
+        done = Lifecycle(_driver(statement, name, session, handle, macros, kernel)).publish()
     session.catalog.refreshTable(qualified(name))
     return done
+
+
+def stage(
+    statement: Statement,
+    name: TableName,
+    session: SparkSession,
+    handle: SessionHandle,
+    kernel: Kernel,
+    hand_over: HandOver,
+) -> Staged:
+    """Stage what a statement makes of the table's newest version, if it changes anything.
+
+    Args:
+        session, handle: as of :func:`carry_out`; no other table's changes are staged in the handle's session.
+        hand_over: gets the staged transaction.
+
+    Raises:
+        CommitConflict: the table has moved on; stage it again.
+        LakemergeError, PySparkException: as of :func:`carry_out`.
+    """
+    with typed_failures():
+        driver = _driver(statement, name, session, handle, packaged_macros(), kernel, hand_over)
+        txn = driver.begin()
+        return Staged(driver, txn, driver.attempt(txn))
+
+
+def _driver(
+    statement: Statement,
+    name: TableName,
+    session: SparkSession,
+    handle: SessionHandle,
+    macros: Macros,
+    kernel: Kernel,
+    commit: Publish = Transaction.commit,
+) -> RowChanges:
+    target = target_of(kernel, statement, name)
+    publisher: Publisher[Any] = Publisher(
+        handle, kernel, name, target.config, constraints=target.constraints, commit=commit
+    )
+    return _DRIVERS[statement.kind](publisher, macros, handle, session, statement, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType
@@ -10,10 +11,13 @@ from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.table_schema import spark_type
-from lakemerge.engine.ruled_table import DELETES, ORDER, HandOver, RuledTable, Staged
+from lakemerge.engine.ruled_table import DELETES, ORDER, HandOver, RuledTable, Staged, WithoutRules
 from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.statements.parsing import Statement
+from lakemerge.engine.statements.run import stage
+from lakemerge.engine.statements.target import target_of
 from lakemerge.engine.transactions.rows import ChangeColumns, arrow_of, frame_of
-from lakemerge.errors import SchemaChanged, UnsupportedTable
+from lakemerge.errors import SchemaChanged, UnsupportedStatement, UnsupportedTable
 from lakemerge.kernel import Kernel, TableName, Transaction
 
 if TYPE_CHECKING:
@@ -33,15 +37,17 @@ class TableChanges:
     def __init__(self, kernel: Kernel, spark: SparkSession, name: TableName) -> None:
         """
         Raises:
-            TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written, or its model has recorded no rules.
+            TableNotFound, UnsupportedTable, ClaimHeld: it cannot be written.
         """
         self.name = name
         self._kernel = kernel
         self._spark = spark
-        self._table = RuledTable(kernel, spark, name)
-        # text of any length is a string in a batch, which the merge casts
-        types = {column: spark_type(unsized(kind)) for column, kind in self._table.columns.items()}
-        self._columns = ChangeColumns(str(name), types)
+        self._statement: tuple[Statement, Kernel] | None = None
+        self._found: RuledTable | WithoutRules
+        try:
+            self._found = RuledTable(kernel, spark, name)
+        except WithoutRules as error:
+            self._found = error  # statements need none
         self._spool: Transaction | None = None
         self._buffer: list[tuple[Any, ...]] = []
         self._batches: list[str] = []
@@ -50,16 +56,23 @@ class TableChanges:
 
     @property
     def has_changes(self) -> bool:
-        return bool(self._batches or self._buffer)
+        return bool(self._batches or self._buffer or self._statement)
 
     @property
     def on_foreign_write(self) -> str:
-        return self._table.config.on_foreign_write
+        return "adopt" if isinstance(self._found, WithoutRules) else self._found.config.on_foreign_write
 
     @property
-    def strategy(self) -> str:
-        """``merge`` or ``append``."""
-        return self._table.strategy
+    def _table(self) -> RuledTable:
+        if isinstance(self._found, WithoutRules):
+            raise self._found
+        return self._found
+
+    @cached_property
+    def _columns(self) -> ChangeColumns:
+        # text of any length is a string in a batch, which the merge casts
+        types = {column: spark_type(unsized(kind)) for column, kind in self._table.columns.items()}
+        return ChangeColumns(str(self.name), types)
 
     # -- collecting ----------------------------------------------------------------------------
 
@@ -92,8 +105,24 @@ class TableChanges:
         self._require("append", "append")
         self._add(rows, self._table.new_row_columns, deletes=False)
 
+    def execute(self, statement: Statement, kernel: Kernel) -> None:
+        """Take a statement, which is carried out when the changes are staged.
+
+        Args:
+            kernel: which commits it.
+
+        Raises:
+            UnsupportedStatement: it cannot be done, or the transaction changes the table already.
+        """
+        if self.has_changes:
+            raise _second(self.name)
+        target_of(kernel, statement, self.name)
+        self._statement = statement, kernel
+
     def _require(self, strategy: str, call: str) -> None:
-        if self.strategy != strategy:
+        if self._statement is not None:
+            raise _second(self.name)
+        if self._table.strategy != strategy:
             other = "append" if strategy == "merge" else "upsert and delete"
             keyed = strategy == "merge"
             raise UnsupportedTable(
@@ -159,6 +188,9 @@ class TableChanges:
             CommitConflict: the table has moved on; stage it again.
             SchemaChanged: it is another table now, or has other columns, or its model has other rules.
         """
+        if self._statement is not None:
+            statement, kernel = self._statement
+            return stage(statement, self.name, self._spark, handle, kernel, hand_over)
         if (found := self._table.change()) is not None:
             raise SchemaChanged(
                 expected=f"{self.name} to be the table that the transaction began with, of the same columns and rules",
@@ -166,12 +198,21 @@ class TableChanges:
                 action="Nothing was committed. Begin another transaction and make the changes again.",
             )
         feed = handle.spark.read.schema(self._feed_schema).orc(self._batches)
-        if self.strategy == "append":
+        if self._table.strategy == "append":
             feed = feed.drop(ORDER, DELETES)
         return self._table.stage(handle, packaged_macros(), feed, hand_over)
 
     def close(self) -> None:
         """Delete the batches."""
         self._buffer = []
+        self._statement = None
         if self._spool is not None:
             self._spool.abort()
+
+
+def _second(name: TableName) -> UnsupportedStatement:
+    return UnsupportedStatement(
+        expected=f"one statement on {name} in the transaction, or rows for it",
+        found="both, or two statements, of which the second would have to see what the first has done",
+        action="Say it in one statement, such as MERGE INTO, or commit in between.",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import application_of
 from lakemerge.engine.sql_text import qualified
+from lakemerge.engine.statements.run import required, text_for_history
 from lakemerge.engine.transactions.changes import TableChanges
 from lakemerge.errors import (
     CommitConflict,
@@ -148,6 +150,22 @@ class Transaction:
             UnsupportedTable: the table has a key.
         """
         self._changes_of(table).append(rows)
+
+    def sql(self, statement: str) -> None:
+        """Take a DELETE, UPDATE, MERGE INTO, INSERT or TRUNCATE of one of the tables. The commit carries it out.
+
+        Its queries see tables as they are then, without what this transaction does to them, and the temporary views and
+        settings of the session. Of each table, a transaction has one statement, or rows.
+
+        Raises:
+            UnsupportedStatement: it is no such statement, or the transaction changes the table already.
+            UnsupportedTable, LeaseLost: as :meth:`upsert`.
+        """
+        self._require_open()
+        found, name = required(self._spark, self._application, statement)
+        writer = {"agent": "lakemerge.transaction", **text_for_history(self._spark, statement)}
+        settings = dataclasses.replace(self._kernel.settings, writer=writer)
+        self._changes_of(str(name)).execute(found, Kernel(self._application.ports, settings))
 
     def _changes_of(self, table: str) -> TableChanges:
         self._require_open()
