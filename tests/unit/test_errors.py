@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lakemerge.engine import ruled_table
 from lakemerge.engine.publish import redo
 from lakemerge.errors import LakemergeError
 from lakemerge.kernel.ports import metastore
@@ -25,7 +26,7 @@ def every(kind: type[LakemergeError]) -> Iterator[type[LakemergeError]]:
 
 
 #: Handled inside; reaches nobody.
-INTERNAL = {versions.LostRace, redo.Restarted}
+INTERNAL = {versions.LostRace, redo.Restarted, ruled_table.WithoutRules}
 ERRORS = sorted(
     {kind for kind in every(LakemergeError) if kind.__module__.startswith("lakemerge.")} - INTERNAL, key=str
 )

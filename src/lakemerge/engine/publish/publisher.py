@@ -35,6 +35,7 @@ from lakemerge.kernel import (
     same_keys,
     set_spelling,
     spelling_of,
+    state_of,
     view_over_base,
 )
 from lakemerge.table_rules import RULES, TableRules
@@ -174,7 +175,7 @@ class Publisher(Generic[C]):
         Raises:
             SchemaChanged: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
         """
-        before = self._kernel.metastore.get_table(self.name)
+        before, table = self._kernel.metastore.get_table(self.name), None
         view = (
             before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
         )
@@ -186,9 +187,12 @@ class Publisher(Generic[C]):
             self._handle.on_release(transaction.abort)
         else:
             transaction = self._begin_on_table(operation, rebuild)
+            table = find_row(self._kernel.metastore, self.name)
             feed, keep = self._feed(None if rebuild else transaction.base)
             plan = (
-                self._plan_new(feed, keep) if rebuild else self._plan_next(transaction, feed, keep, operation)
+                self._plan_new(feed, keep)
+                if rebuild
+                else self._plan_next(transaction, table, feed, keep, operation)
             )
         if transaction.overlay is not None and not self.config.merges_on_read:
             raise InvalidTransactionState(
@@ -196,7 +200,6 @@ class Publisher(Generic[C]):
                 found="that another run has just changed it to merge on read",
                 action="Give both the same write_mode, and run again.",
             )
-        table = find_row(self._kernel.metastore, self.name) if transaction.base else None
         files = self._files(transaction, table, rebuild)
         changes_rules = self._describe(transaction, table, plan, files, rebuild, self._rules(feed, keep))
         self._type_feed(feed, plan, keep)
@@ -229,9 +232,9 @@ class Publisher(Generic[C]):
         self._handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None
-        plan = plan_columns(base.columns, base.partition_columns)
-        require_castable(self.spark, self.name, plan, base)
         table = find_row(self._kernel.metastore, self.name)
+        plan = plan_columns(_columns_of(base, table), base.partition_columns)
+        require_castable(self.spark, self.name, plan, base)
         files = self._files(transaction, table)
         self._describe(transaction, table, plan, files)
         constraints = self._constraints if changes_rows else None
@@ -355,7 +358,12 @@ class Publisher(Generic[C]):
         return transaction
 
     def _plan_next(
-        self, transaction: Transaction, feed: DataFrame, keep: list[str], operation: str
+        self,
+        transaction: Transaction,
+        table: HiveTable | None,
+        feed: DataFrame,
+        keep: list[str],
+        operation: str,
     ) -> SchemaPlan:
         """The columns that an existing table will have."""
         config, base = self.config, transaction.base
@@ -363,8 +371,9 @@ class Publisher(Generic[C]):
         config.require_layout(self.name, transaction.commit_column)
         self._warn_of_kept(base, transaction.commit_column)
         generated = config.generated(feed, base, str(self.name), transaction.commit_column)
+        columns = _columns_of(base, table)
         plan = plan_change(
-            feed.schema, base.columns, base.partition_columns, config.on_schema_change, keep, generated
+            feed.schema, columns, base.partition_columns, config.on_schema_change, keep, generated
         )
         if operation != "insert_overwrite" or base.partition_columns:
             require_castable(self.spark, self.name, plan, base)
@@ -464,3 +473,14 @@ class Publisher(Generic[C]):
         others = [quote(name) for name in feed.columns if name.lower() not in reach or name not in keep]
         typed = [f"{column.from_feed} as {column.quoted}" for column in plan.columns if column.in_feed]
         feed.selectExpr(*typed, *others).createOrReplaceTempView(TYPED_FEED)
+
+
+def _columns_of(base: Manifest, table: HiveTable | None) -> Sequence[HiveColumn]:
+    """A table's data columns: those that the metastore names, if another program has changed them since its version.
+
+    A statement such as ``ALTER TABLE ADD COLUMNS`` writes no file, so it is no version of its own.
+    """
+    state = state_of(table) if table is not None else None
+    if table is None or state is None or state.txn != base.txn or state.claim is not None:
+        return base.columns
+    return base.columns if same_keys(table.columns, base.columns) else table.columns

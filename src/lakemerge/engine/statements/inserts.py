@@ -68,6 +68,8 @@ class Insert(RowChanges):
         parts["table"] = plans.table(txn.base_table)
         for criteria in parts.keys() & {"replaceCriteriaOpt", "replaceWhereOpt"}:
             parts[criteria] = jvm.scala.Option.empty()
+        # which rows it replaces does not matter here; Spark does not let an INSERT OVERWRITE read its own table
+        parts.update(overwrite=False, ifPartitionNotExists=False)
         if txn.commit_column and not plan.userSpecifiedCols().size() and not bool(plan.byName()):
             parts["userSpecifiedCols"] = sequence(self.session, self._given(txn))
         logical = jvm.org.apache.spark.sql.catalyst.plans.logical
