@@ -105,6 +105,7 @@ MUTANTS = {
         "kernel.protocol.versions",
         "        while (row := self._metastore.get_table(name)) != seen:\n            seen = row\n        return row\n",
         "        return self._metastore.get_table(name)\n",
+        first=3_000_000,
     ),
     "drop-what-others-made": Mutant(
         "partitions that a commit removes are dropped wherever they point to by then",

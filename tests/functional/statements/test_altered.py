@@ -12,7 +12,13 @@ TABLES = [kind for kind in KINDS if not kind.startswith("merge on read")]
 
 
 class TestAltered:
-    @pytest.mark.parametrize("kind", TABLES)
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            kind if kind in ("partitioned", "keyed") else pytest.param(kind, marks=pytest.mark.slow)
+            for kind in TABLES
+        ],
+    )
     def test_a_column_that_spark_has_added(self, statements: Statements, kind: str) -> None:
         table = f"altered_{TABLES.index(kind)}"
         statements.make(table, kind, ROWS)
