@@ -72,7 +72,8 @@ MUTANTS = {
     "lost-reply-is-failure": Mutant(
         "a claim whose reply was lost counts as lost",
         "kernel.commit.committer",
-        "            advanced = versions.compare_and_swap(part.row, table_id, part.expected, parameters, change)\n"
+        "            advanced = versions.compare_and_swap(\n"
+        "                part.row, table_id, part.expected, parameters, change, part.seen\n            )\n"
         "        except (Refused, ClaimHeld):\n            commit.in_doubt = False\n            raise\n"
         "        if not advanced and not self._in_history(table):\n",
         "            from lakemerge.kernel.ports.metastore import ReplyLost\n"
@@ -153,7 +154,7 @@ MUTANTS = {
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
         "kernel.maintenance.vacuum",
-        "    _keep_states(kernel, versions.state.layout, [*kept, *ways_to(late, versions)])\n",
+        "    _keep_states(kernel, versions.state.layout, [*kept, *_remaining(versions, garbage)])\n",
         "",
     ),
     "removed-comes-back": Mutant(
