@@ -1,0 +1,73 @@
+"""Programs that are killed in the commit of a statement: all that it says has been done, or nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset
+import pytest
+
+from bounded import MOST_SECONDS
+from functional.concurrency.statement_process import OPTIONS
+from kernel.servers import MetastoreServer
+from kernel.support import assert_whole, locations
+from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
+
+_PROGRAM = Path(__file__).with_name("statement_process.py")
+_SWAP = ("staged", "manifest written", "claimed", "registered", "swapped", "dropped")
+_CASES = [
+    *(("plain", step) for step in _SWAP),
+    ("keyed", "claimed"),
+    ("keyed", "swapped"),
+    *(("merge on read", step) for step in ("claimed", "side data published", "deltas shown")),
+]
+OLD = [("p1", 1, "a"), ("p2", 2, "b"), ("p2", 3, "c")]
+NEW = [("p2", 2, "b"), ("p2", 4, "new"), ("p3", 1, "a")]
+
+
+def stored(kernel: Kernel, name: TableName) -> list[tuple[str, int, str]]:
+    """All rows, read as an engine without lakemerge reads them."""
+    found = []
+    for partition, location in locations(kernel, name).items():
+        folder = location.removeprefix("file:").replace("///", "/")
+        for row in pyarrow.dataset.dataset(folder, format="orc").to_table().to_pylist():
+            found.append((partition.removeprefix("part="), row["id"], row["name"]))
+    return sorted(found)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("bare_gateway")
+@pytest.mark.parametrize(("kind", "step"), _CASES)
+def test_a_killed_statement_is_done_or_not(
+    server: MetastoreServer, tmp_path: Path, kind: str, step: str
+) -> None:
+    schema = f"killed_{list(OPTIONS).index(kind)}_{step.replace(' ', '_')}"
+    address = server.client_conf["hive.metastore.uris"]
+    done = subprocess.run(
+        [sys.executable, str(_PROGRAM), address, str(tmp_path / "warehouse"), schema, kind, step],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(_PROGRAM.parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr[-4000:]
+    kernel, name = Kernel(ports_of(Jvm.launch(server.client_conf))), TableName(schema, "t")
+    stands = step not in ("staged", "manifest written")
+    if step == "claimed" and kind == "plain":
+        assert stored(kernel, name) == OLD, "what readers see until the swap"
+    if step in ("swapped", "dropped") and kind == "plain":
+        assert stored(kernel, name) == NEW
+    kernel.recover(name)
+    state, manifest = kernel.settled(name)
+    assert state.claim is None
+    # the rows of a delta are beside the base
+    if kind != "merge on read":
+        assert stored(kernel, name) == (NEW if stands else OLD)
+        assert_whole(kernel, name)
+    assert (manifest.operation == "merge into") == stands
