@@ -116,7 +116,8 @@ def transaction(
             t.delete("shop.stock", [{"product": "lamp", "place": "A1"}])
 
     Args:
-        tables: the tables of dbt models with the strategy ``merge`` or ``append``, as ``schema.table``.
+        tables: as ``schema.table``. Rows can be given for those of dbt models with the strategy ``merge`` or
+            ``append``, statements for all that :func:`sql` can change.
         spark: a session with Hive support; the active one by default.
         on_lease_lost: called once, in another thread, if the transaction can no longer commit because it gave no sign
             of life for too long. Stop sending changes then.

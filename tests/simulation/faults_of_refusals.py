@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from simulation.mutant import Mutant
-from simulation.seeds import BESIDE, FORKING, REFUSING, SERVED, SERVED_GROUPS
+from simulation.seeds import BESIDE, REFUSING, SERVED, SERVED_GROUPS
 
 OF_REFUSALS = {
-    "parents-transaction": Mutant(
-        "a forked child ends and commits what its parent has begun",
-        "kernel.commit.transaction",
-        'return self._state if self._tables.host.pid == self._pid else "another process\'s"',
-        "return self._state",
-        first=FORKING,
-    ),
-    "parents-heartbeats": Mutant(
-        "a forked child goes on as if it had its parent's threads, which keep transactions alive",
-        "kernel.protocol.lease",
-        "        if self._host.pid != self._pid:\n            self._begin()\n",
-        "",
-        first=FORKING,
-    ),
     "mark-as-claim": Mutant(
         "by locks, a group is decided although the call that has marked a table may still come",
         "kernel.protocol.versions",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from lakemerge.errors import InvalidTransactionState
 from lakemerge.kernel import Kernel, TableName, Transaction
 from simulation.intents import Violation
-from simulation.operations import Append, Merge, Operation
+from simulation.operations import Append, Merge, Operation, drawn_change
 from simulation.theme import Theme
 
 if TYPE_CHECKING:
@@ -132,10 +132,8 @@ class Parent:
     def _work(self, name: str) -> Operation:
         if not self.keyed:
             return Append(self.table, f"{name} {self.children}")
-        key, sequence = f"k{self._dice.randrange(5)}", self._dice.randrange(1, 40)
-        value = None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
-        pause = self._dice.choice((0.0, 0.0, 100.0))
-        return Patient(self.table, name, changes=((key, sequence, value),), pause=pause)
+        changes = (drawn_change(self._dice, 5),)
+        return Patient(self.table, name, changes=changes, pause=self._dice.choice((0.0, 0.0, 100.0)))
 
 
 def _meddle(transaction: Transaction, act: str) -> None:

@@ -10,7 +10,7 @@ from simulation.faults_of_calls import OF_CALLS
 from simulation.faults_of_refusals import OF_REFUSALS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
-from simulation.seeds import GROUPS, NARROW, RARE, SLEPT, STAGED
+from simulation.seeds import FORKING, GROUPS, NARROW, RARE, SLEPT, STAGED
 
 MUTANTS = {
     # faults that there were once
@@ -154,7 +154,7 @@ MUTANTS = {
     "state-not-kept": Mutant(
         "vacuum deletes manifests that a version which it keeps is the difference to",
         "kernel.maintenance.vacuum",
-        "    _keep_states(kernel, versions.state.layout, [*kept, *_remaining(versions, garbage)])\n",
+        "    _keep_states(kernel, versions.state.layout, _remaining(versions, garbage))\n",
         "",
     ),
     "removed-comes-back": Mutant(
@@ -374,6 +374,21 @@ MUTANTS = {
     **OF_ANSWERS,
     **OF_CALLS,
     **OF_REFUSALS,
+    # of forked processes
+    "parents-transaction": Mutant(
+        "a forked child ends and commits what its parent has begun",
+        "kernel.commit.transaction",
+        'return self._state if self._tables.host.pid == self._pid else "another process\'s"',
+        "return self._state",
+        first=FORKING,
+    ),
+    "parents-heartbeats": Mutant(
+        "a forked child goes on as if it had its parent's threads, which keep transactions alive",
+        "kernel.protocol.lease",
+        "        if self._host.pid != self._pid:\n            self._begin()\n",
+        "",
+        first=FORKING,
+    ),
     # of other programs, and of metastores that do not compare
     "late-unlooked": Mutant(
         "nobody looks into superseded directories for what other programs have written there meanwhile",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,12 @@ class FilesGone(Exception):
 #: A key's change: key, sequence, and value (``None`` deletes). The value of a partial one has two parts, ``a/b``, of
 #: which an empty one leaves what is stored.
 Change = tuple[str, int, "str | None"]
+
+
+def drawn_change(dice: random.Random, keys: int) -> Change:
+    """A change of one of so many keys. Of a key and a sequence there is one value."""
+    key, sequence = f"k{dice.randrange(keys)}", dice.randrange(1, 40)
+    return key, sequence, None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
 
 
 def partially(change: Change) -> Change:

@@ -26,6 +26,7 @@ from simulation.operations import (
     Replace,
     Rewrite,
     Upkeep,
+    drawn_change,
     partially,
 )
 from simulation.operators import Undo
@@ -257,7 +258,9 @@ class Planner:
             return Ingest(TABLE, label, most=self._dice.choice((0, 1, 2)), anew=work == "anew")
         if not work.endswith("merge"):
             return _PLAIN[work](TABLE, label)
-        changes = tuple(self._change() for _ in range(self._dice.choice((1, 1, 2, 4))))
+        changes = tuple(
+            drawn_change(self._dice, self._theme.keys) for _ in range(self._dice.choice((1, 1, 2, 4)))
+        )
         truncate = self._dice.randrange(1, 30) if self._dice.random() < 0.1 else -1
         if "partial" in work:
             changes = tuple(map(partially, changes))
@@ -271,11 +274,6 @@ class Planner:
         if work == "name":
             return Name(TABLE, label, seconds=self._dice.choice((0.0, 100.0, 100.0)))
         return Reject(TABLE, label, clears=self._dice.random() < 0.3)
-
-    def _change(self) -> tuple[str, int, str | None]:
-        key, sequence = f"k{self._dice.randrange(self._theme.keys)}", self._dice.randrange(1, 40)
-        # of a key and a sequence there is one value
-        return key, sequence, None if (sequence + int(key[1:])) % 3 == 0 else f"{key} at {sequence}"
 
     def _upkeep(self, label: str) -> Operation:
         action = self._dice.choice(("vacuum", "vacuum", "recover"))

@@ -150,7 +150,6 @@ class Run:
         self.result.acts += len(actor.acts)
         keyed = self.plan.kind != "append"
         stranger = Stranger(process, self.world, TABLE, self.dice, self.done, self.result.log, keyed)
-
         parent = Parent(actor, kernel, self.process, self.result, TABLE, keyed)
 
         def run() -> None:

@@ -47,6 +47,12 @@ class Staged:
     txn: NodeTransaction
     counts: Counts
 
+    @classmethod
+    def by(cls, driver: Driver[Any]) -> Staged:
+        """What one attempt of a driver stages, whose publisher commits later."""
+        txn = driver.begin()
+        return cls(driver, txn, driver.attempt(txn))
+
     def tidy(self) -> None:
         """Do the work that follows a commit, such as compaction; a later commit retries what fails."""
         publisher = self.driver.publisher
@@ -182,9 +188,7 @@ class RuledTable:
             constraints=self.constraints,
             commit=hand_over,
         )
-        driver = INCREMENTAL[self.strategy].driver_for(self.config)(publisher, macros)
-        txn = driver.begin()
-        return Staged(driver, txn, driver.attempt(txn))
+        return Staged.by(INCREMENTAL[self.strategy].driver_for(self.config)(publisher, macros))
 
     def _config_of(self, columns: Iterable[str]) -> WriteConfig:
         """The model's options, and those that read the columns in which a feed describes its changes."""

@@ -200,6 +200,26 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer
     server.stop()
 
 
+@pytest.fixture
+def run_killed(server: MetastoreServer, tmp_path: Path) -> Callable[..., None]:
+    """Runs a program with the metastore's address, a warehouse and some arguments; it must die by SIGKILL."""
+
+    def run(program: Path, *arguments: str) -> None:
+        address = server.client_conf["hive.metastore.uris"]
+        done = subprocess.run(
+            [sys.executable, str(program), address, str(tmp_path / "warehouse"), *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(program.parents[2])},
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr[-4000:]
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def dbt_project(
     tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer

@@ -6,13 +6,10 @@ done the step.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 
 import lakemerge
-from functional.concurrency.transaction_process import session
-from lakemerge.kernel import Kernel
+from functional.concurrency.transaction_process import die_after, session
 
 # Moves the row of p1, which is then gone; changes p2; makes p3.
 STATEMENT = (
@@ -37,12 +34,7 @@ def main(address: str, warehouse: str, schema: str, kind: str, step: str) -> Non
         table.merge(rows, partition_by=["part"], **OPTIONS[kind])
     else:
         table.replace(rows, partition_by=["part"])
-
-    def die(done: str) -> None:
-        if done == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
+    die_after(step)
     lakemerge.sql(STATEMENT.format(table=f"{schema}.t"), spark=spark)
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.dataset
 import pytest
 
-from bounded import MOST_SECONDS
 from functional.concurrency.statement_process import OPTIONS
 from kernel.servers import MetastoreServer
 from kernel.support import assert_whole, locations
@@ -43,20 +39,10 @@ def stored(kernel: Kernel, name: TableName) -> list[tuple[str, int, str]]:
 @pytest.mark.usefixtures("bare_gateway")
 @pytest.mark.parametrize(("kind", "step"), _CASES)
 def test_a_killed_statement_is_done_or_not(
-    server: MetastoreServer, tmp_path: Path, kind: str, step: str
+    server: MetastoreServer, run_killed: Callable[..., None], kind: str, step: str
 ) -> None:
     schema = f"killed_{list(OPTIONS).index(kind)}_{step.replace(' ', '_')}"
-    address = server.client_conf["hive.metastore.uris"]
-    done = subprocess.run(
-        [sys.executable, str(_PROGRAM), address, str(tmp_path / "warehouse"), schema, kind, step],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(_PROGRAM.parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=MOST_SECONDS,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr[-4000:]
+    run_killed(_PROGRAM, schema, kind, step)
     kernel, name = Kernel(ports_of(Jvm.launch(server.client_conf))), TableName(schema, "t")
     stands = step not in ("staged", "manifest written")
     if step == "claimed" and kind == "plain":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bounded import MOST_SECONDS, next_line
+from bounded import next_line
 from kernel.servers import MetastoreServer
 from kernel.support import shown
 from lakemerge.kernel import Jvm, Kernel, TableName, as_of_group, ports_of
@@ -24,21 +24,10 @@ _ROUNDS = 6
 @pytest.mark.usefixtures("bare_gateway")
 @pytest.mark.parametrize(("step", "stands"), [("table claimed", False), ("claimed", True)])
 def test_a_killed_transaction_is_in_both_tables_or_in_none(
-    server: MetastoreServer, tmp_path: Path, step: str, stands: bool
+    server: MetastoreServer, run_killed: Callable[..., None], step: str, stands: bool
 ) -> None:
     schema = f"killed_{step.replace(' ', '_')}"
-    address = server.client_conf["hive.metastore.uris"]
-    command = [sys.executable, str(_PROGRAM), address, str(tmp_path / "warehouse"), schema, step]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(_PROGRAM.parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=MOST_SECONDS,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr[-4000:]
+    run_killed(_PROGRAM, schema, step)
     kernel = Kernel(ports_of(Jvm.launch(server.client_conf)))
     names = [TableName(schema, table) for table in ("orders", "stock")]
     before = as_of_group(kernel, names)

@@ -48,6 +48,16 @@ def make_tables(spark: SparkSession, schema: str) -> tuple[str, str]:
     return f"{schema}.orders", f"{schema}.stock"
 
 
+def die_after(step: str) -> None:
+    """Let this process die by SIGKILL when a commit of a kernel that is yet to be made has done a step."""
+
+    def die(done: str) -> None:
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
+
+
 def main(address: str, warehouse: str, schema: str, step: str) -> None:
     orders, stock = make_tables(session(address, warehouse), schema)
 
@@ -57,12 +67,7 @@ def main(address: str, warehouse: str, schema: str, step: str) -> None:
             t.upsert(stock, [{"id": number, "ts": ts, "part": f"p{number}"} for number in (1, 2)])
 
     transfer(1)
-
-    def die(done: str) -> None:
-        if done == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
+    die_after(step)
     transfer(2)
 
 

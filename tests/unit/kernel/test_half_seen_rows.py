@@ -19,14 +19,13 @@ from kernel.support import NO_RETENTION, Died, assert_whole, merge, picture, row
 from lakemerge.errors import CommitConflict
 from lakemerge.kernel import Kernel, Ports, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
-from lakemerge.kernel.ports.metastore import HiveTable
+from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.table.definition import VERSION
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
 _FAST = {"swap", "rebuild", "lay", "delta"}
 KINDS = [pytest.param(kind, marks=() if kind in _FAST else pytest.mark.slow) for kind in COMMITS]
-
 
 Half = Callable[[HiveTable, HiveTable], HiveTable]
 
@@ -45,22 +44,10 @@ HALVES = [version_last, parameters_last]
 
 
 class HalfSeen(Proxy):
-    """A metastore of a process: others act in the middle of one of its reads.
+    """A metastore of a process: others act in the middle of one of its reads."""
 
-    Attributes:
-        reached: whether that read has been made.
-    """
-
-    def __init__(
-        self,
-        ports: Ports,
-        number: int,
-        others: Callable[[], object],
-        half: Half,
-    ) -> None:
-        self._inner, self._others, self._half = ports.metastore, others, half
-        self._left = number
-        self.__dict__["reached"] = False
+    def __init__(self, inner: Metastore, number: int, others: Callable[[], None], half: Half) -> None:
+        self._inner, self._left, self._others, self._half = inner, number, others, half
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
@@ -70,7 +57,6 @@ class HalfSeen(Proxy):
         self._left -= 1
         if self._left:
             return before
-        self.__dict__["reached"] = True
         self._others()
         after = self._inner.get_table(name)
         if before is None or after is None or VERSION not in after.parameters:
@@ -86,11 +72,15 @@ def reading_half(
     act: Callable[[Ports], object],
 ) -> bool:
     """Let a process act, one of whose reads is half; false where it makes fewer reads."""
-    ports = world.process()
-    metastore = HalfSeen(ports, number, lambda: others(Kernel(world.process())), half)
-    act(dataclasses.replace(ports, metastore=metastore))  # type: ignore[arg-type]
+    ports, met = world.process(), []
+
+    def meet() -> None:
+        met.append(number)
+        others(Kernel(world.process()))
+
+    act(dataclasses.replace(ports, metastore=HalfSeen(ports.metastore, number, meet, half)))  # type: ignore[arg-type]
     world.running.discard(ports.host.owner().pid)
-    return bool(metastore.reached)
+    return bool(met)
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -102,7 +92,7 @@ def test_a_commit_is_rolled_forward_once(kind: str, half: Half) -> None:
     COMMITS[kind].prepare(sound, NAME)
     COMMITS[kind].run(sound, NAME)
     expected = picture(sound, NAME)
-    for step in steps[steps.index("claimed") if "claimed" in steps else len(steps) : -1]:
+    for step in steps[steps.index("claimed") : -1]:
         for number in itertools.count(1):
             world = World()
             COMMITS[kind].prepare(Kernel(world.process()), NAME)

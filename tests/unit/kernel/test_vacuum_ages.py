@@ -140,9 +140,8 @@ def test_a_manifest_that_stays_is_whole(world: World, monkeypatch: pytest.Monkey
     retention = datetime.timedelta(seconds=50)
     vacuum(slow, NAME, retention=retention, dry_run=False, allow_short_retention=True)
     world.timeline.pass_by(1000)
-    monkeypatch.setattr(
-        manifests, "_STORES", WeakKeyDictionary()
-    )  # as another process, which has read nothing
+    # the next vacuum is another process's, which has read nothing
+    monkeypatch.setattr(manifests, "_STORES", WeakKeyDictionary())
     assert kernel.files.list(f"{kernel.default_root(NAME)}/p=0")
     vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert kernel.files.list(f"{kernel.default_root(NAME)}/p=0") == []

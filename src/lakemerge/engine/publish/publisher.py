@@ -175,7 +175,8 @@ class Publisher(Generic[C]):
         Raises:
             SchemaChanged: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
         """
-        before, table = self._kernel.metastore.get_table(self.name), None
+        before = self._kernel.metastore.get_table(self.name)
+        table = None
         view = (
             before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
         )
@@ -187,8 +188,8 @@ class Publisher(Generic[C]):
             self._handle.on_release(transaction.abort)
         else:
             transaction = self._begin_on_table(operation, rebuild)
-            table = find_row(self._kernel.metastore, self.name)
             feed, keep = self._feed(None if rebuild else transaction.base)
+            table = find_row(self._kernel.metastore, self.name)
             plan = (
                 self._plan_new(feed, keep)
                 if rebuild
@@ -371,9 +372,13 @@ class Publisher(Generic[C]):
         config.require_layout(self.name, transaction.commit_column)
         self._warn_of_kept(base, transaction.commit_column)
         generated = config.generated(feed, base, str(self.name), transaction.commit_column)
-        columns = _columns_of(base, table)
         plan = plan_change(
-            feed.schema, columns, base.partition_columns, config.on_schema_change, keep, generated
+            feed.schema,
+            _columns_of(base, table),
+            base.partition_columns,
+            config.on_schema_change,
+            keep,
+            generated,
         )
         if operation != "insert_overwrite" or base.partition_columns:
             require_castable(self.spark, self.name, plan, base)
@@ -480,7 +485,8 @@ def _columns_of(base: Manifest, table: HiveTable | None) -> Sequence[HiveColumn]
 
     A statement such as ``ALTER TABLE ADD COLUMNS`` writes no file, so it is no version of its own.
     """
-    state = state_of(table) if table is not None else None
-    if table is None or state is None or state.txn != base.txn or state.claim is not None:
+    if table is None or same_keys(table.columns, base.columns):
         return base.columns
-    return base.columns if same_keys(table.columns, base.columns) else table.columns
+    state = state_of(table)
+    is_of_base = state is not None and state.txn == base.txn and state.claim is None
+    return table.columns if is_of_base else base.columns

@@ -149,9 +149,7 @@ def stage(
         LakemergeError, PySparkException: as of :func:`carry_out`.
     """
     with typed_failures():
-        driver = _driver(statement, name, session, handle, packaged_macros(), kernel, hand_over)
-        txn = driver.begin()
-        return Staged(driver, txn, driver.attempt(txn))
+        return Staged.by(_driver(statement, name, session, handle, packaged_macros(), kernel, hand_over))
 
 
 def _driver(

@@ -94,7 +94,7 @@ def vacuum(
     kept = versions.kept_from(oldest)
     late: list[Superseded] = []
     garbage = _within(find_garbage(kernel, versions, idle, kept, aged_by, late, pointed), max_bytes)
-    _keep_states(kernel, versions.state.layout, [*kept, *_remaining(versions, garbage)])
+    _keep_states(kernel, versions.state.layout, _remaining(versions, garbage))
     for item in garbage:
         kernel.files.delete(item.path)
     _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
@@ -138,9 +138,9 @@ def _within(garbage: Iterator[Garbage], max_bytes: int | None) -> list[Garbage]:
 
 
 def _remaining(versions: KnownVersions, garbage: list[Garbage]) -> list[Manifest]:
-    """The versions whose manifests stay, kept or not: some are too young, or are left to the next vacuum."""
+    """The versions whose manifests stay: those that are kept, too young, or left to the next vacuum."""
     deleted, layout = {normal(item.path) for item in garbage}, versions.state.layout
-    return [one for one in versions.chain if normal(layout.manifest_of(one.txn)) not in deleted]
+    return [one for one in versions if normal(layout.manifest_of(one.txn)) not in deleted]
 
 
 def _keep_states(kernel: Kernel, layout: Layout, kept: list[Manifest]) -> None:

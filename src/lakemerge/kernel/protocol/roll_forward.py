@@ -128,7 +128,7 @@ class RollForward:
             self._show(name, manifest)
         # what was done while the claim was held came before any other commit
         now = find_row(self._metastore, name) if moves else None
-        in_time = not moves or (now is not None and self._holds_claim(now, manifest))
+        in_time = not moves or self._holds_claim(now, manifest)
         if manifest.txn in self._unsure:  # by now
             self._expect_late_calls(table, layout, manifest)
         settled = self._settle(table, layout, manifest, now)
@@ -303,13 +303,13 @@ class RollForward:
     # -- helpers -------------------------------------------------------------------------------
 
     def _still_holds_claim(self, name: TableName, manifest: Manifest) -> bool:
-        table = find_row(self._metastore, name)
-        return table is not None and self._holds_claim(table, manifest)
+        return self._holds_claim(find_row(self._metastore, name), manifest)
 
     @staticmethod
-    def _holds_claim(table: HiveTable, manifest: Manifest) -> bool:
+    def _holds_claim(table: HiveTable | None, manifest: Manifest) -> bool:
         return (
-            table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
+            table is not None
+            and table.parameters.get(VERSION) == f"{manifest.version}:{manifest.txn}"
             and table.parameters.get(TABLE_ID) == manifest.table_id
         )
 
