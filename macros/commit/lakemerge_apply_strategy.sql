@@ -1,14 +1,12 @@
 {#
-    Run an incremental strategy. dbt's are lakemerge's; one that the project defines gets a table to write to from
-    its first run, whose rows are the table's.
+    Run an incremental strategy. dbt's are lakemerge's; a custom one, which the project defines, gets a table to write to
+    from its first run, whose rows are the table's.
 #}
-{%- macro lakemerge_apply_strategy(strategy, target, options, rebuild) -%}
+{%- macro lakemerge_apply_strategy(strategy, target, request) -%}
     {%- set exists = load_cached_relation(target) is not none -%}
-    {%- if adapter.nodes.knows(strategy) -%}
-        {{- return(adapter.nodes.publish(context, strategy, target, options, rebuild, exists)) -}}
-    {%- elif rebuild or not exists -%}
-        {{- return(adapter.nodes.publish(context, 'replace', target, options)) -}}
+    {%- if request.strategy != 'custom' or request.rebuild or not exists -%}
+        {{- return(adapter.nodes.publish(context, request, exists)) -}}
     {%- else -%}
-        {{- return(lakemerge_custom_strategy(strategy, target, options)) -}}
+        {{- return(lakemerge_custom_strategy(strategy, target)) -}}
     {%- endif -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
     Run a strategy that the project defines. Its statement writes to the table as another program would, so the next
     commit adopts the change as a foreign one.
 #}
-{%- macro lakemerge_custom_strategy(strategy, target, options) -%}
+{%- macro lakemerge_custom_strategy(strategy, target) -%}
     {%- do adapter.feeds.compute() -%}
     {%- set build = adapter.get_incremental_strategy_macro(context, strategy) -%}
     {%- set temporary = api.Relation.create(identifier='lakemerge_feed', type='view') -%}

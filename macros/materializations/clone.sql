@@ -21,7 +21,7 @@
         {%- call statement('main') -%}
             {{ lakemerge_feed_statement('select * from ' ~ source.render()) }}
         {%- endcall -%}
-        {%- set response = adapter.nodes.publish(context, 'replace', target, adapter.nodes.clone_config(model, source)) -%}
+        {%- set response = adapter.nodes.publish(context, adapter.nodes.clone_request(target, model, source)) -%}
         {%- do store_result('main', response=response) -%}
     {%- endif -%}
 

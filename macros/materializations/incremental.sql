@@ -11,9 +11,10 @@
     {%- set existing = load_cached_relation(this) -%}
     {%- set target = this.incorporate(type='table') -%}
     {%- set strategy = lakemerge_incremental_strategy() -%}
-    {%- set options = adapter.nodes.config(model, strategy) -%}
     {%- set in_its_place = existing is not none and existing.is_view and not adapter.hides_base(this) -%}
     {%- set rebuild = should_full_refresh() or in_its_place -%}
+    {%- set kind = strategy if adapter.nodes.knows(strategy) else 'custom' -%}
+    {%- set request = adapter.nodes.request(target, model, kind, rebuild) -%}
     {%- do adapter.staging.check(model, strategy) -%}
     {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
@@ -24,7 +25,7 @@
             {%- do lakemerge_before_feed(compiled_code, model['language']) -%}
         {%- endif -%}
         {%- do lakemerge_open_feed(compiled_code, model['language']) -%}
-        {%- do turn.end(lakemerge_apply_strategy(strategy, target, options, rebuild)) -%}
+        {%- do turn.end(lakemerge_apply_strategy(strategy, target, request)) -%}
     {%- endfor -%}
     {%- do store_result('main', response=turns.response) -%}
 

@@ -1,7 +1,7 @@
 {# dbt's seed, published in one commit, with nulls as nulls. #}
 {% materialization seed, adapter='lakemerge' -%}
     {%- set target = this.incorporate(type='table') -%}
-    {%- set options = adapter.nodes.config(model) -%}
+    {%- set request = adapter.nodes.request(target, model) -%}
     {%- do adapter.staging.check(model) -%}
     {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
     {%- set agate_table = load_agate_table() -%}
@@ -10,7 +10,7 @@
 
     {{ run_hooks(pre_hooks) }}
     {%- do adapter.feeds.open_seed(agate_table, model['config'].get('column_types') or {}) -%}
-    {%- set response = adapter.nodes.publish(context, 'replace', target, options) -%}
+    {%- set response = adapter.nodes.publish(context, request) -%}
     {%- do store_result('main', response=response, agate_table=agate_table) -%}
 
     {%- do persist_docs(target, model) -%}

@@ -9,7 +9,7 @@
     {%- if existing is not none and not existing.is_table -%}
         {%- do exceptions.relation_wrong_type(existing, 'table') -%}
     {%- endif -%}
-    {%- set options = adapter.snapshots.config(model) -%}
+    {%- set request = adapter.nodes.request(target, model, 'snapshot') -%}
     {%- do adapter.staging.check(model) -%}
     {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
 
@@ -24,7 +24,7 @@
         {{ build_snapshot_table(strategy, compiled_code) }}
     {%- endcall -%}
 
-    {%- set response = adapter.nodes.publish(context, 'snapshot', target, options) -%}
+    {%- set response = adapter.nodes.publish(context, request) -%}
     {%- do store_result('main', response=response) -%}
 
     {%- do persist_docs(target, model) -%}

@@ -7,6 +7,7 @@ from typing import Any
 from lakemerge.engine.maintenance.compaction import compact_after_commit
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.publish.driver import Driver
+from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
 
 
@@ -16,6 +17,10 @@ class Lifecycle:
     def __init__(self, driver: Driver[Any]) -> None:
         self._driver = driver
         self._modes = WriteModes(driver.publisher, driver.macros)
+
+    @property
+    def publisher(self) -> Publisher[Any]:
+        return self._driver.publisher
 
     def publish(self) -> CommitResult:
         """All steps.

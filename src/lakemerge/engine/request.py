@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.failures import typed_failures
 from lakemerge.engine.lifecycle import Lifecycle
+from lakemerge.engine.macros import Macros
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.feeds import FEED, give_feed
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # Strategies of dbt's nodes alone: their SQL is made of what dbt knows of the node.
-_OF_NODES = ("microbatch", "snapshot")
+_OF_NODES = ("microbatch", "snapshot", "custom")
 # Options of dbt's runs alone.
 _OF_RUNS = ("publish",)
 
@@ -37,10 +38,11 @@ class Request:
 
     Attributes:
         table: ``schema.table``; without a schema, a table of the session's current database.
-        strategy: ``merge``, ``append``, ``delete+insert``, ``insert_overwrite`` or ``replace``.
+        strategy: one of :data:`STRATEGIES`.
         options: as a dbt model's config has them, by their names.
         query: SQL of the rows; empty where they are given as a frame.
         agent: who asks, for the table's history.
+        rebuild: whether a new table takes the place of what is there, whatever its schema.
     """
 
     table: str
@@ -48,6 +50,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
     agent: str = "lakemerge"
+    rebuild: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Request:
@@ -56,7 +59,7 @@ class Request:
             return cls(**data)
         except TypeError as error:
             raise InvalidConfig(
-                expected="a request with table, strategy, options, query and agent, of which the first two are needed",
+                expected="a request with table and strategy, and maybe options, query, agent and rebuild",
                 found=", ".join(map(str, data)) or "none of these",
                 action="Correct the names.",
             ) from error
@@ -64,6 +67,18 @@ class Request:
     def as_dict(self) -> dict[str, Any]:
         """The request for JSON."""
         return asdict(self)
+
+
+def life_of(request: Request, publisher: Publisher[Any], macros: Macros, *, exists: bool) -> Lifecycle:
+    """The life of the commit by which a request is met, whichever door it came through.
+
+    Args:
+        publisher: of the request's table and its options; the rows are readable as its feed.
+        exists: whether the table is there.
+    """
+    options = publisher.config
+    chosen, anew = run_as(request.strategy, options, rebuild=request.rebuild, exists=exists)
+    return Lifecycle(chosen.driver_for(options)(publisher, macros, rebuild=anew))
 
 
 def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) -> CommitResult:
@@ -105,9 +120,7 @@ def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) ->
             constraints=constraints,
             records_rules=request.strategy != "replace",
         )
-        chosen, anew = run_as(request.strategy, options, rebuild=False, exists=kernel.exists(name))
-        driver = chosen.driver_for(options)
-        done = Lifecycle(driver(publisher, packaged_macros(), rebuild=anew)).publish()
+        done = life_of(request, publisher, packaged_macros(), exists=kernel.exists(name)).publish()
     spark.catalog.refreshTable(qualified(name))
     return done
 

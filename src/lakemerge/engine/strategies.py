@@ -52,19 +52,25 @@ INCREMENTAL: Mapping[str, Strategy] = {
 }
 #: What tables, seeds and clones do, and incremental models whose rows replace what is there.
 REPLACE = Strategy(AppendConfig, Replace, makes_tables=True)
+#: How a table is made whose custom strategy, which a dbt project defines, writes to it by SQL of its own afterwards.
+CUSTOM = Strategy(WriteConfig, Replace, makes_tables=True)
 #: A merge that keeps history.
 SCD2 = Strategy(Scd2MergeConfig, Scd2Merge, makes_tables=True)
 SNAPSHOT = Strategy(SnapshotConfig, Snapshot, makes_tables=True)
-#: What materializations name: dbt's, ``replace`` and ``snapshot``.
-STRATEGIES: Mapping[str, Strategy] = {**INCREMENTAL, "replace": REPLACE, "snapshot": SNAPSHOT}
+#: What requests name.
+STRATEGIES: Mapping[str, Strategy] = {
+    **INCREMENTAL,
+    "replace": REPLACE,
+    "snapshot": SNAPSHOT,
+    "custom": CUSTOM,
+}
 
 
-def config_of(config: Mapping[str, Any], strategy: str | None, *, strict: bool = False) -> WriteConfig:
+def config_of(config: Mapping[str, Any], strategy: str, *, strict: bool = False) -> WriteConfig:
     """A table's options about writing.
 
     Args:
-        strategy: the incremental strategy, which the project may define itself; ``None`` or ``replace`` for a table or
-            a seed.
+        strategy: one of :data:`STRATEGIES`.
         strict: whether names are refused that are no option of ours; a dbt config has names of others too.
 
     Raises:
@@ -72,8 +78,7 @@ def config_of(config: Mapping[str, Any], strategy: str | None, *, strict: bool =
     """
     if strategy == "merge" and str(config.get("stored_as_scd_type")) == "2":
         return SCD2.options.of(config, strict=strict)
-    known = REPLACE if strategy is None or strategy == "replace" else INCREMENTAL.get(strategy)
-    return (known.options if known else WriteConfig).of(config, strict=strict)
+    return STRATEGIES[strategy].options.of(config, strict=strict)
 
 
 def run_as(name: str, options: WriteConfig, *, rebuild: bool, exists: bool) -> tuple[Strategy, bool]:

@@ -22,8 +22,8 @@ class Appended(NodeTable):
         adapter = self.adapter
         with adapter.connection_named(self.name):
             adapter.handle.spark.sql(f"create or replace temporary view lakemerge_feed as {query}")
-            options = adapter.nodes.config(self.model, "append")
-            return adapter.nodes.publish(self.context, "append", self.relation, options)
+            request = adapter.nodes.request(self.relation, self.model, "append")
+            return adapter.nodes.publish(self.context, request)
 
 
 @pytest.mark.slow

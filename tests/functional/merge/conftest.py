@@ -45,8 +45,8 @@ class Merger(NodeTable):
             else:
                 frame = spark.createDataFrame([tuple(row.values()) for row in rows], self.feed)
                 frame.createOrReplaceTempView("lakemerge_feed")
-            options = adapter.nodes.config(self.model, "merge")
-            return adapter.nodes.publish(self.context, "merge", self.relation, options, rebuild)
+            request = adapter.nodes.request(self.relation, self.model, "merge", rebuild)
+            return adapter.nodes.publish(self.context, request)
 
     def manifest(self) -> Manifest:
         """The newest version."""

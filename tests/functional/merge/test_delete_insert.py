@@ -35,9 +35,8 @@ class Replaced(NodeTable):
             frame = adapter.handle.spark.createDataFrame(list(rows), columns)
             frame.createOrReplaceTempView("lakemerge_feed")
             exists = adapter.get_columns_in_relation(self.relation)
-            options = adapter.nodes.config(self.model, "delete+insert")
-            strategy = "delete+insert" if exists else "replace"
-            return adapter.nodes.publish(self.context, strategy, self.relation, options)
+            request = adapter.nodes.request(self.relation, self.model, "delete+insert")
+            return adapter.nodes.publish(self.context, request, bool(exists))
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows, in the order of their columns."""

@@ -70,8 +70,8 @@ class Adopted:
         with table.adapter.connection_named(table.name):
             feed = f"create or replace temporary view lakemerge_feed as {' union all '.join(selected)}"
             table.adapter.handle.spark.sql(feed)
-            options = table.adapter.nodes.config(table.model, strategy)
-            table.adapter.nodes.publish(table.context, strategy, table.relation, options, False)
+            request = table.adapter.nodes.request(table.relation, table.model, strategy)
+            table.adapter.nodes.publish(table.context, request)
 
     def partitions(self) -> list[str]:
         """The values of the partitions, as the metastore spells them."""

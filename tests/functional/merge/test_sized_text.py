@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import lakemerge.writer
 from functional.node_table import NodeTable
 from lakemerge.errors import IncompatibleColumn, InvalidRecord
 from lakemerge.kernel import Kernel
+from rings import of_rings
 
 COLUMNS = "code char(5), grade char(4), name varchar(3), tags array<varchar(2)>, s struct<c:char(2)>, ts int"
 FEED = "code string, grade string, name string, tags array<string>, s struct<c:string>, ts int"
@@ -74,10 +75,8 @@ class Existing(NodeTable):
             rows = [(code, grade, name, [tag], (member,), ts)]
             frame = self.adapter.handle.spark.createDataFrame(rows, FEED)
             frame.createOrReplaceTempView("lakemerge_feed")
-            options = self.adapter.nodes.config(self.model, strategy)
-            if getattr(options, "keeps_history", False):
-                strategy = "scd2"
-            return self.adapter.nodes.publish(self.context, strategy, self.relation, options)
+            request = self.adapter.nodes.request(self.relation, self.model, strategy)
+            return self.adapter.nodes.publish(self.context, request)
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [
@@ -122,18 +121,13 @@ def existing(project: Any) -> Iterator[Any]:
         table.drop()
 
 
-FORMATS = ["orc", pytest.param("parquet", marks=pytest.mark.slow)]
 #: Of the fast ring.
-FEW = ("copy on write", "merge on read", "history", "append")
-
-
-def of_rings(modes: Iterable[str]) -> list[Any]:
-    return [mode if mode in FEW else pytest.param(mode, marks=pytest.mark.slow) for mode in modes]
+FEW = ("copy on write", "history")
 
 
 class TestExistingTables:
-    @pytest.mark.parametrize("file_format", FORMATS)
-    @pytest.mark.parametrize("mode", of_rings(MATCHING))
+    @pytest.mark.parametrize("file_format", of_rings(["orc", "parquet"], ["orc"]))
+    @pytest.mark.parametrize("mode", of_rings(MATCHING, FEW))
     def test_a_key_without_its_blanks_finds_its_row(self, existing: Any, mode: str, file_format: str) -> None:
         table = existing({"unique_key": "code", **MATCHING[mode]}, file_format)
         if mode != "delete+insert":
@@ -153,7 +147,7 @@ class TestExistingTables:
         ],
         ids=lambda setting: next(iter(setting)).rpartition(".")[2],
     )
-    @pytest.mark.parametrize("mode", ["copy on write", "merge on read"])
+    @pytest.mark.parametrize("mode", of_rings(["copy on write", "merge on read"], ["merge on read"]))
     def test_blanks_are_ours_whatever_spark_makes_of_them(
         self, existing: Any, mode: str, setting: dict[str, str]
     ) -> None:
@@ -165,7 +159,7 @@ class TestExistingTables:
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn: .*at most 3 characters in name"):
             table.write("ab", "B", "long", "u", "r", 3, setting)
 
-    @pytest.mark.parametrize("mode", of_rings({**MATCHING, **ADDING}))
+    @pytest.mark.parametrize("mode", of_rings({**MATCHING, **ADDING}, ["merge on read", "append"]))
     def test_a_longer_text_is_refused_and_blanks_beyond_the_length_go(self, existing: Any, mode: str) -> None:
         table = existing({"unique_key": "code", **{**MATCHING, **ADDING}[mode]})
         before = table.rows()
@@ -177,7 +171,7 @@ class TestExistingTables:
         table.write("ab       ", "A      ", "xyz   ", "t", "q", 2)
         assert ("ab   ", "A   ", "xyz", "t", "q ") in table.rows()
 
-    @pytest.mark.parametrize("mode", ["copy on write", "merge on read"])
+    @pytest.mark.parametrize("mode", of_rings(["copy on write", "merge on read"], ["copy on write"]))
     def test_a_column_that_becomes_a_string_takes_longer_texts(self, existing: Any, mode: str) -> None:
         table = existing({"unique_key": "code", "on_schema_change": "sync_all_columns", **MATCHING[mode]})
         table.write("abcdef", "longer", "long", "tag", "member", 2)

@@ -57,8 +57,8 @@ class Snapshotter(NodeTable):
             sql = self.model["compiled_code"]
             feed = self._call("build_snapshot_table", strategy=strategy, sql=sql)
             spark.sql(f"create or replace temporary view lakemerge_feed as {feed}")
-            options = adapter.snapshots.config(self.model)
-            adapter.nodes.publish(self.context, "snapshot", self.relation, options)
+            request = adapter.nodes.request(self.relation, self.model, "snapshot")
+            adapter.nodes.publish(self.context, request)
 
     def rows(self) -> list[Any]:
         return self.sql("select * from {table}")

@@ -30,11 +30,8 @@ class Appended(NodeTable):
                 [tuple(row.values()) for row in rows], self.feed
             )
             frame.createOrReplaceTempView("lakemerge_feed")
-            options = self.adapter.nodes.config(self.model, "append")
-            strategy = "append" if self.left() else "replace"
-            response: CommitResponse = self.adapter.nodes.publish(
-                self.context, strategy, self.relation, options
-            )
+            request = self.adapter.nodes.request(self.relation, self.model, "append")
+            response: CommitResponse = self.adapter.nodes.publish(self.context, request, bool(self.left()))
             return response
 
 

@@ -11,14 +11,16 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 
 from dbt.adapters.lakemerge.constraints import enforced_checks
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
-from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.relations.sized_text import declared_texts
-from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, Transaction
+from lakemerge.kernel import Kernel, ReadOnlyKernel, Settings, TableName, Transaction
+
+#: Who asks and commits, in the history of tables.
+AGENT = "dbt-lakemerge"
 
 C = TypeVar("C", bound=WriteConfig)
 T = TypeVar("T")
@@ -84,7 +86,7 @@ class Capability:
             dry_run: whether it is to change nothing.
         """
         writer = {
-            "agent": "dbt-lakemerge",
+            "agent": AGENT,
             "node": str((model or {}).get("unique_id", "")),
             "invocation_id": str(get_invocation_id()),
         }
@@ -96,7 +98,7 @@ class Capability:
 
     def publisher(
         self,
-        relation: LakemergeRelation,
+        name: TableName,
         config: C,
         model: Mapping[str, Any] | None = None,
         *,
@@ -113,7 +115,7 @@ class Capability:
         return Publisher(
             self.handle,
             kernel or self.kernel(model, config),
-            relation.table_name,
+            name,
             config,
             constraints=enforced_checks(model or {}),
             declared=declared_texts(model or {}),

@@ -78,6 +78,11 @@ class SnapshotConfig(KeepsHistory):
     # `dbt snapshot` has no --full-refresh: what a snapshot has seen cannot be selected again.
     to_change_layout: ClassVar[str] = "copy its rows into a new table: see docs/guides/snapshots.md"
 
+    @classmethod
+    def _read(cls, reader: OptionReader) -> dict[str, Any]:
+        # a snapshot has no policy for changes of the schema
+        return {**super()._read(reader), "on_schema_change": "append_and_widen"}
+
 
 @dataclass(frozen=True)
 class Scd2MergeConfig(KeepsHistory, MergeConfig):

@@ -24,7 +24,7 @@ from lakemerge.errors import InvalidConfig
     ],
 )
 def test_formats(config: dict[str, Any], found: str) -> None:
-    written = config_of(config, None)
+    written = config_of(config, "replace")
     assert (written.file_format, written.names_format) == (found, bool(config.get("file_format")))
     assert LakemergeAdapter.file_format(config.get("file_format"), config.get("options")) == found
 
@@ -42,10 +42,10 @@ def test_formats(config: dict[str, Any], found: str) -> None:
 )
 def test_other_formats(config: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidConfig, match=problem):
-        config_of(config, None)
+        config_of(config, "replace")
     with pytest.raises(CompilationError, match=problem):
         LakemergeAdapter.file_format(config["file_format"], config.get("options"))
 
 
 def test_an_empty_word_is_not_given() -> None:
-    assert config_of({"on_schema_change": "", "publish": ""}, None) == config_of({}, None)
+    assert config_of({"on_schema_change": "", "publish": ""}, "replace") == config_of({}, "replace")

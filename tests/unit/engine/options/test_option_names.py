@@ -27,7 +27,7 @@ from lakemerge.errors import InvalidConfig
 ROOT = Path(__file__).parents[4]
 KEYED = {"unique_key": "id", "sequence_by": "ts"}
 KINDS: dict[str, Any] = {
-    "table": lambda config: config_of(config, None),
+    "table": lambda config: config_of(config, "replace"),
     "append": lambda config: config_of(config, "append"),
     "insert_overwrite": lambda config: config_of(config, "insert_overwrite"),
     "delete+insert": lambda config: config_of({"unique_key": "id", **config}, "delete+insert"),

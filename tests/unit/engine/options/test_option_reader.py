@@ -83,7 +83,7 @@ def test_whatever_else_is_no_duration(value: Any) -> None:
     ("value", "size"), [(7, 7), ("7", 7), ("7b", 7), ("64 KB", 2**16), ("2gb", 2**31), ("1tb", 2**40)]
 )
 def test_a_size_is_a_whole_number_of_bytes(value: Any, size: int) -> None:
-    assert config_of({"target_file_size": value}, None).target_file_size == size
+    assert config_of({"target_file_size": value}, "replace").target_file_size == size
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_size_is_a_whole_number_of_bytes(value: Any, size: int) -> None:
 )
 def test_whatever_else_is_no_size(value: Any) -> None:
     with pytest.raises(InvalidConfig, match="target_file_size must be a whole number of bytes"):
-        config_of({"target_file_size": value}, None)
+        config_of({"target_file_size": value}, "replace")
     with pytest.raises(InvalidConfig, match="max_bytes must be a whole number of bytes"):
         VacuumArguments.of(1, 1, value)
 

@@ -85,12 +85,12 @@ def test_only_what_differs_from_the_defaults_is_recorded() -> None:
         ({"unique_key": "id"}, "delete+insert", ""),
         ({"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": 2}, "merge", ""),
         ({}, "append", "append"),
-        ({}, None, "append"),
+        ({}, "replace", "append"),
         ({}, "insert_overwrite", ""),
     ],
 )
 def test_programs_change_tables_that_are_merged_or_appended_to(
-    config: dict[str, Any], strategy: str | None, changed_by: str
+    config: dict[str, Any], strategy: str, changed_by: str
 ) -> None:
     assert config_of(config, strategy).changed_by == changed_by
 

@@ -22,15 +22,13 @@ from dbt.adapters.lakemerge.after_tests.run import StagedRun, StagedTable, Stage
 from dbt.adapters.lakemerge.capability import Capability
 from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, config_errors
 from dbt.adapters.lakemerge.dbt_log import warn_only
-from dbt.adapters.lakemerge.dbt_macros import DbtMacros
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.responses import STAGED, CommitResponse, NodeResponse
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.options.reader import OptionReader
-from lakemerge.engine.options.write import WriteConfig
-from lakemerge.engine.publish.driver import Driver
+from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import (
     CommitInDoubt,
@@ -45,6 +43,7 @@ from lakemerge.errors import (
 from lakemerge.kernel import (
     Layout,
     Manifest,
+    TableName,
     Transaction,
     discard_left,
     find_row,
@@ -135,27 +134,23 @@ class StagingMethods(Capability):
     # -- staging -------------------------------------------------------------------------------
 
     def stage(
-        self,
-        context: Mapping[str, Any],
-        driver: type[Driver[Any]],
-        relation: LakemergeRelation,
-        options: WriteConfig,
-        rebuild: bool,
+        self, name: TableName, model: Mapping[str, Any], life_of: Callable[[Publish], Lifecycle]
     ) -> CommitResponse:
-        """Commit as a :class:`Lifecycle` does, but let the version wait for the end of the run."""
-        model, macros, handle = context["model"], DbtMacros(context), self.handle
-        self._require_stageable(relation)
+        """Commit a node's rows, but let the version wait for the end of the run.
+
+        Args:
+            life_of: makes the life of the commit, of what takes the complete transaction.
+        """
+        handle = self.handle
+        self._require_stageable(name)
         waiting: list[tuple[Transaction, Manifest]] = []
-        publisher = self.publisher(
-            relation, options, model, commit=lambda one: waiting.append((one, suspend(one)))
-        )
-        life = Lifecycle(driver(publisher, macros, rebuild=rebuild))
+        life = life_of(lambda one: waiting.append((one, suspend(one))))
         done = life.commit()
         for transaction, manifest in waiting:
 
             def refresh(transaction: Transaction = transaction) -> None:
-                publisher.committed = transaction.made
-                publisher.refresh()
+                life.publisher.committed = transaction.made
+                life.publisher.refresh()
 
             def finish() -> None:
                 try:
@@ -188,8 +183,8 @@ class StagingMethods(Capability):
             transaction.abort()
             raise
 
-    def _require_stageable(self, relation: LakemergeRelation) -> None:
-        name, row = relation.table_name, self.handle.application.metastore.get_table(relation.table_name)
+    def _require_stageable(self, name: TableName) -> None:
+        row = self.handle.application.metastore.get_table(name)
         if row is not None and row.kind == "VIRTUAL_VIEW" and not is_overlay_view(row):
             raise _refused(f"{name} to be a table, or not there", "a view")
         if self.handle.processing is not None:

@@ -45,7 +45,7 @@ class AlterationMethods(Capability):
             retype or {},
         )
         self._require_published(relation, "change the columns of")
-        publisher, macros = self.publisher(relation, WriteConfig()), DbtMacros(context)
+        publisher, macros = self.publisher(relation.table_name, WriteConfig()), DbtMacros(context)
         driver, modes = Alter(publisher, macros, alteration), WriteModes(publisher, macros)
         modes.prepare(driver)
         driver.run()
@@ -58,7 +58,7 @@ class AlterationMethods(Capability):
         A view over a base is removed first, and the model's next run makes it again: no delta can delete all rows.
         """
         self._require_published(relation, "empty")
-        publisher, macros = self.publisher(relation, WriteConfig()), DbtMacros(context)
+        publisher, macros = self.publisher(relation.table_name, WriteConfig()), DbtMacros(context)
         if publisher.has_view:
             WriteModes(publisher, macros).remove_overlay()
         transaction = publisher.kernel.begin(publisher.name, "truncate")

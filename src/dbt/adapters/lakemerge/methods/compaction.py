@@ -56,7 +56,7 @@ class CompactionMethods(Capability):
         if not OperationMethods(self.host).has_versions(relation, dry_run):
             return None
         kernel = self.kernel(model, options.config, dry_run=dry_run)
-        publisher = self.publisher(relation, options.config, model, kernel=kernel)
+        publisher = self.publisher(relation.table_name, options.config, model, kernel=kernel)
         compaction = TableCompaction(publisher, DbtMacros(context), options)
         return compaction.planned() if dry_run else compaction.run()
 

@@ -186,7 +186,7 @@ class IngestMethods(Capability):
                 route_tables(given.routes, relation.table_name, context.get("graph") or {}) if given else []
             )
         if given is None:
-            return self.publisher(relation, options, model), None
+            return self.publisher(relation.table_name, options, model), None
         kernel = self.kernel(model, options)
         tables = [RuledTable(kernel, self.handle.spark, name) for name in names]
         # the strictest table decides about what other programs wrote
@@ -196,7 +196,9 @@ class IngestMethods(Capability):
         session = session_settings(self.host.config.credentials)
         routing = Routing(self.handle, kernel, DbtMacros(context), plan, given, names, session)
         routing.begin()
-        return self.publisher(relation, options, model, kernel=kernel, commit=routing.commit), routing
+        return self.publisher(
+            relation.table_name, options, model, kernel=kernel, commit=routing.commit
+        ), routing
 
     @staticmethod
     def _check_routing(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.after_tests.methods import StagingMethods
-from dbt.adapters.lakemerge.capability import Capability
+from dbt.adapters.lakemerge.capability import AGENT, Capability
 from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.dbt_macros import DbtMacros
 from dbt.adapters.lakemerge.relation import LakemergeRelation
@@ -16,19 +15,42 @@ from dbt.adapters.lakemerge.responses import CommitResponse
 
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.merge_on_read.deltas import has_time_to_compact
-from lakemerge.engine.options.write import WriteConfig
-from lakemerge.engine.strategies import INCREMENTAL, config_of, run_as
-from lakemerge.kernel import find_row
+from lakemerge.engine.publish.node_transaction import Publish
+from lakemerge.engine.request import Request, life_of
+from lakemerge.engine.strategies import INCREMENTAL, config_of
+from lakemerge.kernel import TableName, Transaction, find_row
+
+# What a clone takes from its model.
+_OF_CLONES = ("file_format", "options", "location_root", "tblproperties", "target_file_size", "max_attempts")
 
 
 class NodeMethods(Capability):
     """``adapter.nodes``; see the materializations for its use."""
 
     @available.parse_none
-    def config(self, model: Mapping[str, Any], strategy: str | None = None) -> WriteConfig:
-        """The model's options about writing, checked. Raises CompilationError naming all that are wrong."""
-        with config_errors():
-            return config_of(model["config"], strategy)
+    def request(
+        self,
+        relation: LakemergeRelation,
+        model: Mapping[str, Any],
+        strategy: str = "replace",
+        rebuild: bool = False,
+    ) -> Request:
+        """What a node asks for. Its rows are to become readable as ``lakemerge_feed``.
+
+        Raises:
+            CompilationError: names all options that are wrong.
+        """
+        return _checked(relation, strategy, model["config"], rebuild)
+
+    @available.parse_none
+    def clone_request(
+        self, relation: LakemergeRelation, model: Mapping[str, Any], source: LakemergeRelation
+    ) -> Request:
+        """What a clone asks for: files as the model wants them, partitions as its source has them."""
+        options = {name: model["config"].get(name) for name in _OF_CLONES}
+        if (table := find_row(self.handle.application.metastore, source.table_name)) is not None:
+            options["partition_by"] = [column.name for column in table.partition_columns]
+        return _checked(relation, "replace", options)
 
     @available.parse(lambda *args, **kwargs: True)
     def knows(self, strategy: str) -> bool:
@@ -36,50 +58,35 @@ class NodeMethods(Capability):
         return strategy in INCREMENTAL
 
     @available.parse_none
-    def clone_config(self, model: Mapping[str, Any], source: LakemergeRelation) -> WriteConfig:
-        """The options about writing of a clone: files as the model wants them, partitions as its source has them."""
-        names = (
-            "file_format",
-            "options",
-            "location_root",
-            "tblproperties",
-            "target_file_size",
-            "max_attempts",
-        )
-        with config_errors():
-            config = WriteConfig.of({name: model["config"].get(name) for name in names})
-        table = find_row(self.handle.application.metastore, source.table_name)
-        return dataclasses.replace(
-            config, partition_by=tuple(column.name for column in table.partition_columns) if table else ()
-        )
-
-    @available.parse_none
-    def publish(
-        self,
-        context: Mapping[str, Any],
-        strategy: str,
-        relation: LakemergeRelation,
-        options: WriteConfig,
-        rebuild: bool = False,
-        exists: bool = True,
-    ) -> CommitResponse:
+    def publish(self, context: Mapping[str, Any], request: Request, exists: bool = True) -> CommitResponse:
         """Bring the rows of the running node (``lakemerge_feed``) into its table, in one commit, now or after tests.
 
         Args:
             context: dbt's, of the node.
-            strategy: one of :data:`STRATEGIES`.
-            rebuild: replace the existing table by a new one, whatever its schema.
             exists: whether the table is there.
 
         Returns:
             The response for dbt's result line.
         """
+        model, macros = context["model"], DbtMacros(context)
         with config_errors():
-            has_time_to_compact(DbtMacros(context))
-        chosen, anew = run_as(strategy, options, rebuild=rebuild, exists=exists)
-        driver = chosen.driver_for(options)
+            has_time_to_compact(macros)
+            options = config_of(request.options, request.strategy)
+        name = TableName.parse(request.table, "")
+
+        def life(commit: Publish) -> Lifecycle:
+            return life_of(
+                request, self.publisher(name, options, model, commit=commit), macros, exists=exists
+            )
+
         if options.publishes_after_tests:
-            return StagingMethods(self.host).stage(context, driver, relation, options, anew)
-        publisher = self.publisher(relation, options, context["model"])
-        done = Lifecycle(driver(publisher, DbtMacros(context), rebuild=anew)).publish()
-        return CommitResponse.of(done)
+            return StagingMethods(self.host).stage(name, model, life)
+        return CommitResponse.of(life(Transaction.commit).publish())
+
+
+def _checked(
+    relation: LakemergeRelation, strategy: str, options: Mapping[str, Any], rebuild: bool = False
+) -> Request:
+    with config_errors():
+        config_of(options, strategy)
+    return Request(str(relation.table_name), strategy, options, agent=AGENT, rebuild=rebuild)

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.capability import Capability
-from dbt.adapters.lakemerge.dbt_errors import config_errors
 
-from lakemerge.engine.history.history_options import SnapshotConfig
 from lakemerge.engine.relations.table_schema import comparable, spark_type
 from lakemerge.engine.sql_text import quote
 
 
 class SnapshotMethods(Capability):
     """``adapter.snapshots``; see the materialization `snapshot` for its use."""
-
-    @available.parse_none
-    def config(self, model: Mapping[str, Any]) -> SnapshotConfig:
-        """A snapshot's options about writing, checked. Raises CompilationError naming all that are wrong."""
-        with config_errors():
-            config = SnapshotConfig.of(model["config"])
-        # a snapshot has no policy for changes of the schema
-        return dataclasses.replace(config, on_schema_change="append_and_widen")
 
     @available.parse_list
     def columns_of_query(self, sql: str) -> list[str]:
