@@ -86,6 +86,7 @@ def require_named(messages: Iterable[str], said: str, disk: Disk) -> None:
         assert str(disk.folder) in message
 
 
+@pytest.mark.slow
 def test_a_full_warehouse(dbt_project: Callable[..., Any], small_disks: SmallDisks) -> None:
     disk = small_disks.make("disk", "16m")
     project = dbt_project("full", None, disk.folder)

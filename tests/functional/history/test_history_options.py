@@ -96,13 +96,10 @@ class TestVersions:
 
     @pytest.mark.parametrize(
         "order",
-        [
-            pytest.param([0, 1, 2, 3], marks=pytest.mark.slow),
-            pytest.param([3, 2, 1, 0], marks=pytest.mark.slow),
-            [1, 2, 0, 3],
-        ],
+        [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3]],
         ids=str,
     )
+    @pytest.mark.slow
     def test_a_truncate_voids_what_has_its_sequence(self, merger: Any, order: list[int]) -> None:
         feed = [change(1, "a", 3), change(1, "a", 5, note="x"), change(0, None, 5, op="T"), change(1, "b", 7)]
         feed[2]["id"] = None
@@ -112,6 +109,7 @@ class TestVersions:
         assert versions(table) == [("a", None, 3, 5), ("b", None, 7, None)]
         assert table.merge(feed).version == 0
 
+    @pytest.mark.slow
     def test_a_tie_with_what_is_known(self, merger: Any) -> None:
         for policy, expected in (("error", "AmbiguousChange"), ("any", None)):
             table = merger({**FEED, "on_sequence_tie": policy}, SCHEMA)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from examples import OFTEN
 from functional.merge.test_merge_properties import SCHEMA, as_stored, feeds, split
 from lakemerge.engine.publish.side_data import SideData
+from rings import of_rings
 
 from .oracle import Change, history
 
@@ -112,10 +113,7 @@ def compiles() -> bool:
 class TestHistoryProperties:
     @pytest.mark.parametrize(
         "variant",
-        [
-            pytest.param(variant, marks=() if variant in FEW else pytest.mark.slow)
-            for variant in REPRESENTATIVE
-        ],
+        of_rings(REPRESENTATIVE, FEW),
     )
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant]}

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from rings import of_rings
+
 COLUMNS = {"id": "int", "name": "string", "price": "decimal(6,2)", "on_day": "date"}
 
 
@@ -88,6 +90,7 @@ class TestDelimited:
         assert table.rows("id")[-1] == (6,)
         assert [(row.line, row.reason) for row in table.quarantine()][1:] == [(2, "missing_field")]
 
+    @pytest.mark.slow
     def test_collections_by_delimiters_of_their_own(self, ingester: Any) -> None:
         columns = {
             "id": "int",
@@ -197,6 +200,7 @@ class TestDelimited:
         assert table.reasons() == [("bad_encoding", None)] * len(bad)
         assert [bytes(row.record_bytes) for row in table.quarantine()] == bad
 
+    @pytest.mark.slow
     def test_bytes_that_are_no_text_do_not_pass_for_a_null_literal(self, ingester: Any) -> None:
         table = ingester({"null_literal": "\ufffd"}, {"id": "int", "name": "string"})
         table.land("a.csv", b"1,\xff\n2,\xef\xbf\xbd\n")
@@ -319,7 +323,7 @@ class TestRegex:
 
 
 class TestTypedFiles:
-    @pytest.mark.parametrize("form", ["orc", "parquet"])
+    @pytest.mark.parametrize("form", of_rings(["orc", "parquet"], ["parquet"]))
     def test_types_must_fit_without_loss(self, ingester: Any, form: str) -> None:
         table = ingester({"format": form}, {"id": "int", "price": "decimal(4,1)", "name": "string"})
 

@@ -65,6 +65,7 @@ class TestUnfitPartitions:
             found = project.adapter.handle.spark.sql(sql.format(schema=project.test_schema)).collect()
             return sorted(map(tuple, found))
 
+    @pytest.mark.slow
     def test_each_goes_to_quarantine_alone(self, project: Any, tmp_path: Path) -> None:
         def land(name: str, records: list[dict[str, Any]]) -> None:
             (tmp_path / name).write_text("".join(f"{json.dumps(record)}\n" for record in records))

@@ -56,6 +56,7 @@ class TestGatheredMerges:
         assert rows[0] == {"id": 0, "region": "r1", "name": "moved", "ts": 2}
         assert set(rows) == set(range(40)) - {2}
 
+    @pytest.mark.slow
     def test_deletes_of_keys_that_are_nowhere_rewrite_nothing(self, table: Any) -> None:
         before = files_of(table)
         with joined(by_one_task=False):

@@ -15,6 +15,7 @@ from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
 import lakemerge
+from rings import of_rings
 
 from .joining import joined
 
@@ -69,6 +70,8 @@ def invented() -> list[str]:
 NAMES = invented()
 #: Whether a table has a share of the names, so that the tables of a test together have each, or all of them.
 ALL_IN_ONE = [pytest.param(False, id="dealt"), pytest.param(True, id="all", marks=pytest.mark.slow)]
+#: Of the fast ring: those whose SQL differs most.
+FEW = ("partial updates", "merge on read", "bitemporal")
 
 
 def dealt(names: Sequence[str], place: int, tables: int) -> list[str]:
@@ -141,7 +144,7 @@ def current(rows: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, 
 
 class TestColumnsOfAnyName:
     @pytest.mark.parametrize("all_in_one", ALL_IN_ONE)
-    @pytest.mark.parametrize("mode", MODES)
+    @pytest.mark.parametrize("mode", of_rings(MODES, FEW))
     def test_values_of_all_names_go_round(self, merger: Any, mode: str, all_in_one: bool) -> None:
         config: dict[str, Any] = {"unique_key": ["id"], **MODES[mode]}
         keys = [name for name in config["unique_key"] if name != "id"]
@@ -173,7 +176,13 @@ class TestColumnsOfAnyName:
             table.drop()
 
     @pytest.mark.parametrize("all_in_one", ALL_IN_ONE)
-    @pytest.mark.parametrize(("place", "mode"), list(enumerate(["merge", "merge on read", "history"])))
+    @pytest.mark.parametrize(
+        ("place", "mode"),
+        [
+            (0, "merge"),
+            *(pytest.param(*one, marks=pytest.mark.slow) for one in [(1, "merge on read"), (2, "history")]),
+        ],
+    )
     def test_a_struct_that_is_named_as_a_side_of_a_join(
         self, merger: Any, place: int, mode: str, all_in_one: bool
     ) -> None:
@@ -260,6 +269,7 @@ SNAPSHOTS = {
 }
 
 
+@pytest.mark.slow
 class TestOtherTables:
     #: A part of them, as the SQL of these tables differs less than that of merges; each in the class below.
     names: ClassVar[list[str]] = sorted({*OF_CONFIGS, *NAMES[::8]})
@@ -339,6 +349,5 @@ class TestOtherTables:
             assert rows(name, "dbt_valid_to is null") == sorted([made(1, 4), *gone, made(4, 4)]), name
 
 
-@pytest.mark.slow
 class TestOtherTablesOfAllNames(TestOtherTables):
     names = NAMES

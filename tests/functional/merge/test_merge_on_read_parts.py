@@ -113,6 +113,7 @@ class TestParts:
         assert names(table) == names(table, "__base")
         table.drop()
 
+    @pytest.mark.slow
     def test_much_is_moved_by_several_commits(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         table = outstanding(merger)
         shown = names(table)

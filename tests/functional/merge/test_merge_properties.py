@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from examples import OFTEN
+from rings import of_rings
 
 from .joining import joined
 from .oracle import Change, Oracle
@@ -115,9 +116,7 @@ REPRESENTATIVE = (
 )
 #: Those of the fast ring: whole rows without a partition, the sequence in the ledger alone; parts of rows with one.
 FEW = ("truncates, sequence not in the table", "partial updates")
-REPRESENTED = [
-    pytest.param(variant, marks=() if variant in FEW else pytest.mark.slow) for variant in REPRESENTATIVE
-]
+REPRESENTED = of_rings(REPRESENTATIVE, FEW)
 
 
 def check(
@@ -178,15 +177,9 @@ class TestMergeProperties:
 
     @pytest.mark.parametrize(
         "variant",
-        [
-            "partitioned",
-            *(
-                pytest.param(variant, marks=pytest.mark.slow)
-                for variant in sorted(VARIANTS)
-                if variant != "partitioned"
-            ),
-        ],
+        sorted(VARIANTS),
     )
+    @pytest.mark.slow
     def test_batches_that_are_newer_than_all_before_give_it_too(self, merger: Any, variant: str) -> None:
         config: dict[str, Any] = {**CONFIG, **VARIANTS[variant]}
         examples = 3 if variant == "partitioned" else OFTEN

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
+from rings import of_rings
+
 PLACEHOLDER = "__debezium_unavailable_value"
 BYTES = bytearray(PLACEHOLDER.encode())
 FEED = (
@@ -66,7 +68,7 @@ def held(key: int, ts: int, values: Row, note: str | None = "n") -> Row:
     return {name: value for name, value in change(key, ts, values, note).items() if name != "op"}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", of_rings(MODES, ["merge on read", "parquet, partitioned"]))
 class TestUnavailableValues:
     def test_they_stay_and_nulls_are_nulls(self, merger: Any, mode: str) -> None:
         table = merger({**CONFIG, **MODES[mode]}, FEED)

@@ -133,6 +133,7 @@ class Ranges:
 class TestEastOfUtc(Ranges):
     zone = "Asia/Tokyo"
 
+    @pytest.mark.slow
     def test_batches_of_other_sizes(self, project: Any) -> None:
         for _ in range(2):
             self.run(project, ["hourly"], "2024-03-10T05:00:00", "2024-03-10T08:00:00")

@@ -21,6 +21,7 @@ from lakemerge.errors import (
     UnsupportedStatement,
     UnsupportedTable,
 )
+from rings import of_rings
 
 ROWS = "select id, 'n' as name, 1 as ts, if(id < 2, 'p', 'q') as d from range(4)"
 RULES = {
@@ -80,7 +81,7 @@ class TestStatements:
         run("update typed set s = named_struct('b', named_struct('x', 'y'), 'a', 7) where id = 1")
         assert spark.sql("select s.a, s.b.x from typed").collect()[0] == (7, "y")
 
-    @pytest.mark.parametrize("kind", list(KINDS))
+    @pytest.mark.parametrize("kind", of_rings(KINDS, ["unpartitioned", "merge on read, partitioned"]))
     def test_a_statement_without_rows_makes_no_version(self, statements: Statements, kind: str) -> None:
         table = statements.make(f"none_{list(KINDS).index(kind)}", kind, ROWS)
         versions = len(table.history())
@@ -113,7 +114,11 @@ class TestStatements:
         assert table.to_df().count() == 0
 
     @pytest.mark.parametrize(
-        "kind", ["partitioned", "append, partitioned", "keyed, partitioned", "merge on read, partitioned"]
+        "kind",
+        of_rings(
+            ["partitioned", "append, partitioned", "keyed, partitioned", "merge on read, partitioned"],
+            ["append, partitioned", "merge on read, partitioned"],
+        ),
     )
     def test_rows_move_into_partitions_that_the_condition_excludes(
         self, statements: Statements, kind: str
@@ -126,8 +131,15 @@ class TestStatements:
         statements.run(f"insert into {table.name} replace where d = 'p' select 9, 'n', 1, 'p'")
         assert statements.rows(f"select id, d from {table.name}") == [*((n, "q") for n in range(4)), (9, "p")]
 
-    @pytest.mark.parametrize("mode", ["copy_on_write", "merge_on_read"])
-    @pytest.mark.parametrize("stores", [True, False], ids=["sequence stored", "sequence not stored"])
+    @pytest.mark.parametrize(
+        ("mode", "stores"),
+        [
+            ("copy_on_write", False),
+            ("merge_on_read", True),
+            pytest.param("copy_on_write", True, marks=pytest.mark.slow),
+            pytest.param("merge_on_read", False, marks=pytest.mark.slow),
+        ],
+    )
     def test_a_feed_meets_corrections(self, statements: Statements, mode: str, stores: bool) -> None:
         hidden = ["op"] if stores else ["op", "ts"]
         rules = {**RULES, "except_column_list": hidden, "write_mode": mode}
@@ -231,7 +243,7 @@ class TestStatements:
         assert table.truncate().version == 3
         assert statements.rows("select * from built") == []
 
-    @pytest.mark.parametrize("write_mode", ["copy_on_write", "merge_on_read"])
+    @pytest.mark.parametrize("write_mode", of_rings(["copy_on_write", "merge_on_read"], ["merge_on_read"]))
     def test_a_contract_holds(
         self, statements: Statements, merger: Any, program: Any, write_mode: str
     ) -> None:

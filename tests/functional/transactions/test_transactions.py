@@ -177,6 +177,7 @@ class TestTransactions:
         assert (named[5], named[6]) == ("of dbt", "new")
         assert len(stock.sql("select * from {table} where place = 'C'")) == 1
 
+    @pytest.mark.slow
     def test_who_is_overtaken_each_time_is_told(
         self, shop: Any, program: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -36,7 +36,8 @@ def rows(ts: int, op: str, where: str, width: int, moved: int = 0) -> str:
 
 
 class TestScatteredFeeds:
-    @pytest.mark.parametrize("width", [64, pytest.param(2000, marks=pytest.mark.slow)])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("width", [64, 2000])
     def test_each_partition_is_changed_and_then_written_once(self, project: Any, width: int) -> None:
         run_dbt(["run"])
         table = Merger(project, CONFIG, "id bigint")
