@@ -165,7 +165,7 @@ def test_a_write_that_is_answered_gives_its_lock_back_at_once(
 ) -> None:
     late, kernel = process(world)
     create(kernel, NAME, {"p=1": ["old"]})
-    assert caplog.text.count("This metastore ignores compare-and-swap") == 1
+    assert caplog.text.count("This metastore has no compare-and-swap") == 1
     merge(kernel, NAME, {"p=1": ["new"]})
     assert world.metastore._locks == {}
     late.lose("alter_table", times=100)

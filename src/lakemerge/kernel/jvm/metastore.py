@@ -6,17 +6,13 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
-
-import tenacity
 
 from lakemerge.errors import MetastoreError
 from lakemerge.kernel.jvm import thrift
 from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, call_java, java_exception
+from lakemerge.kernel.jvm.probing import Expectations, probe, until_answered
 from lakemerge.kernel.ports.metastore import (
-    DDL_TIME,
-    HiveColumn,
     HivePartition,
     HiveTable,
     Metastore,
@@ -55,6 +51,7 @@ class HiveMetastore(Metastore):
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self.compares: bool | None = None
+        self._sends_expectations = True
         self._restricts_values: bool | None = None
         self._local = threading.local()
 
@@ -82,7 +79,7 @@ class HiveMetastore(Metastore):
             raise self._translate(call, error) from error
 
     def _read(self, call: str, action: Callable[[Any], T]) -> T:
-        return _until_answered(lambda: self._invoke(call, action))
+        return until_answered(lambda: self._invoke(call, action))
 
     def _translate(self, call: str, error: Exception) -> MetastoreError:
         kind, text = java_exception(error)
@@ -208,7 +205,7 @@ class HiveMetastore(Metastore):
     ) -> None:
         raw = self._java_table(table)
         properties = {}
-        if expected:
+        if expected and self._sends_expectations:
             properties = {
                 "expected_parameter_key": expected[0],
                 "expected_parameter_value": expected[1],
@@ -361,39 +358,10 @@ class HiveMetastore(Metastore):
     # -- what this metastore can do ------------------------------------------------------------
 
     def probe_compare_and_swap(self, name: TableName) -> bool:
-        """See the port.
-
-        A metastore without HIVE-26882 ignores the expected value silently. So it is asked for a change that every
-        metastore refuses, another set of partition columns, with an expected value that cannot be. A metastore that
-        compares finds fault with the value first. Nothing is changed either way.
-
-        Raises:
-            Refused: for another reason, which shows neither.
-        """
-        table = self.get_table(name)
-        if table is None:
-            raise Refused("getTable", "NoSuchObjectException", f"there is no table {name}")
-        keys = (*table.partition_columns, HiveColumn("lakemerge_probe", "string"))
-        probe = replace(table, partition_columns=keys)
-        try:
-            _until_answered(lambda: self.alter_table(name, probe, expected=(DDL_TIME, "lakemerge-probe")))
-        except ValueChanged:
-            return True
-        except Refused as error:
-            if error.kind != "InvalidOperationException":
-                raise
-        return False
-
-
-def _until_answered(action: Callable[[], T]) -> T:
-    """Make a call that changes nothing, again while it gets no answer. Raises ReplyLost after some tries."""
-    retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(ReplyLost),
-        stop=tenacity.stop_after_attempt(4),
-        wait=tenacity.wait_random_exponential(multiplier=0.1, max=2),
-        reraise=True,
-    )
-    return retrying(action)
+        """See the port. Where even the right value is refused, no expectation is sent from now on."""
+        found = probe(self, name)
+        self._sends_expectations = found is not Expectations.REFUSED
+        return found is Expectations.HONOURED
 
 
 def _items(java_list: Any) -> list[Any]:

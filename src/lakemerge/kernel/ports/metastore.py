@@ -238,4 +238,8 @@ class Metastore(Protocol):
     # -- what this metastore can do ------------------------------------------------------------
 
     def probe_compare_and_swap(self, name: TableName) -> bool:
-        """Whether ``alter_table`` honours an expected value, tried on an existing table that is left as it is."""
+        """Whether ``alter_table`` honours an expected value, tried on an existing table that is left as it is.
+
+        Raises:
+            MetastoreError: it does not, and locks do not work either.
+        """

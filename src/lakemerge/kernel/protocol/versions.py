@@ -178,14 +178,19 @@ class Versions:
         return True
 
     def compares(self, name: TableName) -> bool:
-        """Whether the metastore compares, found out once on an existing table."""
+        """Whether the metastore compares, found out once on an existing table.
+
+        Raises:
+            MetastoreError: it does not, and its locks do not work either, so that it can finish no commit.
+        """
         with self._lock:
             if self._metastore.compares is None:
                 self._metastore.compares = self._probe(name)
                 if not self._metastore.compares:
                     _LOG.warning(
-                        "This metastore ignores compare-and-swap (it lacks HIVE-26882). lakemerge uses its locks "
-                        "instead: a writer that pauses for longer than a lock's time-out can overwrite another's commit"
+                        "This metastore has no compare-and-swap (it lacks HIVE-26882, or direct SQL). lakemerge uses "
+                        "its locks instead: a writer that pauses for longer than a lock's time-out can overwrite "
+                        "another's commit"
                     )
             return self._metastore.compares
 
