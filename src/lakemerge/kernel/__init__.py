@@ -9,7 +9,7 @@ from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire
 from lakemerge.kernel.commit.spelling import new_spelling, set_spelling
 from lakemerge.kernel.commit.suspension import leave, resume, suspend
 from lakemerge.kernel.commit.transaction import Transaction
-from lakemerge.kernel.jvm import JAVA_ERRORS, Jvm, ports_of
+from lakemerge.kernel.jvm import HDFS_CLIENT, JAVA_ERRORS, Jvm, ports_of
 from lakemerge.kernel.kernel import Kernel, ReadOnlyKernel
 from lakemerge.kernel.maintenance.committed_tables import committed_tables
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
@@ -91,6 +91,7 @@ __all__ = [
     "DELTAS",
     "DELTA_NAME",
     "FOLDED",
+    "HDFS_CLIENT",
     "JAVA_ERRORS",
     "LEDGER_RESET",
     "NAMED",

@@ -15,6 +15,7 @@ from lakemerge.engine.relations.file_frames import (
     shown_as,
     values_of,
 )
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.sql_text import literal, qualified, quote
 from lakemerge.kernel import HiveColumn, TableName
 
@@ -35,9 +36,9 @@ def matching(
         (number, *_values(item), str(item.version) if item.version is not None else None, str(item.bytes))
         for number, item in enumerate(items)
     ]
-    schema = ", ".join(["`__item` int", *(f"{quote(column.name)} string" for column in columns)])
+    kinds = {"__item": "int32", **{column.name: "string" for column in columns}}
     typed = ["`__item`", *(_typed(column) for column in columns)]
-    frame = spark.createDataFrame(rows, schema).selectExpr(*typed)
+    frame = small_frame(spark, rows, kinds).selectExpr(*typed)
     return [items[row["__item"]] for row in frame.where(predicate).select("__item").sort("__item").collect()]
 
 

@@ -24,6 +24,7 @@ from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
 from lakemerge.engine.ingest.record_types import typed_field
 from lakemerge.engine.relations.file_frames import file_fact
 from lakemerge.engine.spark.connectors import connector_missing
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.spark.unreadable_files import typed_read_errors, unreadable_file
 from lakemerge.engine.sql_text import literal
 from lakemerge.errors import StorageError
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
 
 _ROW_OF_TASK = "monotonically_increasing_id() & 8589934591"
 _AVRO = "org.apache.spark:spark-avro_2.13"
+# Where the lines of a file's splits begin, by Arrow's types.
+_MARKS = {
+    "_lakemerge_file": "string",
+    "_lakemerge_block": "int64",
+    "_lakemerge_before": "int64",
+    "_lakemerge_last": "int64",
+}
 _SMALLEST_SPLIT = 4 * 2**20
 _MANY = 8
 # The errors that Java's decompression raises for an archive that is cut or damaged.
@@ -131,9 +139,8 @@ class RecordSource:
         if marks:
             from pyspark.sql.functions import broadcast
 
-            schema = "_lakemerge_file string, _lakemerge_block bigint, _lakemerge_before bigint, _lakemerge_last bigint"
             frame = frame.join(
-                broadcast(self._spark.createDataFrame(marks, schema)),
+                broadcast(small_frame(self._spark, marks, _MARKS)),
                 ["_lakemerge_file", "_lakemerge_block"],
                 "left",
             )

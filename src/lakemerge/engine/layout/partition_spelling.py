@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakemerge.engine.relations.sized_text import char_length, unsized
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.errors import UnsupportedTable
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_name, partition_values
 
@@ -156,6 +157,6 @@ def _by_spark(spark: SparkSession, column: HiveColumn, texts: Collection[str]) -
     """What Spark writes for values that are given as text; the name for null where a text is no value of the type."""
     if not texts:
         return {}
-    given = spark.createDataFrame([(text,) for text in sorted(texts)], "given string")
+    given = small_frame(spark, [(text,) for text in sorted(texts)], {"given": "string"})
     rows = given.selectExpr("given", f"cast(try_cast(given as {column.type}) as string) as written").collect()
     return {row.given: row.written or DEFAULT_PARTITION for row in rows}

@@ -10,6 +10,7 @@ from pyspark.sql import types
 
 from lakemerge.engine.relations.sized_text import padded, unsized
 from lakemerge.engine.relations.table_schema import spark_type
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.sql_text import quote
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
@@ -42,9 +43,10 @@ def frame_of_files(
     names = [f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in columns]
     if not partition_columns:
         return frame.selectExpr(*names)
-    keys_schema = ", ".join(f"{quote(column.name)} string" for column in partition_columns)
     rows = [(as_uri(path), *values_of(name)) for path, name in files]
-    places = spark.createDataFrame(rows, f"{_PATH} string, {keys_schema}")
+    places = small_frame(
+        spark, rows, dict.fromkeys([_PATH, *(key.name for key in partition_columns)], "string")
+    )
     joined = frame.withColumn(_FILE, normal(file_fact(frame, "file_path"))).join(
         functions.broadcast(places), functions.col(_FILE) == functions.col(_PATH), "left"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree
 
+from lakemerge.kernel import HDFS_CLIENT
 from lakemerge.redaction import remember
 
 #: A Derby database in the warehouse, for one process at a time.
@@ -38,6 +40,8 @@ REQUIRED_OF_SESSIONS: Mapping[str, str] = {
     "spark.sql.hive.caseSensitiveInferenceMode": "NEVER_INFER",
     "spark.sql.hive.metastorePartitionPruning": "true",
     "spark.sql.hive.metastorePartitionPruningFallbackOnException": "true",
+    # by algorithm 2, a task that dies while it commits leaves files beside those of its successor
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
 }
 
 # Set for the application. A metastore that Hive's client starts in this JVM lacks the disruptor jar for async logging.
@@ -57,6 +61,7 @@ _DEFAULTS: Mapping[str, str] = {
     # Spark starts a task for each directory that it lists, up to 10,000; for a table of thousands of partitions, these
     # tasks take longer than all the rest of a small merge
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+    **{_HADOOP + name: value for name, value in HDFS_CLIENT.items()},
 }
 
 _EMBEDDED_SETTINGS: Mapping[str, str] = {
@@ -106,6 +111,7 @@ class Configuration:
         metastore_uris: addresses of the metastore, empty when it is embedded.
         derby: the embedded metastore's folder; ``None`` when it is remote, in memory or no Derby.
         warehouse: the warehouse's local folder; ``None`` where it is not local, or not named by the profile.
+        python: the interpreter of Python models; ``None`` for the one that Spark finds.
         unread: settings that are meant to name the metastore, but have names under which Spark does not read them.
     """
 
@@ -113,6 +119,7 @@ class Configuration:
     metastore_uris: str
     derby: Path | None
     warehouse: Path | None
+    python: str | None = None
     unread: tuple[str, ...] = ()
 
     @property
@@ -173,8 +180,19 @@ class Configuration:
             metastore_uris=uris,
             derby=None if uris else _derby_folder(url),
             warehouse=warehouse,
+            python=_python(known),
             unread=() if target.metastore else _unread(given, _spark_defaults()),
         )
+
+
+def _python(known: Mapping[str, str]) -> str | None:
+    """The interpreter that is named, or this one where tasks run on this machine.
+
+    Spark itself takes the ``python3`` of the PATH, which is another one where dbt is called by its full path. It reads
+    the setting in spark-submit only.
+    """
+    on_this_machine = known.get("spark.master", "local").startswith("local")
+    return known.get("spark.pyspark.python") or (sys.executable if on_this_machine else None)
 
 
 def _hive_setting(known: Mapping[str, str], name: str) -> str | None:

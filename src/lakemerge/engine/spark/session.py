@@ -219,6 +219,8 @@ def _start(configuration: Configuration) -> Application:
     builder = SparkSession.builder.enableHiveSupport()
     for name, value in started.application.items():
         builder = builder.config(name, value)
+    if started.python is not None:
+        os.environ.setdefault("PYSPARK_PYTHON", started.python)
     keep_calls_without_answer_quiet()
     leave_errors_of_queries_to_dbt()
     try:

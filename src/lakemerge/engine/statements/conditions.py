@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.layout.partitions import Partitions
 from lakemerge.engine.relations.file_frames import values_of
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.engine.statements.plans import Plans
 from lakemerge.engine.statements.scala import each
@@ -107,16 +108,9 @@ def _names_of(plans: Plans, rows: Any) -> list[str]:
 
 
 def _define(spark: SparkSession, partitions: Partitions) -> None:
-    import pyarrow
-
     columns: Sequence[Any] = partitions.columns
     names = partitions.stored
-    values = [values_of(name) for name in names]
-    texts = {
-        _NAME: names,
-        **{column.name: [row[place] for row in values] for place, column in enumerate(columns)},
-    }
-    # of an Arrow table, so that executors need no Python
-    arrow = pyarrow.table({name: pyarrow.array(column, pyarrow.string()) for name, column in texts.items()})
+    rows = [(name, *values_of(name)) for name in names]
+    kinds = dict.fromkeys([_NAME, *(column.name for column in columns)], "string")
     typed = [f"cast({quote(column.name)} as {column.type}) as {quote(column.name)}" for column in columns]
-    spark.createDataFrame(arrow).selectExpr(quote(_NAME), *typed).createOrReplaceTempView(PARTITIONS)
+    small_frame(spark, rows, kinds).selectExpr(quote(_NAME), *typed).createOrReplaceTempView(PARTITIONS)

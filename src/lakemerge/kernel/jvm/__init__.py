@@ -1,7 +1,7 @@
 """The ports, implemented by a JVM with Hadoop's and Hive's client classes."""
 
 from lakemerge.kernel.jvm.files import HadoopFileSystem
-from lakemerge.kernel.jvm.gateway import JAVA_ERRORS, Jvm, java_exception
+from lakemerge.kernel.jvm.gateway import HDFS_CLIENT, JAVA_ERRORS, Jvm, java_exception
 from lakemerge.kernel.jvm.metastore import HiveMetastore
 from lakemerge.kernel.jvm.orc import OrcFiles
 from lakemerge.kernel.ports import Ports
@@ -15,6 +15,7 @@ def ports_of(jvm: Jvm, *, metastore: Metastore | None = None, files: FileSystem 
 
 
 __all__ = [
+    "HDFS_CLIENT",
     "JAVA_ERRORS",
     "HadoopFileSystem",
     "HiveMetastore",

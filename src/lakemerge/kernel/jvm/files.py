@@ -7,12 +7,13 @@ import contextlib
 import re
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
+import tenacity
 from py4j.java_gateway import is_instance_of
 
 from lakemerge.errors import StorageError, StorageUnreachable
@@ -31,6 +32,15 @@ _STATUS = re.compile(
     r"FileStatus\{path=(?P<path>[^;]*); isDirectory=(?P<directory>true|false);"
     r"(?: length=(?P<length>\d+);[^{}]*?)? modification_time=(?P<modified>\d+);"
 )
+
+
+# While a NameNode is replaced, or starts and is in safe mode, calls are made again for so long: those that have reached
+# no server which could carry them out, and reads whose connection was lost.
+_MOST_SECONDS = 30
+_SAFE_MODE = "in safe mode"
+_NOT_REACHED = frozenset({"ConnectException", "NoRouteToHostException", "StandbyException"})
+_LOST = frozenset({"SocketException", "SocketTimeoutException"})
+_READS = frozenset({"qualify", "look for", "list", "read"})
 
 
 class _Replacing(Enum):
@@ -54,8 +64,10 @@ class HadoopFileSystem(FileSystem):
     def _invoke(self, call: str, path: str, action: Callable[[Any, Any], T]) -> T:
         """Run one call on the path's file system. Tests override this to fail calls."""
         try:
-            java_path = self._path(path)
-            return action(self._of(path, java_path), java_path)
+            repeated = _NOT_REACHED | _LOST if call in _READS else _NOT_REACHED
+            return _until_reached(
+                lambda: action(self._of(path, java_path := self._path(path)), java_path), repeated
+            )
         except JAVA_ERRORS as error:
             kind, text = java_exception(error)
             if kind == "FileNotFoundException" and self._is_gone(call, path):
@@ -381,3 +393,21 @@ def _refused(call: str, path: str) -> StorageError:
         found="that the file system refused",
         action="Check the path, its permissions and the space left, and run again.",
     )
+
+
+def _until_reached(action: Callable[[], T], repeated: Collection[str]) -> T:
+    """Make a call, again if it ends by one of these exceptions of Java, or meets safe mode."""
+
+    def is_to_repeat(error: BaseException) -> bool:
+        if not isinstance(error, JAVA_ERRORS):
+            return False
+        kind, text = java_exception(error)
+        return kind in repeated or _SAFE_MODE in text
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(is_to_repeat),
+        stop=tenacity.stop_after_delay(_MOST_SECONDS),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=3),
+        reraise=True,
+    )
+    return retrying(action)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -201,3 +202,22 @@ def test_a_log_configuration_of_the_environment_is_seen(conf: Path, monkeypatch:
     monkeypatch.delenv("SPARK_SUBMIT_OPTS")
     (conf / "log4j2.properties").touch()
     assert configures_logging()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, sys.executable),
+        ({"spark.master": "local[4]"}, sys.executable),
+        ({"spark.master": "local[4]", "spark.pyspark.python": "/opt/python3"}, "/opt/python3"),
+        ({"spark.master": "yarn"}, None),
+        ({"spark.master": "yarn", "spark.pyspark.python": "/opt/python3"}, "/opt/python3"),
+    ],
+)
+def test_the_python_of_python_models(settings: dict[str, str], expected: str | None) -> None:
+    assert configuration(server_side_parameters=settings).python == expected
+
+
+def test_the_master_may_stand_in_spark_defaults(conf: Path) -> None:
+    (conf / "spark-defaults.conf").write_text("spark.master yarn\n")
+    assert configuration().python is None
