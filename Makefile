@@ -108,6 +108,12 @@ unit: env  ## Tests without Spark
 kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent writers
 	@$(PYTEST) -m "not slow" tests/kernel
 
+.PHONY: test-cluster
+test-cluster: env  ## The kernel's tests with tables on HDFS and a metastore on MariaDB, both installed from released packages
+	@scripts/install_hdfs.sh
+	@scripts/install_metastore_database.sh mariadb
+	@LAKEMERGE_REQUIRED_ENGINES="hdfs mariadb" $(PY) -m pytest -m "not slow" tests/kernel --files hdfs --metastore mariadb $(PYTEST_ARGS)
+
 .PHONY: simulate
 simulate: env  ## Run the kernel under simulated schedules: make simulate SEEDS=100000, or FIRST=7 SEEDS=1 SHOW=--show; FIRST=40000000 for several tables; CUT as printed
 	@PYTHONHASHSEED=0 PYTHONPATH=tests $(PY) -m simulation --first $(FIRST) --seeds $(SEEDS) $(SHOW) $(if $(CUT),--show --cut '$(CUT)')

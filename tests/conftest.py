@@ -54,6 +54,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="when the nodes of dbt's official suites are published, where they do not say so themselves",
     )
 
+    parser.addoption(
+        "--metastore",
+        choices=("derby", "postgres", "mariadb"),
+        default="derby",
+        help="database of the metastore process that the kernel's tests use",
+    )
+    parser.addoption(
+        "--files",
+        choices=("local", "hdfs"),
+        default="local",
+        help="file system of the tables that the kernel's tests make",
+    )
+
 
 def pytest_report_header(config: pytest.Config) -> str:
     versions = [f"{name} {version(name)}" for name in ("lakemerge", "dbt-core", "dbt-spark", "pyspark")]

@@ -1,4 +1,4 @@
-"""A private PostgreSQL with Hive's schema, for metastores; see scripts/install_postgres_metastore.sh."""
+"""A private PostgreSQL with Hive's schema, for metastores; see scripts/install_metastore_database.sh postgres."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from engines.installed import folder_of
 
 DRIVER = Path("/usr/share/java/postgresql.jar")
 SCHEMA = folder_of("hive-schema", "LAKEMERGE_HIVE_SCHEMA")
-_SCRIPTS = (
+#: Hive's schema of 2.3, in steps.
+SCRIPTS = (
     "hive-schema-1.2.0",
     "upgrade-1.2.0-to-2.0.0",
     "upgrade-2.0.0-to-2.1.0",
@@ -36,11 +37,13 @@ def missing() -> str:
         for what, there in (
             ("a PostgreSQL server", programs() is not None),
             (f"its JDBC driver {DRIVER}", DRIVER.exists()),
-            (f"Hive's schema scripts in {SCHEMA}", (SCHEMA / f"{_SCRIPTS[0]}.postgres.sql").exists()),
+            (f"Hive's schema scripts in {SCHEMA}", (SCHEMA / f"{SCRIPTS[0]}.postgres.sql").exists()),
         )
         if not there
     ]
-    return f"needs {', '.join(lacking)}: run scripts/install_postgres_metastore.sh" if lacking else ""
+    return (
+        f"needs {', '.join(lacking)}: run scripts/install_metastore_database.sh postgres" if lacking else ""
+    )
 
 
 class Postgres:
@@ -66,7 +69,7 @@ class Postgres:
         log = str(self._directory / "log")
         self._run("pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "start")
         self._run("createdb", *self._client, "metastore")
-        for script in _SCRIPTS:
+        for script in SCRIPTS:
             path = SCHEMA / f"{script}.postgres.sql"
             self._run("psql", *self._client, "-q", "-d", "metastore", stdin=path.read_bytes())
         return self

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+import engines.hdfs
+import engines.mariadb
+import engines.postgres
+from engines.hdfs import Hdfs
 from engines.installed import require
-from engines.postgres import DRIVER, Postgres, missing
+from engines.mariadb import MariaDb
+from engines.postgres import Postgres
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
@@ -17,11 +24,66 @@ _NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
-    """A metastore process on Derby."""
-    server = MetastoreServer(tmp_path_factory.mktemp("metastore")).start()
-    yield server
-    server.stop()
+def hdfs(request: pytest.FixtureRequest) -> Iterator[Hdfs | None]:
+    """HDFS, where the tables of all tests are to lie there (``--files hdfs``)."""
+    if request.config.getoption("--files") == "local":
+        yield None
+        return
+    require("hdfs", engines.hdfs.missing())
+    started = Hdfs().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hdfs: Hdfs | None
+) -> Iterator[MetastoreServer]:
+    """A metastore process, on Derby unless ``--metastore`` names another database."""
+    database = request.config.getoption("--metastore")
+    warehouse = f"{hdfs.uri}/warehouse" if hdfs else ""
+    directory = tmp_path_factory.mktemp("metastore")
+    if database == "derby":
+        server = MetastoreServer(directory, warehouse=warehouse).start()
+        yield server
+        server.stop()
+        return
+    with _on_database(database, directory, warehouse) as server:
+        yield server
+
+
+@pytest.fixture
+def local_files(request: pytest.FixtureRequest) -> None:
+    """For tests that touch files themselves."""
+    if request.config.getoption("--files") != "local":
+        pytest.skip("needs local files")
+
+
+@pytest.fixture
+def derby(request: pytest.FixtureRequest) -> None:
+    """For tests of what Hive's schema on Derby can hold: characters and lengths."""
+    if request.config.getoption("--metastore") != "derby":
+        pytest.skip("needs a metastore on Derby")
+
+
+@contextmanager
+def _on_database(name: str, directory: Path, warehouse: str = "") -> Iterator[MetastoreServer]:
+    """A metastore process on a database server of its own."""
+    module = {"postgres": engines.postgres, "mariadb": engines.mariadb}[name]
+    require(name, module.missing())
+    database = (Postgres() if name == "postgres" else MariaDb()).start()
+    server = MetastoreServer(
+        directory,
+        settings=database.settings,
+        warehouse=warehouse,
+        classpath=(module.DRIVER,),
+        transaction_tables=False,
+    ).start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        database.stop()
 
 
 @pytest.fixture(scope="session")
@@ -36,15 +98,8 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
     """A metastore process on PostgreSQL."""
-    require("postgres", missing())
-    directory = tmp_path_factory.mktemp("on_postgres")
-    database = Postgres().start()
-    server = MetastoreServer(
-        directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
-    ).start()
-    yield server
-    server.stop()
-    database.stop()
+    with _on_database("postgres", tmp_path_factory.mktemp("on_postgres")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

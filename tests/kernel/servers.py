@@ -50,6 +50,7 @@ class MetastoreServer:
 
     Args:
         settings: further properties of hive-site.xml; those of the database among them where it is not Derby.
+        warehouse: its URI; by default a folder below the directory.
         classpath: jars besides pyspark's, such as a JDBC driver.
         transaction_tables: also make the tables that Hive's locks need (Derby only).
     """
@@ -59,11 +60,13 @@ class MetastoreServer:
         directory: Path,
         *,
         settings: Mapping[str, str] | None = None,
+        warehouse: str = "",
         classpath: tuple[Path, ...] = (),
         transaction_tables: bool = True,
     ) -> None:
         self.directory = directory
-        self.warehouse = directory / "warehouse"
+        (directory / "warehouse").mkdir(parents=True, exist_ok=True)
+        self._warehouse = warehouse or (directory / "warehouse").as_uri()
         self.log = directory / "metastore.log"
         self._conf = {
             "javax.jdo.option.ConnectionURL": derby_url(directory),
@@ -71,7 +74,7 @@ class MetastoreServer:
             "hive.metastore.schema.verification": "false",
             # the default pool, BoneCP, is not among pyspark's jars, and locks need one
             "datanucleus.connectionPoolingType": "HikariCP",
-            "hive.metastore.warehouse.dir": self.warehouse.as_uri(),
+            "hive.metastore.warehouse.dir": self._warehouse,
             **(settings or {}),
         }
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
@@ -88,12 +91,11 @@ class MetastoreServer:
         """What a client needs to know to reach this server."""
         return {
             "hive.metastore.uris": self.uri,
-            "hive.metastore.warehouse.dir": self.warehouse.as_uri(),
+            "hive.metastore.warehouse.dir": self._warehouse,
         }
 
     def start(self) -> MetastoreServer:
         """Start the process and wait until its port answers."""
-        self.warehouse.mkdir(parents=True, exist_ok=True)
         conf = self.directory / "conf"
         conf.mkdir(exist_ok=True)
         properties = "".join(

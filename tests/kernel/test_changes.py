@@ -45,6 +45,7 @@ def touch(kernel: Kernel, name: TableName, partition: str, seconds: int, file: s
 
 
 @pytest.mark.parametrize("rows", [{"": ["a"]}, PARTS])
+@pytest.mark.usefixtures("local_files")
 def test_of_a_plain_table_the_newest_file_tells(
     kernel: Kernel, name: TableName, rows: Mapping[str, list[str]]
 ) -> None:
@@ -67,6 +68,7 @@ def test_of_a_plain_table_the_newest_file_tells(
     assert last_change(kernel, name) == adopted
 
 
+@pytest.mark.usefixtures("local_files")
 def test_of_a_table_with_versions_the_commit_tells_and_what_others_wrote_since(
     kernel: Kernel, name: TableName
 ) -> None:

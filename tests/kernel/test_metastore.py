@@ -47,6 +47,7 @@ def test_partitions_are_named_as_hive_names_them(value: str, jvm: Jvm) -> None:
     assert partition_values(name) == list(warehouse.getPartValuesFromPartName(name)) == [value, "2"]
 
 
+@pytest.mark.usefixtures("derby")
 def test_every_value_survives_a_commit(kernel: Kernel, name: TableName) -> None:
     rows = {partition_name(["p"], [value]): [value] for value in VALUES}
     create(kernel, name, rows)

@@ -79,6 +79,7 @@ def change_type(kernel: Kernel, name: TableName) -> None:
         (change_type, UnsupportedTable),
     ],
 )
+@pytest.mark.usefixtures("derby")
 def test_a_comment_that_the_database_cannot_hold(
     change: Callable[[Kernel, TableName], None], error: type[LakemergeError], kernel: Kernel, name: TableName
 ) -> None:

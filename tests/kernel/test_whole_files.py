@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bounded import MOST_SECONDS
 from kernel.faults import HookedFileSystem
 from kernel.support import create, merge
 from lakemerge.errors import StorageError
@@ -46,7 +47,7 @@ def test_a_process_killed_at_any_call_of_java_leaves_no_file_half_written(jvm: J
         env={**os.environ, "PYTHONPATH": str(_TESTS)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=MOST_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -123,6 +124,7 @@ def test_a_file_system_without_an_overwriting_rename_never_lacks_a_file_that_was
     assert [name for name in names(tmp_path) if not name.endswith(".crc")] == ["a.json"]
 
 
+@pytest.mark.usefixtures("local_files")
 def test_what_a_killed_write_has_left_is_vacuumed(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"p=1": ["a"]})
     merge(kernel, name, {"p=1": ["b"]})

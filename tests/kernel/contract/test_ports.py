@@ -57,6 +57,7 @@ def table(ports: Ports, root: str) -> HiveTable:
 
 
 class TestTables:
+    @pytest.mark.usefixtures("derby")
     def test_a_row_comes_back_as_it_was_made(self, ports: Ports, table: HiveTable, root: str) -> None:
         assert (table.columns, table.partition_columns, table.owner) == (COLUMNS, KEYS, "me")
         assert table.kind == "MANAGED_TABLE"

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Installs what the slow tests need for a metastore on PostgreSQL or MariaDB: the server, its JDBC driver, and Hive's
+# schema scripts. For Debian and Ubuntu; run it as root, or with sudo on the PATH.
+# Usage: scripts/install_metastore_database.sh postgres|mariadb
+set -eu
+
+database=${1:-}
+folder=${LAKEMERGE_HIVE_SCHEMA:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive-schema}
+artifact=org.apache.hive:hive-standalone-metastore:3.1.3:tar.gz:bin
+
+say() {
+    printf '[%s] %s\n' "$database" "$1" >&2
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+case $database in
+    postgres)
+        packages="postgresql libpostgresql-jdbc-java" dialect=postgres
+        there() { ls /usr/lib/postgresql/*/bin/initdb /usr/share/java/postgresql.jar >/dev/null 2>&1; }
+        ;;
+    mariadb)
+        packages="mariadb-server libmariadb-java" dialect=mysql
+        there() { ls /usr/sbin/mariadbd /usr/share/java/mariadb-java-client.jar >/dev/null 2>&1; }
+        ;;
+    *)
+        echo "usage: $0 postgres|mariadb" >&2
+        exit 2
+        ;;
+esac
+
+if ! there; then
+    say "installing the packages $packages"
+    as_root apt-get update -qq
+    # shellcheck disable=SC2086 - several packages
+    as_root apt-get install -qq -y $packages >/dev/null
+fi
+
+if [ -f "$folder/hive-schema-1.2.0.$dialect.sql" ]; then
+    say "Hive's schema scripts are in $folder"
+    exit 0
+fi
+if ! command -v mvn >/dev/null; then
+    say "installing the package maven"
+    as_root apt-get install -qq -y maven >/dev/null
+fi
+say "fetching Hive's schema scripts"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mvn -q dependency:get "-Dartifact=$artifact" -Dtransitive=false
+mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$work"
+mkdir -p "$folder"
+tar -xzf "$work"/*.tar.gz -C "$work"
+cp "$work"/*/scripts/metastore/upgrade/"$dialect"/*.sql "$folder/"
+say "Hive's schema scripts are in $folder"
