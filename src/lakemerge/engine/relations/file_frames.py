@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types
 
 from lakemerge.engine.relations.sized_text import padded, unsized
 from lakemerge.engine.relations.table_schema import spark_type
+from lakemerge.engine.spark.scala import mapped, sequence
 from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.sql_text import quote
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
@@ -17,7 +18,6 @@ from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_PATH, _FILE = "__lakemerge_path", "__lakemerge_file"
 # Characters that Java's URI does not escape in a path; it does not escape non-ASCII characters either.
 _PLAIN = re.compile(r"[A-Za-z0-9_\-!.~'()*,;:$&+=/@]|[^\x00-\x7f]")
 
@@ -34,27 +34,73 @@ def frame_of_files(
     Args:
         files: each with the name of the partition that it is in.
     """
-    from pyspark.sql import functions
-
     schema = schema_of(columns)
     if not files:
         return spark.createDataFrame([], schema_of([*columns, *partition_columns]))
-    frame = spark.read.schema(schema).format(file_format).load([path for path, _ in files])
-    names = [f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in columns]
-    if not partition_columns:
-        return frame.selectExpr(*names)
-    rows = [(as_uri(path), *values_of(name)) for path, name in files]
-    places = small_frame(
-        spark, rows, dict.fromkeys([_PATH, *(key.name for key in partition_columns)], "string")
+    if partition_columns:
+        frame = _partitioned(spark, files, file_format, schema, partition_columns)
+    else:
+        frame = spark.read.schema(schema).format(file_format).load([path for path, _ in files])
+    shown = [*columns, *partition_columns]
+    return frame.selectExpr(
+        *(f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in shown)
     )
-    joined = frame.withColumn(_FILE, normal(file_fact(frame, "file_path"))).join(
-        functions.broadcast(places), functions.col(_FILE) == functions.col(_PATH), "left"
+
+
+def _partitioned(
+    spark: SparkSession,
+    files: Sequence[tuple[str, str]],
+    file_format: str,
+    schema: types.StructType,
+    partition_columns: Sequence[HiveColumn],
+) -> DataFrame:
+    """The rows of files as Spark reads those of a table: partitions that a query does not need are not read.
+
+    Spark's readers find partitions by their directories' names, which here may be any. So the directories come with
+    their values.
+    """
+    from pyspark.sql import DataFrame
+
+    folders = {path.rpartition("/")[0]: name for path, name in files}
+    session, jvm = spark._jsparkSession, spark._jvm
+    assert jvm is not None
+    path_of, none = jvm.org.apache.hadoop.fs.Path, getattr(jvm.scala, "None$")
+    none = getattr(none, "MODULE$")
+    datasources = jvm.org.apache.spark.sql.execution.datasources
+    places = sequence(
+        spark,
+        (
+            datasources.PartitionPath(row, path_of(folder))
+            for folder, row in zip(folders, _rows_of(spark, folders.values(), partition_columns), strict=True)
+        ),
     )
-    found = f"if({_PATH} is null, raise_error(concat('lakemerge does not know the file ', {_FILE})), "
-    values = [
-        f"cast({found}{quote(key.name)}) as {key.type}) as {quote(key.name)}" for key in partition_columns
-    ]
-    return joined.selectExpr(*names, *values)
+    no_options = mapped(spark, {})
+    keys = session.parseDataType(schema_of(partition_columns).json())
+    index = datasources.InMemoryFileIndex(
+        session,
+        sequence(spark, (path_of(path) for path, _ in files)),
+        no_options,
+        none,
+        getattr(getattr(datasources, "NoopCache$"), "MODULE$"),
+        jvm.scala.Some(datasources.PartitionSpec(keys, places)),
+        none,
+    )
+    formats = {"orc": datasources.orc.OrcFileFormat, "parquet": datasources.parquet.ParquetFileFormat}
+    data = session.parseDataType(schema.json())
+    relation = datasources.HadoopFsRelation(
+        index, keys, data, none, formats[file_format](), no_options, session
+    )
+    return DataFrame(session.baseRelationToDataFrame(relation), spark)
+
+
+def _rows_of(
+    spark: SparkSession, names: Iterable[str], partition_columns: Sequence[HiveColumn]
+) -> Iterator[Any]:
+    """The values of partitions by their names, as Spark holds rows."""
+    texts = dict.fromkeys((f"c{place}" for place in range(len(partition_columns))), "string")
+    typed = (f"cast({name} as {column.type})" for name, column in zip(texts, partition_columns, strict=True))
+    found = small_frame(spark, [values_of(name) for name in names], texts).selectExpr(*typed)
+    yield from found._jdf.queryExecution().executedPlan().executeCollect()
 
 
 def file_fact(frame: DataFrame, name: str) -> Column:

@@ -11,10 +11,10 @@ from pyspark.sql.types import DataType, StructType
 from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.store_assignment import assigned, type_within, with_fields
 from lakemerge.engine.relations.table_schema import ColumnPlan, spark_type
+from lakemerge.engine.spark.scala import each, kind_of
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.parsing import Assignment
 from lakemerge.engine.statements.plans import Plans
-from lakemerge.engine.statements.scala import each, kind_of
 from lakemerge.errors import IncompatibleColumn
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.layout.partitions import Partitions
 from lakemerge.engine.relations.file_frames import values_of
+from lakemerge.engine.spark.scala import each
 from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.engine.statements.plans import Plans
-from lakemerge.engine.statements.scala import each
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.publish.driver import Counts
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.spark.scala import elements, kind_of, mapping, optional, sequence
 from lakemerge.engine.statements.conditions import equal_to, reach_of
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.plans import Plans
 from lakemerge.engine.statements.row_changes import KEPT, RAW, Changes, RowChanges
-from lakemerge.engine.statements.scala import elements, kind_of, mapping, optional, sequence
 from lakemerge.errors import ConstraintViolated, UnsupportedStatement
 
 if TYPE_CHECKING:

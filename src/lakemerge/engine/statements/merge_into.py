@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.publish.driver import Counts
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.spark.scala import each, kind_of
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.statements.assignments import (
     Assigned,
@@ -20,7 +21,6 @@ from lakemerge.engine.statements.conditions import joined_reach
 from lakemerge.engine.statements.parsing import Clause, MergeParts
 from lakemerge.engine.statements.plans import Plans, require_deterministic
 from lakemerge.engine.statements.row_changes import KEPT, Changes, RowChanges
-from lakemerge.engine.statements.scala import each, kind_of
 from lakemerge.errors import CardinalityViolation, UnsupportedStatement
 
 if TYPE_CHECKING:

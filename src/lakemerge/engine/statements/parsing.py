@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from lakemerge.engine.statements.scala import each, elements, kind_of, optional
+from lakemerge.engine.spark.scala import each, elements, kind_of, optional
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.spark.scala import kind_of, sequence
 from lakemerge.engine.sql_text import quote
-from lakemerge.engine.statements.scala import kind_of, sequence
 from lakemerge.errors import UnsupportedStatement
 
 if TYPE_CHECKING:

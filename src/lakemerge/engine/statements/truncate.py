@@ -5,9 +5,9 @@ from __future__ import annotations
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.publish.driver import Counts
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.spark.scala import kind_of, mapping
 from lakemerge.engine.statements.conditions import equal_to
 from lakemerge.engine.statements.delete_update import Delete
-from lakemerge.engine.statements.scala import kind_of, mapping
 
 
 class Truncate(Delete):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,3 +46,12 @@ def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:
         found.add(item)
     # a list and no view of one: executors could not read that
     return jvm.scala.jdk.javaapi.CollectionConverters.asScala(found).toList()
+
+
+def mapped(spark: SparkSession, items: Mapping[str, str]) -> Any:
+    """An immutable Scala map."""
+    jvm = spark._jvm
+    assert jvm is not None
+    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashMap(dict(items))).toMap(
+        getattr(getattr(jvm.scala, "$less$colon$less$"), "MODULE$").refl()
+    )
