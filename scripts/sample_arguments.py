@@ -24,6 +24,7 @@ from lakemerge.engine.merge.merge_plan import MergeColumn, MergePlan
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.relations.table_schema import ColumnPlan, SchemaPlan
 from lakemerge.engine.statements.row_changes import Changes
+from lakemerge.engine.versions.comparison import ComparedColumn
 from lakemerge.ingest import LandingRules
 
 # Arguments that, by their names, are queries.
@@ -97,6 +98,16 @@ class SampleTransaction(Placeholder):
         super().__init__("txn")
         self.plan = SchemaPlan(columns)
         self.partitions = SamplePartitions(any(column.is_partition for column in columns))
+
+
+class SampleComparison:
+    """Two versions of a table that differ."""
+
+    def __init__(self, keys: tuple[str, ...], is_comparable: bool) -> None:
+        self.keys, self.is_comparable = keys, is_comparable
+        self.columns = [
+            ComparedColumn(name, f"`{name}`", f"{{row}}.`{name}`") for name in ("product_id", "tags")
+        ]
 
 
 def _merge_columns(mode: Any, partitioned: bool) -> tuple[MergeColumn, ...]:
@@ -327,6 +338,9 @@ _SAMPLES: dict[str, list[Any]] = {
     ],
     "partitions": [_merge().partitions, ()],
     "prefix": ["sample_alias", None],
+    "comparison": [
+        SampleComparison(keys, comparable) for keys in ((), ("product_id",)) for comparable in (True, False)
+    ],
     "kind": ["left", "inner"],
     "met": ["select * from sample_table", None],
     "remembered": ["select * from sample_table", None],

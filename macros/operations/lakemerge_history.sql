@@ -18,8 +18,9 @@
         {%- do log(
             'version %-4s %-25s %-16s %4s partitions changed, %5s files, %12s bytes  %s  %s' | format(
                 commit.version, commit.committed_at, commit.operation, commit.partitions, commit.files,
-                commit.bytes, counts | join(', ') or '-', commit.node
-            ),
+                commit.bytes, counts | join(', ') or '-', commit.node or commit.agent
+            ) ~ ('  run ' ~ commit.invocation_id if commit.invocation_id else '')
+            ~ ('  tagged ' ~ (commit.tags | join(', ')) if commit.tags else ''),
             info=true
         ) -%}
     {%- endfor -%}

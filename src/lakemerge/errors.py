@@ -162,6 +162,28 @@ class UnknownReference(LakemergeError):
     sqlstate = "42704"
 
 
+class VersionNotFound(LakemergeError):
+    """The table has no such version."""
+
+    sqlstate = "42704"
+
+
+class VersionVacuumed(VersionNotFound):
+    """The version was there, and vacuum has deleted what it consisted of."""
+
+
+class TimeBeforeHistory(VersionNotFound):
+    """The time is before the oldest version that is there."""
+
+
+class TimeInFuture(VersionNotFound):
+    """The time has not come yet, so the version that the table will have then is not known."""
+
+
+class VersionChanged(LakemergeError):
+    """Another program has removed or replaced files of a version, so that its rows cannot be read any more."""
+
+
 class ForeignWrite(LakemergeError):
     """Another program changed the table's files and ``on_foreign_write`` is ``fail``, or keeps changing them."""
 

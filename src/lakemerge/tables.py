@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.errors import InvalidConfig
-from lakemerge.kernel import TableName
+from lakemerge.kernel import Kernel, Settings, TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lakemerge.engine.publish.result import CommitResult
+    from lakemerge.engine.versions.changes import Difference, Versions
+    from lakemerge.engine.versions.restore import Restored
+    from lakemerge.engine.versions.tags import Tag
     from lakemerge.merge_builder import MergeBuilder
+    from lakemerge.table_version import TableVersion
 
 #: Rows, as SQL of a query or as a frame: of Spark, of pandas on Spark, of pandas, or a table of Arrow.
 Rows = Any
+#: A time: a text of ISO 8601, a date, or a time of Python; in UTC where it has no zone.
+Time = str | datetime.date
 
 
 class Table:
@@ -52,6 +59,31 @@ class Table:
         """The table's rows as they are now, as a frame of Spark."""
         self._spark.catalog.refreshTable(self.name)
         return self._spark.table(self.name)
+
+    def at(
+        self, *, version: int | None = None, timestamp: Time | None = None, tag: str | None = None
+    ) -> TableVersion:
+        """The table as it was; one of the arguments says when.
+
+        ::
+
+            lakemerge.table("shop.products").at(version=12).frame()
+
+        Args:
+            version: its number, as :meth:`history` shows it.
+            timestamp: the last version that was committed by then: a text such as ``2026-10-31 23:59``, a date, or a
+                time; in UTC where it has no zone.
+            tag: its name.
+
+        Raises:
+            VersionNotFound, UnknownReference: there is no such version. ``VersionVacuumed``, ``TimeBeforeHistory`` and
+                ``TimeInFuture`` say why.
+            TableNotFound, UnsupportedTable: there is no such table, or it has no versions.
+        """
+        from lakemerge.engine.versions.choice import Choice
+        from lakemerge.table_version import TableVersion
+
+        return TableVersion(self._name, self._spark, Choice.of(version, timestamp, tag))
 
     def merge(self, changes: Rows, **options: Any) -> CommitResult:
         """Bring changes into the table: the latest change of each key inserts, updates or deletes its row.
@@ -142,8 +174,157 @@ class Table:
         """Remove all rows; the versions before stay until vacuum."""
         return self._statement(f"truncate table {self._quoted}")
 
+    def tag(
+        self,
+        name: str,
+        *,
+        version: int | None = None,
+        timestamp: Time | None = None,
+        retain: str | None = None,
+        as_table: bool | str = False,
+    ) -> Tag:
+        """Let a name stand for a version, and keep the version from vacuum; by default the newest one.
+
+        ::
+
+            lakemerge.table("shop.products").tag("month_end_2026_10", as_table=True)
+
+        Args:
+            name: letters, digits, ``_``, ``-`` and ``.``.
+            version, timestamp: as of :meth:`at`.
+            retain: how long the version is kept, such as ``400 days``; for good by default.
+            as_table: whether other programs get a table of the version, ``<table>__<name>``, or its name in the same
+                schema. Dropping it deletes no file.
+
+        Raises:
+            InvalidConfig: an argument is wrong, or the name stands for another version.
+            VersionNotFound: there is no such version.
+            UnsupportedTable: the name of the version's table is taken.
+            VersionChanged: another program has changed files of the version, so that no table can show it.
+        """
+        from lakemerge.engine.versions.choice import Choice
+        from lakemerge.engine.versions.tags import tag
+
+        return tag(
+            self._kernel, self._name, name, Choice.of(version, timestamp, newest=True), retain, as_table
+        )
+
+    def untag(self, name: str) -> None:
+        """Take a version's name away, and its table. Vacuum may delete the version then.
+
+        Raises:
+            UnknownReference: no version has this name.
+        """
+        from lakemerge.engine.versions.tags import untag
+
+        untag(self._kernel, self._name, name)
+
+    def diff(
+        self,
+        *,
+        from_version: int | None = None,
+        from_timestamp: Time | None = None,
+        from_tag: str | None = None,
+        to_version: int | None = None,
+        to_timestamp: Time | None = None,
+        to_tag: str | None = None,
+        key: Sequence[str] = (),
+        samples: int = 0,
+    ) -> Difference:
+        """What differs between two versions: counts of rows, by column too, and some of the rows.
+
+        Only partitions that differ are read.
+
+        Args:
+            from_version, from_timestamp, from_tag: the first version, by one of them; by default, before all commits.
+            to_version, to_timestamp, to_tag: the last version; the newest one by default.
+            key: the columns that tell rows apart, where the table does not say: of appended rows and of histories.
+            samples: how many rows.
+
+        Raises:
+            InvalidConfig: an argument is wrong.
+            VersionNotFound, UnknownReference: there is no such version.
+        """
+        start = (from_version, from_timestamp, from_tag)
+        return self._versions(start, (to_version, to_timestamp, to_tag), key).difference(samples)
+
+    def changes(
+        self,
+        *,
+        from_version: int | None = None,
+        from_timestamp: Time | None = None,
+        from_tag: str | None = None,
+        to_version: int | None = None,
+        to_timestamp: Time | None = None,
+        to_tag: str | None = None,
+        key: Sequence[str] = (),
+        net: bool = False,
+        preimages: bool = True,
+    ) -> DataFrame:
+        """The rows that were inserted, updated and deleted after a version, as a frame of Spark.
+
+        Beside the table's columns it has ``_change_type`` (``insert``, ``update_preimage``, ``update_postimage``,
+        ``delete``), ``_commit_version`` and ``_commit_timestamp``. Commits that only move rows, such as compactions,
+        have none.
+
+        Args:
+            from_version, from_timestamp, from_tag: the version whose rows are known, by one of them; before the first
+                commit by default.
+            to_version, to_timestamp, to_tag: the last version; the newest one by default.
+            key: as of :meth:`diff`.
+            net: what has become of each row from the first version to the last, and not what each commit did.
+            preimages: whether updated rows are also given as they were.
+
+        Raises:
+            InvalidConfig: an argument is wrong, or a column has the name of one of these three.
+            VersionNotFound, UnknownReference: there is no such version.
+            VersionVacuumed: versions in between are gone; net changes do not need them.
+        """
+        start = (from_version, from_timestamp, from_tag)
+        versions = self._versions(start, (to_version, to_timestamp, to_tag), key)
+        return versions.changes(net=net, preimages=preimages)
+
+    def restore(
+        self,
+        *,
+        version: int | None = None,
+        timestamp: Time | None = None,
+        tag: str | None = None,
+        partitions: str = "",
+        take_again: bool = False,
+        dry_run: bool = True,
+    ) -> Restored:
+        """Bring the table back to what it was, by one commit, which can itself be undone.
+
+        ::
+
+            lakemerge.table("shop.products").restore(version=12, dry_run=False)
+
+        Args:
+            version, timestamp, tag: as of :meth:`at`.
+            partitions: SQL over the partition columns that is true in those which are brought back; all by default.
+            take_again: whether files, records of topics and partitions of sources that the table has read since count
+                as unread.
+            dry_run: only count what would change.
+
+        Raises:
+            InvalidConfig: an argument is wrong.
+            VersionNotFound, UnknownReference: there is no such version.
+            UnsupportedTable: the version has other partition columns or another format; or some partitions alone cannot
+                be brought back.
+            LakemergeError, PySparkException: nothing was published.
+        """
+        from lakemerge.engine.versions.choice import Choice
+        from lakemerge.engine.versions.restore import restore
+
+        choice = Choice.of(version, timestamp, tag)
+        return restore(
+            self._spark, self._name, choice, partitions=partitions, take_again=take_again, dry_run=dry_run
+        )
+
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """The table's commits, the newest first: version, operation, time, counts, files and bytes.
+        """The table's commits, the newest first: version, operation, time, counts, files, bytes, tags, and by which
+        node and invocation of dbt, or which program, they were made.
 
         Raises:
             InvalidConfig: the limit is no whole number above 0.
@@ -187,6 +368,28 @@ class Table:
             dry_run=dry_run,
             allow_short_retention=allow_short_retention,
         )
+
+    def _versions(self, start: Sequence[Any], end: Sequence[Any], key: Sequence[str]) -> Versions:
+        from lakemerge.engine.packaged_macros import packaged_macros
+        from lakemerge.engine.spark.session import application_of
+        from lakemerge.engine.versions.changes import Versions
+        from lakemerge.engine.versions.choice import Choice
+
+        return Versions(
+            self._spark,
+            application_of(self._spark).ports,
+            packaged_macros(),
+            self._name,
+            Choice.of(*start, prefix="from_", newest=True),
+            Choice.of(*end, prefix="to_", newest=True),
+            key=(key,) if isinstance(key, str) else tuple(key),
+        )
+
+    @property
+    def _kernel(self) -> Kernel:
+        from lakemerge.engine.spark.session import application_of
+
+        return Kernel(application_of(self._spark).ports, Settings(writer={"agent": "lakemerge.table"}))
 
     @property
     def _quoted(self) -> str:

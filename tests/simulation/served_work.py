@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lakemerge.kernel import Kernel
+from lakemerge.kernel import Kernel, Reference, find_version
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from simulation.intents import Violation
 from simulation.operations import (
@@ -111,9 +111,9 @@ class Name(Operation):
     def _read(self, kernel: Kernel, txn: str, table_id: str) -> None:
         watched: Any = kernel.metastore.inner  # type: ignore[attr-defined]
         state, newest = kernel.settled(self.table)
-        if newest.table_id != table_id or newest.references.get(self.label) != txn:
+        if newest.table_id != table_id or newest.references.get(self.label) != Reference(txn):
             return  # of a table that was dropped, or replaced with all its names
-        found = kernel.referenced(self.table, self.label)
+        found = find_version(kernel, self.table, tag=self.label)[1]
         (named,) = (one for one in watched.checker.commits if one.manifest.txn == txn)
         places = [state.layout.absolute(one.location) for one in found.partitions.values()]
         rows = rows_of(watched.checker.files, places)

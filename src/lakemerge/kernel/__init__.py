@@ -5,6 +5,7 @@ uses of it; what to implement for another world than Hive's is in :mod:`lakemerg
 """
 
 from lakemerge.kernel.commit.on_read import add_overlay, mark_folded, only_moved_since, remove_overlay
+from lakemerge.kernel.commit.reads import changes_rows
 from lakemerge.kernel.commit.retiring import mark_settled, retire_folded, retire_unread
 from lakemerge.kernel.commit.spelling import new_spelling, set_spelling
 from lakemerge.kernel.commit.suspension import leave, resume, suspend
@@ -14,6 +15,7 @@ from lakemerge.kernel.kernel import Kernel, ReadOnlyKernel
 from lakemerge.kernel.maintenance.committed_tables import committed_tables
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
 from lakemerge.kernel.maintenance.drop import drop
+from lakemerge.kernel.maintenance.find_version import find_version
 from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import commits_of, each_version, history, newest_commit
 from lakemerge.kernel.maintenance.instant import as_of_group
@@ -30,10 +32,11 @@ from lakemerge.kernel.maintenance.small_files import (
     within,
 )
 from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
+from lakemerge.kernel.maintenance.tag_tables import drop_tag_table, make_tag_table
 from lakemerge.kernel.maintenance.tiers import tier_of
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports import Ports
-from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem
+from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
 from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Metastore, ValueChanged
 from lakemerge.kernel.ports.names import (
     DEFAULT_PARTITION,
@@ -47,6 +50,7 @@ from lakemerge.kernel.ports.system import from_milliseconds, new_transaction_id,
 from lakemerge.kernel.settings import Settings
 from lakemerge.kernel.table.definition import (
     COMMIT_COLUMN_TYPE,
+    TAG_OF,
     TEXT,
     VERSION,
     TableDefinition,
@@ -65,6 +69,7 @@ from lakemerge.kernel.table.manifest import (
     WRITE_MODE,
     Manifest,
     PartitionState,
+    Reference,
 )
 from lakemerge.kernel.table.manifests import read_commit, read_manifest
 from lakemerge.kernel.table.overlay import (
@@ -98,6 +103,7 @@ __all__ = [
     "ORDER",
     "PUBLISHED_OF",
     "SIDE_TABLES",
+    "TAG_OF",
     "TEXT",
     "VERSION",
     "WHOLE_TABLE",
@@ -106,6 +112,7 @@ __all__ = [
     "CompactionRecord",
     "FileEntry",
     "FileSystem",
+    "Fingerprint",
     "Group",
     "HiveColumn",
     "HivePartition",
@@ -120,6 +127,7 @@ __all__ = [
     "Pin",
     "Ports",
     "ReadOnlyKernel",
+    "Reference",
     "RowFile",
     "Settings",
     "SmallFiles",
@@ -133,16 +141,19 @@ __all__ = [
     "as_of_group",
     "batches",
     "beside",
+    "changes_rows",
     "check_side_table",
     "check_supported",
     "commits_of",
     "committed_tables",
     "discard_left",
     "drop",
+    "drop_tag_table",
     "each_version",
     "escape",
     "file_format_of",
     "find_row",
+    "find_version",
     "from_milliseconds",
     "group_of",
     "groups_to_merge",
@@ -150,6 +161,7 @@ __all__ = [
     "is_overlay_view",
     "last_change",
     "leave",
+    "make_tag_table",
     "mark_folded",
     "mark_settled",
     "model_name",

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from lakemerge.errors import (
     ClaimRefused,
     InvalidTransactionState,
-    UnknownReference,
     UnsupportedTable,
 )
 from lakemerge.kernel.commit.transaction import Transaction, commit_together
@@ -75,22 +74,6 @@ class Kernel(Tables):
         """
         chosen = list(transactions)
         return dict(zip((one.name for one in chosen), commit_together(chosen), strict=True))
-
-    def referenced(self, name: TableName, reference: str) -> Manifest:
-        """The version of a table that a name stands for.
-
-        Raises:
-            UnknownReference: no version has this name.
-        """
-        state, manifest = self.settled(name)
-        txn = manifest.references.get(reference)
-        if txn is None:
-            raise UnknownReference(
-                expected=f"{name} to have a version named {reference}",
-                found=", ".join(sorted(manifest.references)) or "no named version",
-                action="Use one of these names, or a version's number.",
-            )
-        return self.manifest(state, txn)
 
     # -- operations ----------------------------------------------------------------------------
 
@@ -184,7 +167,7 @@ class ReadOnlyKernel(Kernel):
             raise UnsupportedTable(
                 expected=f"{name} to have versions",
                 found="a table that lakemerge has not written to yet",
-                action="Run the operation without dry_run, which adopts the table.",
+                action="Write to it once, or run an operation on it without dry_run: that adopts the table.",
             )
         return current.state, current.manifest
 

@@ -17,7 +17,16 @@ from lakemerge.errors import (
     StorageError,
     UnknownReference,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableDefinition, TableName, Transaction, group_of, history
+from lakemerge.kernel import (
+    HiveColumn,
+    Kernel,
+    TableDefinition,
+    TableName,
+    Transaction,
+    find_version,
+    group_of,
+    history,
+)
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.filesystem import FileEntry
 from lakemerge.testing import World
@@ -88,7 +97,7 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
     for _ in range(3):
         stage(kernel, kernel.begin(table, "merge"), "p=1", "p=2").commit()
         vacuum(kernel, table, retention=datetime.timedelta(0), dry_run=False, allow_short_retention=True)
-        named = kernel.referenced(table, "audited")
+        named = find_version(kernel, table, tag="audited")[1]
         assert (named.txn, named.version) == (txn.txn, 2)
         for entry in named.partitions.values():
             found = kernel.files.fingerprint(txn.layout.absolute(entry.location))
@@ -96,7 +105,7 @@ def test_vacuum_keeps_what_a_named_version_needs_for_as_long_as_it_has_the_name(
     with pytest.raises(InvalidConfig, match="a retention time of 0 or more"):
         vacuum(kernel, table, retention=datetime.timedelta(microseconds=-1), allow_short_retention=True)
     with pytest.raises(UnknownReference, match="a version named released; found audited"):
-        kernel.referenced(table, "released")
+        find_version(kernel, table, tag="released")
     untagging = kernel.begin(table, "tag")
     with pytest.raises(CorruptTable):
         untagging.set_reference("first", kernel.settled(table)[1].parent)

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from kernel.support import NO_RETENTION, create, files_below, make_plain, merge, rows_of
-from lakemerge.errors import CorruptTable
-from lakemerge.kernel import Kernel, TableName, history, vacuum
+from lakemerge.errors import VersionVacuumed
+from lakemerge.kernel import Kernel, TableName, find_version, history, vacuum
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -61,8 +61,10 @@ def test_a_version_that_got_its_name_while_a_vacuum_was_at_work_stops_no_later_o
     transaction.set_reference("before", first)
     vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     transaction.commit()
-    with pytest.raises(CorruptTable):
-        kernel.referenced(NAME, "before")
+    with pytest.raises(
+        VersionVacuumed, match=r"the version named before of s\.t to be kept; found versions 4 to 5"
+    ):
+        find_version(kernel, NAME, tag="before")
     with caplog.at_level(logging.WARNING):
         vacuum(kernel, NAME, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
     assert f"a named version (transaction {first}) is gone" in caplog.text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakemerge.kernel import HiveColumn, Manifest, PartitionState
+from lakemerge.kernel import HiveColumn, Manifest, PartitionState, Reference
 from lakemerge.kernel.commit.draft import Draft, ReplacedMeanwhile, SideDataMode
 from lakemerge.kernel.commit.updates import (
     ChangeSideData,
@@ -150,19 +150,20 @@ class TestSideData:
 
 class TestReferences:
     def test_a_name_goes_along_until_it_is_taken_away(self) -> None:
-        base = replace(manifest(), references={"audited": "t1"})
-        assert after(parent=base).references == {"audited": "t1"}
-        assert after(ReplaceAll(), parent=base).references == {"audited": "t1"}
-        assert after(SetReference("audited", "t2"), parent=base).references == {"audited": "t2"}
+        base = replace(manifest(), references={"audited": Reference("t1")})
+        assert after(parent=base).references == {"audited": Reference("t1")}
+        assert after(ReplaceAll(), parent=base).references == {"audited": Reference("t1")}
+        other = Reference("t2", expires_at="2027-01-01T00:00:00+00:00", table="t__audited")
+        assert after(SetReference("audited", other), parent=base).references == {"audited": other}
         assert after(SetReference("audited", None), parent=base).references == {}
 
     def test_a_name_that_another_commit_has_moved(self) -> None:
-        base = replace(manifest(), references={"audited": "t1"})
-        moved = replace(base, references={"audited": "t2"})
+        base = replace(manifest(), references={"audited": Reference("t1")})
+        moved = replace(base, references={"audited": Reference("t2")})
         with pytest.raises(ReplacedMeanwhile, match="audited"):
-            after(SetReference("audited", "t3"), parent=moved, base=base)
-        other = after(SetReference("mine", "t3"), parent=moved, base=base)
-        assert other.references == {"audited": "t2", "mine": "t3"}
+            after(SetReference("audited", Reference("t3")), parent=moved, base=base)
+        other = after(SetReference("mine", Reference("t3")), parent=moved, base=base)
+        assert other.references == {"audited": Reference("t2"), "mine": Reference("t3")}
 
 
 class TestWhatSideDataIsFor:

@@ -46,6 +46,7 @@ from dbt.adapters.lakemerge.methods.merging import MergeMethods
 from dbt.adapters.lakemerge.methods.nodes import NodeMethods
 from dbt.adapters.lakemerge.methods.operations import OperationMethods
 from dbt.adapters.lakemerge.methods.snapshots import SnapshotMethods
+from dbt.adapters.lakemerge.methods.versions import VersionMethods
 from dbt.adapters.lakemerge.python_models import SessionPythonJob
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.retried_runs import retried_runs
@@ -127,6 +128,7 @@ class LakemergeAdapter(CatalogsBySchema):
     alterations = capability(AlterationMethods)
     compaction = capability(CompactionMethods)
     operations = capability(OperationMethods)
+    versions = capability(VersionMethods)
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)

@@ -19,7 +19,7 @@ def version_at(commits: Iterable[Manifest], at: str) -> int:
     Raises:
         InvalidConfig: the text is no time, or the commits that would show the version are vacuumed.
     """
-    time = _time(at)
+    time = time_of(at)
     oldest: Manifest | None = None
     for commit in commits:
         oldest = commit
@@ -34,9 +34,10 @@ def version_at(commits: Iterable[Manifest], at: str) -> int:
     return 0
 
 
-def _time(text: str) -> datetime:
+def time_of(text: str) -> datetime:
+    """A time as people write it: ISO 8601; in UTC where it names no zone. Raises InvalidConfig."""
     try:
-        time = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "zZ" else text)
     except ValueError as error:
         raise InvalidConfig(
             expected="a time such as 2026-03-01 12:00:00", found=repr(text), action="Correct it."

@@ -14,15 +14,32 @@ def history_of(ports: Ports, name: TableName, most: int | None) -> list[dict[str
     Raises:
         TableNotFound, UnsupportedTable: it is not there, or has no versions.
     """
-    return [_shown(commit) for commit in itertools.islice(each_version(Kernel(ports), name), most)]
+    versions = each_version(Kernel(ports), name)
+    found, tags = [], None
+    for commit in itertools.islice(versions, most):
+        # the newest version has the names of all
+        tags = _names_of_versions(commit) if tags is None else tags
+        found.append(_shown(commit, tags.get(commit.txn, [])))
+    return found
 
 
-def _shown(commit: Manifest) -> dict[str, Any]:
+def _names_of_versions(newest: Manifest) -> dict[str, list[str]]:
+    """The tags, by the transactions of their versions."""
+    found: dict[str, list[str]] = {}
+    for tag, reference in sorted(newest.references.items()):
+        found.setdefault(reference.txn, []).append(tag)
+    return found
+
+
+def _shown(commit: Manifest, tags: list[str]) -> dict[str, Any]:
     return {
         "version": commit.version,
         "operation": commit.operation,
         "committed_at": commit.committed_at,
+        "tags": tags,
         "node": commit.writer.get("node", ""),
+        "agent": commit.writer.get("agent", ""),
+        "invocation_id": commit.writer.get("invocation_id", ""),
         "statement": commit.writer.get("statement", ""),
         "partitions": len(commit.touched),
         "files": commit.total_files,

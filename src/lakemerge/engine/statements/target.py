@@ -12,6 +12,7 @@ from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.errors import UnsupportedStatement, UnsupportedTable
 from lakemerge.kernel import (
+    TAG_OF,
     HiveTable,
     Kernel,
     Metastore,
@@ -76,6 +77,8 @@ def is_ours(metastore: Metastore, name: TableName, kind: str) -> bool:
         return False
     if state_of(row) is not None:
         return True
+    if TAG_OF in row.parameters:
+        check_supported(row)  # Spark would write into the files of the table whose version it shows
     if kind in _LEFT_TO_SPARK or not _is_plain(row):
         return False
     check_supported(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from lakemerge.kernel.table.manifest import Manifest, PartitionState
+from lakemerge.kernel.table.manifest import Manifest, PartitionState, Reference
 from lakemerge.kernel.table.overlay import Overlay
 
 #: What happens with the given folders of side data: they are added to the existing ones, replace all of these, replace
@@ -110,7 +110,7 @@ class Draft:
         """Put a view in the table's place, or take it away."""
         self.overlay = overlay
 
-    def set_reference(self, name: str, txn: str | None) -> None:
+    def set_reference(self, name: str, reference: Reference | None) -> None:
         """Let a name stand for a version; ``None`` takes the name away.
 
         Raises:
@@ -119,10 +119,10 @@ class Draft:
         before = self._base.references.get(name) if self._base else None
         if self._base and self.references.get(name) != before:
             raise ReplacedMeanwhile(f"the reference {name}")
-        if txn is None:
+        if reference is None:
             self.references.pop(name, None)
         else:
-            self.references[name] = txn
+            self.references[name] = reference
 
     def describe_side_data(self, kind: str, purpose: Mapping[str, Any] | None) -> None:
         """Say what side data is made for; ``None`` leaves that unknown.

@@ -28,7 +28,7 @@ from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import new_transaction_id
 from lakemerge.kernel.protocol.staging import staged_partitions
 from lakemerge.kernel.table.definition import TableDefinition
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import Manifest, Reference
 from lakemerge.kernel.table.overlay import Overlay
 from lakemerge.kernel.table.state import TableState
 from lakemerge.kernel.tables import Tables
@@ -343,11 +343,12 @@ class Transaction:
         whom = None if concerns is None else frozenset(concerns)
         self._commit.updates.append(ChangeSideData(kind, paths, mode, whom))
 
-    def set_reference(self, name: str, txn: str | None) -> None:
+    def set_reference(self, name: str, txn: str | None, *, expires_at: str = "", table: str = "") -> None:
         """Let a name stand for a version, which vacuum then keeps.
 
         Args:
             txn: the version's transaction: this one's own, or one of the table's history; ``None`` takes the name away.
+            expires_at, table: as of :class:`Reference`.
 
         Raises:
             CorruptTable: the version is vacuumed.
@@ -355,7 +356,8 @@ class Transaction:
         self._require_open()
         if self._table is not None and txn not in (None, self.txn):
             self._tables.manifest(self._table, txn)
-        self._commit.updates.append(SetReference(name, txn))
+        reference = None if txn is None else Reference(txn, expires_at, table)
+        self._commit.updates.append(SetReference(name, reference))
 
     def fence(self, transactions: Iterable[str]) -> None:
         """Keep transactions that are taken for dead from committing, so that their files may be deleted."""

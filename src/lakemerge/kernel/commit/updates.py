@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from lakemerge.kernel.commit.draft import Draft, SideDataMode
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.protocol.staging import partitions_of_version
-from lakemerge.kernel.table.manifest import PartitionState
+from lakemerge.kernel.table.manifest import PartitionState, Reference
 from lakemerge.kernel.table.overlay import Overlay
 
 
@@ -143,16 +143,16 @@ class SetReference(Update):
     """Let a name stand for a version, whose files vacuum then keeps.
 
     Attributes:
-        txn: the version's transaction, which may be this commit's own; ``None`` takes the name away.
+        reference: of the version, which may be this commit's own; ``None`` takes the name away.
     """
 
     rank: ClassVar[int] = 5
 
     name: str
-    txn: str | None
+    reference: Reference | None
 
     def apply(self, draft: Draft) -> None:
-        draft.set_reference(self.name, self.txn)
+        draft.set_reference(self.name, self.reference)
 
 
 @dataclass(frozen=True)

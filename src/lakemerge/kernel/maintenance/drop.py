@@ -6,6 +6,7 @@ import contextlib
 
 from lakemerge.errors import CorruptTable, TableTooNew
 from lakemerge.kernel.kernel import Kernel
+from lakemerge.kernel.maintenance.tag_tables import drop_tag_tables
 from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Leftovers
@@ -23,8 +24,9 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     """Drop a table or view with all its versions; no error where there is none.
 
     Only the table that has the name now is dropped: one that takes the name meanwhile stays. The metastore's row goes
-    first, so that no reader finds half a table. For a table that is merged on read, the base's row is dropped before
-    the view's. A drop that died is finished by the next drop, or before the next table of this name is made.
+    first, so that no reader finds half a table; before it go the tables that show its versions, for their files go
+    with it. For a table that is merged on read, the base's row is dropped before the view's. A drop that died is
+    finished by the next drop, or before the next table of this name is made.
 
     Args:
         keep_files: leave the files, as Hive does for external tables.
@@ -32,6 +34,8 @@ def drop(kernel: Kernel, name: TableName, *, keep_files: bool = False) -> None:
     found = find_row(kernel.metastore, name)
     if found is not None:
         name = model_name(found)  # the view's name, if it is the base's row
+        if not keep_files:
+            drop_tag_tables(kernel, found)
     kernel.drops.finish(name)
     dropped, left = _drop_row(kernel, name, keep_files=keep_files)
     kernel.roll_forward.overlays.clear(name)

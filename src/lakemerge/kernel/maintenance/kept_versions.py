@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class KnownVersions:
         newest: its manifest, with its whole state.
         chain: those that led to it, the newest first; the last one has its whole state.
         aside: older ones that a reference names; the versions between them and the chain are vacuumed.
-        named: the transactions of all versions that a reference names.
+        named: the transactions of all versions that a reference keeps.
     """
 
     state: TableState
@@ -38,9 +39,15 @@ class KnownVersions:
     named: frozenset[str]
 
     @classmethod
-    def read(cls, kernel: Kernel, state: TableState, newest: Manifest) -> KnownVersions:
+    def read(
+        cls, kernel: Kernel, state: TableState, newest: Manifest, now: datetime.datetime
+    ) -> KnownVersions:
+        """
+        Args:
+            now: by the file system's clock; references that have expired by then keep nothing.
+        """
         chain = tuple(commits_since(kernel.files, state.layout, newest, lambda _: False))
-        named = frozenset(newest.references.values())
+        named = frozenset(one.txn for one in newest.references.values() if one.holds_at(now))
         missing = sorted(named - {manifest.txn for manifest in chain})
         return cls(state, newest, chain, tuple(_still_there(kernel, state, missing)), named)
 

@@ -76,14 +76,15 @@ def vacuum(
     _retire(kernel, name)
     # listed before the versions are read, so that what is idle here belongs to one of these versions or to none
     idle = Idle.read(kernel, kernel.open(name).layout)
-    versions = KnownVersions.read(kernel, *kernel.settled(name))
+    state, newest = kernel.settled(name)
     # a time from before the fence: the fence does not name transactions that grow old while it is made
-    aged_by = _now(kernel, versions.state.layout) - kept_for
+    begun = _now(kernel, state.layout)
+    versions, aged_by = KnownVersions.read(kernel, state, newest, from_milliseconds(begun)), begun - kept_for
     dead = _dead(kernel, versions, idle, aged_by)
     if dead:
         if not _fence_off(kernel, name, dead):
             return []
-        versions = KnownVersions.read(kernel, *kernel.settled(name))
+        versions = KnownVersions.read(kernel, *kernel.settled(name), from_milliseconds(begun))
     _mark_seen(kernel, versions.state)
     # a time from after the newest version was read: only by then is the one before it surely hidden
     now = _now(kernel, versions.state.layout)
@@ -119,7 +120,7 @@ def _foreseen(
     current.manifest.require_writer(str(name))
     now = int(kernel.clock.now().timestamp() * 1000)
     idle = Idle.read(kernel, state.layout, now=now, claim=state.claim)
-    versions = KnownVersions.read(kernel, state, current.manifest)
+    versions = KnownVersions.read(kernel, state, current.manifest, from_milliseconds(now))
     pointed = {normal(state.table.location)}
     if state.table.partitioned:
         pointed = set(kernel.external.locations(state.table).values())

@@ -20,6 +20,8 @@ VERSION = "lakemerge.version"
 UNDECIDED = ".group"
 #: On a row that is on its way to be dropped: the name that it had. Whatever else it says, it is no table's row.
 ASIDE = "lakemerge.aside"
+#: On a table that shows a version which has a name: the `lakemerge.id` of the table whose version it is.
+TAG_OF = "lakemerge.tag_of"
 #: The transaction id of the version that is settled.
 TRANSACTION = "lakemerge.txn"
 #: The directory that holds ``_lakemerge``; an unpartitioned table's own location moves away from it.
@@ -166,6 +168,8 @@ def _foreign_kind(table: HiveTable) -> str:
     parameters = {key.lower(): value.lower() for key, value in table.parameters.items()}
     if table.kind not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
         return f"a {table.kind.lower().replace('_', ' ')}"
+    if TAG_OF in parameters:
+        return "a table that shows a version of another one, whose files must stay as they are"
     if parameters.get("transactional") == "true":
         return "a Hive ACID (transactional) table"
     if parameters.get("table_type") == "iceberg" or "storage_handler" in parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,6 +62,26 @@ class PartitionState:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """What a name stands for.
+
+    Attributes:
+        txn: the version's transaction.
+        expires_at: ISO 8601 in UTC; from then on the name keeps the version no more. Empty: for good.
+        table: the name of the table by which other programs read the version, in the same schema; empty where there is
+            none.
+    """
+
+    txn: str
+    expires_at: str = ""
+    table: str = ""
+
+    def holds_at(self, now: datetime.datetime) -> bool:
+        """Whether it still keeps its version."""
+        return not self.expires_at or datetime.datetime.fromisoformat(self.expires_at) > now
+
+
+@dataclass(frozen=True)
 class Delta:
     """How a manifest that holds only changes relates to the newest whole one.
 
@@ -94,7 +115,7 @@ class Manifest:
         sidecars: folders of side data by kind, relative to the root, such as ``ledger``.
         side_data_touched: kinds of side data that this commit changed, each with the partitions that the change
             concerns; ``None`` where it may concern any.
-        references: transactions of versions that have a name, by name; vacuum keeps what they need.
+        references: versions that have a name, by name; vacuum keeps what they need.
         fenced: transactions that were taken for dead and must not commit on this version or a later one.
         side_data_for: by kind of side data, what it was made for; see :meth:`Transaction.describe_side_data`.
         reader_features, writer_features: what a program must know to read this version, and to commit after it.
@@ -123,7 +144,7 @@ class Manifest:
     properties: Mapping[str, Any] = field(default_factory=dict)
     sidecars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     side_data_touched: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
-    references: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[str, Reference] = field(default_factory=dict)
     fenced: tuple[str, ...] = ()
     side_data_for: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reader_features: tuple[str, ...] = ()
@@ -168,6 +189,9 @@ class Manifest:
             for name in ("written", "removed", "rewritten", "fenced", "reader_features", "writer_features"):
                 body[name] = tuple(body.get(name, ()))
             body["sidecars"] = {kind: tuple(paths) for kind, paths in body["sidecars"].items()}
+            body["references"] = {
+                name: Reference(**reference) for name, reference in body.get("references", {}).items()
+            }
             if body.get("unread") is not None:
                 body["unread"] = tuple(body["unread"])
             body["side_data_touched"] = {

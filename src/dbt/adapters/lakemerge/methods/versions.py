@@ -1,0 +1,202 @@
+"""The adapter's methods for versions of tables: read as they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.lakemerge.capability import Capability
+from dbt.adapters.lakemerge.dbt_errors import config_errors
+from dbt.adapters.lakemerge.dbt_macros import DbtMacros
+from dbt.adapters.lakemerge.relation import LakemergeRelation
+
+from lakemerge.engine.operations.arguments import check_flags, limit_of
+from lakemerge.engine.options.write import WriteConfig
+from lakemerge.engine.sql_text import quote
+from lakemerge.engine.versions.changes import Versions
+from lakemerge.engine.versions.choice import Choice
+from lakemerge.engine.versions.restore import Restore
+from lakemerge.engine.versions.tags import tag, untag
+from lakemerge.engine.versions.version_rows import VersionRows, as_shown
+from lakemerge.errors import InvalidConfig
+
+# Commands that render a node without running it.
+_RENDERING = ("compile", "generate", "docs", "list", "parse")
+# What is read when the session that rendered it is gone.
+_READ_LATER = ("view", "materialized_view", "ephemeral")
+
+
+class VersionMethods(Capability):
+    """``adapter.versions``; see the macros in ``versions``."""
+
+    @available.parse(lambda relation, *args, **kwargs: relation)
+    def version_of(
+        self,
+        relation: LakemergeRelation,
+        node: Mapping[str, Any],
+        version: Any,
+        timestamp: Any,
+        tag: Any,
+        command: str,
+    ) -> LakemergeRelation:
+        """A temporary view of a version; limits and samples of the relation apply to it.
+
+        Args:
+            node: what it is rendered for.
+            version, timestamp, tag: as of :meth:`Choice.of`.
+
+        Raises:
+            CompilationError: the arguments are wrong, or the node is read later.
+            DbtRuntimeError: there is no such version.
+        """
+        with config_errors():
+            choice = Choice.of(version, timestamp, tag)
+            _require_read_now(node, "version_of()")
+        said = choice.tag or (choice.version if choice.time is None else f"{choice.time:%Y%m%dT%H%M%S%f}")
+        name = f"lakemerge_version_{_marked(relation)}_{said}"
+        if command not in _RENDERING:
+            ports = self.handle.application.ports
+            state, manifest = choice.find(ports, relation.table_name)
+            rows = VersionRows(self.handle.spark, ports.files, state.layout, manifest)
+            frame = as_shown(self.kernel(), relation.table_name)(rows.frame())
+            frame.createOrReplaceTempView(quote(name))
+        return _temporary(relation, name)
+
+    @available.parse(lambda context, relation, *args, **kwargs: relation)
+    def changes(
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        node: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        command: str,
+    ) -> LakemergeRelation:
+        """A temporary view of what changed between versions; limits of the relation apply to it.
+
+        Args:
+            context: dbt's, of the node.
+            arguments: ``net``, ``preimages``, and those of :meth:`diff`.
+
+        Raises:
+            CompilationError: the arguments are wrong, or the node is read later.
+            DbtRuntimeError: there is no such version.
+        """
+        with config_errors():
+            _require_read_now(node, "changes()")
+            check_flags({name: arguments[name] for name in ("net", "preimages")})
+        view = f"lakemerge_changes_{_marked(relation)}_{_hash(arguments)}"
+        if command not in _RENDERING:
+            versions = self._versions(context, relation, arguments)
+            frame = versions.changes(net=arguments["net"], preimages=arguments["preimages"])
+            frame.createOrReplaceTempView(quote(view))
+        return _temporary(relation, view)
+
+    def _versions(
+        self, context: Mapping[str, Any], relation: LakemergeRelation, arguments: Mapping[str, Any]
+    ) -> Versions:
+        ends = [
+            [arguments[f"{prefix}{name}"] for name in ("version", "timestamp", "tag")]
+            for prefix in ("from_", "to_")
+        ]
+        with config_errors():
+            start, end = (
+                Choice.of(*given, prefix=prefix, newest=True)
+                for given, prefix in zip(ends, ("from_", "to_"), strict=True)
+            )
+        key = arguments.get("key") or ()
+        return Versions(
+            self.handle.spark,
+            self.handle.application.ports,
+            DbtMacros(context),
+            relation.table_name,
+            start,
+            end,
+            key=(key,) if isinstance(key, str) else tuple(key),
+        )
+
+    # -- operations ----------------------------------------------------------------------------
+
+    @available.parse_none
+    def tag(
+        self,
+        relation: LakemergeRelation,
+        label: Any,
+        version: Any,
+        timestamp: Any,
+        retain: Any,
+        as_table: Any,
+    ) -> dict[str, Any]:
+        """Let a name stand for a version; see :func:`tag`."""
+        with config_errors():
+            choice = Choice.of(version, timestamp, newest=True)
+        return dataclasses.asdict(tag(self.kernel(), relation.table_name, label, choice, retain, as_table))
+
+    @available.parse_none
+    def untag(self, relation: LakemergeRelation, label: str) -> None:
+        """Take the name of a version away."""
+        untag(self.kernel(), relation.table_name, label)
+
+    @available.parse_none
+    def diff(
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        arguments: Mapping[str, Any],
+        samples: Any,
+    ) -> dict[str, Any]:
+        """What differs between two versions; see :class:`Difference`."""
+        with config_errors():
+            most = limit_of(samples) if samples else 0
+        return dataclasses.asdict(self._versions(context, relation, arguments).difference(most or 0))
+
+    @available.parse_none
+    def restore(
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        version: Any,
+        timestamp: Any,
+        tag: Any,
+        partitions: Any,
+        take_again: bool,
+        dry_run: bool,
+    ) -> dict[str, Any]:
+        """Bring a table back to a version, or only count what would change; see :class:`Restore`."""
+        with config_errors():
+            choice = Choice.of(version, timestamp, tag)
+        kernel = self.kernel(dry_run=dry_run)
+        publisher = self.publisher(relation.table_name, WriteConfig(), kernel=kernel)
+        work = Restore(
+            publisher, DbtMacros(context), choice, partitions=str(partitions or ""), take_again=take_again
+        )
+        return dataclasses.asdict(work.foresee() if dry_run else work.bring_back())
+
+
+def _require_read_now(node: Mapping[str, Any], what: str) -> None:
+    kind = (node.get("config") or {}).get("materialized")
+    if node.get("resource_type") == "model" and kind in _READ_LATER:
+        raise InvalidConfig(
+            expected=f"{what} in a node that is read when it runs, such as a table or a test",
+            found=f"it in a model with materialized: {kind}",
+            action="Make it a table; or tag the version with a table of its own (as_table), which views can read.",
+        )
+
+
+def _marked(relation: LakemergeRelation) -> str:
+    """A table's name as a part of another; the length tells a_b.c from a.b_c."""
+    return f"{len(relation.table_name.schema)}_{relation.schema}_{relation.identifier}"
+
+
+def _hash(arguments: Mapping[str, Any]) -> str:
+    return hashlib.sha256(repr(sorted(arguments.items())).encode()).hexdigest()[:12]
+
+
+def _temporary(relation: LakemergeRelation, view: str) -> LakemergeRelation:
+    """A view of the session in the place of a relation, with its limits."""
+    found: LakemergeRelation = relation.incorporate(
+        path={"database": None, "schema": None, "identifier": view}, type=LakemergeRelation.View
+    )
+    return found
