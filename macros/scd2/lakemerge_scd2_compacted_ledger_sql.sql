@@ -8,7 +8,8 @@ select
     __sequence,
     if(__is_expired, 'watermark', __kind) as __kind,
     __row,
-    __recorded_at
+    __recorded_at,
+    __from
 from (
     select
         *,

@@ -2,10 +2,11 @@
     All known events of the keys in question: the feed's changes, and the changes behind the stored versions.
 
     Columns: __key_1…, __sequence, __is_delete, __row, __source, __is_watermark (changes before it may have been
-    forgotten), and __stored: the version that this change began, as it is stored.
+    forgotten), __stored (the version that this change began, as it is stored), and __from (of __source 5).
 
     By __source: 1 the ledger, which has each change as it arrived; 2 the beginning of a stored version; 3 the end of
-    one, which is a delete unless another version begins there, or a truncate is known there; 4 the feed.
+    one, which is a delete unless another version begins there, or a truncate is known there; 4 the feed; 5 no event: a
+    statement has settled what happened from __from (null: the key's beginning) up to __sequence.
 #}
 {%- macro lakemerge_scd2_events_sql(scd2, matched, remembered) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
@@ -17,14 +18,16 @@ select
     __row,
     4 as __source,
     false as __is_watermark,
-    cast(null as {{ stored_type }}) as __stored
+    cast(null as {{ stored_type }}) as __stored,
+    cast(null as {{ scd2.start_at.type }}) as __from
 from lakemerge_changes
 where not __is_truncate
 {%- if scd2.exists %}
 union all
 select
     {{ keys }},
-    event.*
+    event.*,
+    cast(null as {{ scd2.start_at.type }}) as __from
 from (
     {{ matched | indent(4) }}
 ) as stored
@@ -53,11 +56,13 @@ union all
 select
     {{ keys }},
     __sequence,
-    __kind = 'delete' as __is_delete,
+    {#- a watermark without a row was in a version that a statement has deleted #}
+    __row is null or __kind = 'delete' as __is_delete,
     __row,
-    1 as __source,
+    if(__kind = 'settled', 5, 1) as __source,
     __kind = 'watermark' as __is_watermark,
-    cast(null as {{ stored_type }}) as __stored
+    cast(null as {{ stored_type }}) as __stored,
+    __from
 from (
     {{ remembered | indent(4) }}
 )

@@ -1,8 +1,8 @@
 {#
     The rows that this merge adds to a history's ledger; if the ledger is rewritten, all its rows.
 
-    Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate', 'watermark'), __row (of a change, as it came),
-    __recorded_at.
+    Columns: __key_1…, __sequence, __kind ('change', 'delete', 'truncate', 'watermark', 'settled'), __row (of a change, as
+    it came), __recorded_at, __from (of what a statement has settled).
 #}
 {%- macro lakemerge_scd2_ledger_sql(scd2, has_ledger, rewrite) -%}
 {%- set keys = lakemerge_keys_sql(scd2.merge) -%}
@@ -11,7 +11,8 @@ select
     remembered.__sequence,
     remembered.__kind,
     remembered.__row,
-    current_timestamp() as __recorded_at
+    current_timestamp() as __recorded_at,
+    cast(null as {{ scd2.start_at.type }}) as __from
 from lakemerge_versions
 lateral view explode(__forgotten) exploded as remembered
 union all
@@ -21,7 +22,8 @@ select
     __sequence,
     'truncate' as __kind,
     cast(null as {{ scd2.row_type }}) as __row,
-    current_timestamp() as __recorded_at
+    current_timestamp() as __recorded_at,
+    cast(null as {{ scd2.start_at.type }}) as __from
 from (
     {{ lakemerge_scd2_new_truncates_sql(has_ledger) | indent(4) }}
 )

@@ -2,7 +2,7 @@
     The events of the keys in question, numbered within their sequence; only the first of a sequence counts.
 
     Columns besides those of the events: __hash, __gist (a hash of the tracked columns alone), __truncates (all
-    truncates' sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist
+    truncates' sequences), __settled (what statements have settled of the key: ranges of sequences), __place, __began (the stored version that began with the sequence), __told (__hash and __gist
     of what the feed says for that sequence), __first (the sequence from which on the history is in question),
     __watermark (up to where changes of the key may have been forgotten), __truncated (the next truncate).
 #}
@@ -35,13 +35,11 @@ dated as (
 
 select
     *,
+    collect_list(if(__source = 5, struct(__from, __sequence as __to), null)) over (partition by {{ keys }}) as __settled,
     row_number() over (partition by {{ keys }}, __sequence order by __source) as __place,
-    first_value(__stored, true) over (
-        partition by {{ keys }}, __sequence order by __source
-        rows between unbounded preceding and unbounded following
-    ) as __began,
+    first_value(__stored, true) over (partition by {{ keys }}, __sequence order by __source rows between unbounded preceding and unbounded following) as __began,
     max(if(__source = 4, struct(__hash, __gist), null)) over (partition by {{ keys }}, __sequence) as __told,
-    min(if(__source = 1, null, __sequence)) over (partition by {{ keys }}) as __first,
+    min(if(__source in (1, 5), null, __sequence)) over (partition by {{ keys }}) as __first,
     max(if(__is_watermark, __sequence, null)) over (partition by {{ keys }}) as __watermark,
     array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
 from dated

@@ -21,22 +21,16 @@ versions as (
         min(__sequence) as __start,
         max_by(__until, __sequence) as __end,
         max_by(__row, struct(not __is_known, __sequence)) as __row,
-        bool_and(not __is_delete) as __is_change,
+        bool_and(not __is_delete) and not __is_settled as __is_change,
         collect_list(__began) as __stored,
         collect_list(
-            if(
-                __source = 1 or __is_known or (__is_old and __begins and __source = 2),
-                null,
-                struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row)
-            )
+            if(__source = 1 or __is_settled or __is_known or (__is_old and __begins and __source = 2), null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
         ) as __changes,
         count_if(not __is_known) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
-        bool_or(
-            __source < 4 and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)
-        ) as __contradicts,
-        count_if(__is_known or (__source < 4 and __told is not null)) as __known_changes
+        bool_or(__source < 4 and not __is_corrected and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)) as __contradicts,
+        count_if(__is_settled or __is_known or (__source < 4 and __told is not null)) as __known_changes
     from numbered
-    group by {{ keys }}, __version
+    group by {{ keys }}, __is_settled, __version
 ),
 
 bounded as (

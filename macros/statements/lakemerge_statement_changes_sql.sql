@@ -3,13 +3,15 @@
 
     Columns: __action (update, delete or insert), __old_partition (of a stored row, as text), __new_row (as the table will
     hold it; null for a delete); of a table with a key also __key_1… (of the stored row) and _lakemerge_stored_sequence: its
-    sequence, where the table shows it.
+    sequence, where the table shows it. Of a history: __key_1…, __start, __end and __stands: whether it is a version that
+    the table stands by.
 
     Args:
         merge: how a feed would be merged into the table, or none.
+        scd2: how a feed would be merged into a history, in the place of the former, or none.
         changes: a list of Changes, each over a view.
 #}
-{%- macro lakemerge_statement_changes_sql(txn, merge, changes) -%}
+{%- macro lakemerge_statement_changes_sql(txn, merge, scd2, changes) -%}
 {%- set partitions = txn.plan.columns | selectattr('is_partition') | list -%}
 {%- for change in changes %}
 select
@@ -22,6 +24,8 @@ select
     {%- if merge.stored_sequence %}
     {{ merge.stored_sequence if change.is_stored else 'null' }} as _lakemerge_stored_sequence,
     {%- endif %}
+    {%- elif scd2 %}
+    {{ lakemerge_version_columns_sql(scd2) | indent(4) }},
     {%- endif %}
     {{ 'if(false, ' if change.action == 'delete' }}struct(
         {%- for column in txn.plan.columns %}

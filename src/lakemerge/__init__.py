@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.errors import InvalidConfig
@@ -21,6 +21,13 @@ COMPACT_SCHEMA = (
     "files_after bigint, bytes_before bigint, bytes_after bigint, rows bigint, left bigint, error string"
 )
 VACUUM_SCHEMA = "table_name string, state string, items bigint, bytes bigint, error string"
+#: The columns of what :func:`erase` returns: ``state`` is ``clean`` where nothing meets the condition, ``needed`` (of a
+#: dry run) or ``erased``; ``rows`` of the newest version; ``versions`` that readers lose; ``kept_by``: what keeps
+#: versions; and files: with rows, with keys that a ledger remembers, and with a text of the condition.
+ERASE_SCHEMA = (
+    "table_name string, state string, rows bigint, versions array<bigint>, kept_by array<string>, files array<string>, "
+    "keys_in array<string>, named_in array<string>"
+)
 
 
 def table(name: str, *, spark: SparkSession | None = None) -> Table:
@@ -263,3 +270,38 @@ def vacuum(
         dry_run=dry_run,
         allow_short_retention=allow_short_retention,
     )
+
+
+def erase(
+    conditions: Mapping[str, str], *, spark: SparkSession | None = None, dry_run: bool = True
+) -> list[dict[str, Any]]:
+    """Erase the rows that meet conditions, from tables, from all that is kept beside them, and from all their versions.
+
+    ::
+
+        lakemerge.erase({"shop.customers": "customer_id = 7", "shop.orders": "customer_id = 7"}, dry_run=False)
+
+    The rows are deleted by one commit of all tables; records of a quarantine by one of its table. In a history, each
+    key goes of which a version, or a change that the ledger remembers, meets the condition. Then all earlier versions
+    of these tables are deleted, whatever vacuum's retention time is, and all files are searched. A query that still
+    reads an earlier version fails.
+
+    Args:
+        conditions: SQL over the columns, by table (``schema.table``, or ``schema.table__quarantine``). It may have
+            subqueries, but not of these tables.
+        spark: a session with Hive support; the active one by default.
+        dry_run: only report what there is to erase; change nothing.
+
+    Returns:
+        A mapping for each table, with the keys of :data:`ERASE_SCHEMA`.
+
+    Raises:
+        NotErased: files still hold such rows, and the error names them. The rows are deleted all the same.
+        UnsupportedStatement, UnsupportedTable, InvalidConfig: nothing was changed.
+        SparkApplicationMismatch: there is no active session, or it has no Hive support.
+        LakemergeError, PySparkException: an error on the way; run it again.
+    """
+    from lakemerge.engine.erasure.erase import erase_rows
+    from lakemerge.engine.spark.beside import active_session
+
+    return erase_rows(spark or active_session(), conditions, dry_run=dry_run)

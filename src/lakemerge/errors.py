@@ -1,7 +1,7 @@
 """Every error that lakemerge raises on purpose, in one place.
 
 An error says what was expected, what was found, and what to do. It leaves the data as it was, unless it can come after
-a commit was decided: CommitUnfinished, CommitInDoubt, ViewNotMade and JavaDied.
+a commit was decided: CommitUnfinished, CommitInDoubt, ViewNotMade, NotErased and JavaDied.
 """
 
 from __future__ import annotations
@@ -359,6 +359,15 @@ class EmptySync(LakemergeError):
     """A full synchronisation with an empty input would delete every row."""
 
     sqlstate = "22000"
+
+
+# -- erasure -----------------------------------------------------------------------------------
+
+
+class NotErased(LakemergeError):
+    """Files still hold rows that were to be erased; these are deleted from the newest versions."""
+
+    sqlstate = "55000"
 
 
 # -- landed files and their records ------------------------------------------------------------

@@ -249,6 +249,8 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
 #: tests/functional: merge/test_odd_names.py, adapter/odd_values, and the tests of the capability.
 ON_SPARK = {
     *("maintenance.compaction._require_staged", "consume.consumption.Consumption.open"),
+    *("erasure.conditions.require_searchable", "erasure.search.Search._ledger"),
+    *("erasure.erase._delete", "erasure.erase._look", "erasure.erase._statement"),
     *("methods.consuming.ConsumingMethods.consume", "consume.partition_frames._by_table"),
     *(
         "consume.partition_frames.frame_of",
@@ -277,7 +279,8 @@ ON_SPARK = {
     ),
     *(
         "statements.inserts.Insert.attempt",
-        "statements.keys.merge_plan",
+        "statements.keys.rows_as_feed",
+        "statements.erasing.EraseVersions.attempt",
     ),
     *("statements.merge_into.MergeInto._inserts", "statements.merge_into.MergeInto._own"),
     *("statements.plans.Plans.named", "statements.run.carry_out"),

@@ -57,7 +57,8 @@ with numbered as (
                 __row,
                 4 as __source,
                 false as __is_watermark,
-                cast(null as struct<__start: int, __end: int, __row: struct<`id`: int, `name`: string, `ts`: int>, __known: bigint, __partition: string>) as __stored
+                cast(null as struct<__start: int, __end: int, __row: struct<`id`: int, `name`: string, `ts`: int>, __known: bigint, __partition: string>) as __stored,
+                cast(null as int) as __from
             from lakemerge_changes
             where not __is_truncate
         ),
@@ -85,16 +86,23 @@ with numbered as (
 
         select
             *,
+            collect_list(if(__source = 5, struct(__from, __sequence as __to), null)) over (partition by __key_1) as __settled,
             row_number() over (partition by __key_1, __sequence order by __source) as __place,
-            first_value(__stored, true) over (
-                partition by __key_1, __sequence order by __source
-                rows between unbounded preceding and unbounded following
-            ) as __began,
+            first_value(__stored, true) over (partition by __key_1, __sequence order by __source rows between unbounded preceding and unbounded following) as __began,
             max(if(__source = 4, struct(__hash, __gist), null)) over (partition by __key_1, __sequence) as __told,
-            min(if(__source = 1, null, __sequence)) over (partition by __key_1) as __first,
+            min(if(__source in (1, 5), null, __sequence)) over (partition by __key_1) as __first,
             max(if(__is_watermark, __sequence, null)) over (partition by __key_1) as __watermark,
             array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
         from dated
+    ),
+
+    judged as (
+        select
+            *,
+            __source = 4 and exists(__settled, one -> coalesce(one.__from <= __sequence, true) and __sequence <= one.__to) as __is_settled,
+            exists(__settled, one -> one.__from = __sequence or (__source = 1 and __began is null and one.__from <= __sequence and __sequence <= one.__to)) as __is_corrected
+        from placed
+        where __place = 1 and __source < 5 and __sequence >= __first
     ),
 
     linked as (
@@ -103,9 +111,8 @@ with numbered as (
             coalesce(__sequence <= __watermark, false) as __is_old,
             lag(struct(__is_delete, __truncated, struct(__row.`name` as `name`, __row.`ts` as `ts`) as __tracked)) over by_time as __before,
             lead(__sequence) over by_time as __next
-        from placed
-        where __place = 1 and __sequence >= __first
-        window by_time as (partition by __key_1 order by __sequence)
+        from judged
+        window by_time as (partition by __key_1, __is_settled order by __sequence)
     ),
 
     followed as (
@@ -134,7 +141,7 @@ with numbered as (
         and __source = 4
         and (max(if(__begins, struct(__sequence, __source), null)) over by_time).__source < 4 as __is_known
     from begun
-    window by_time as (partition by __key_1 order by __sequence)
+    window by_time as (partition by __key_1, __is_settled order by __sequence)
 ),
 
 versions as (
@@ -143,22 +150,16 @@ versions as (
         min(__sequence) as __start,
         max_by(__until, __sequence) as __end,
         max_by(__row, struct(not __is_known, __sequence)) as __row,
-        bool_and(not __is_delete) as __is_change,
+        bool_and(not __is_delete) and not __is_settled as __is_change,
         collect_list(__began) as __stored,
         collect_list(
-            if(
-                __source = 1 or __is_known or (__is_old and __begins and __source = 2),
-                null,
-                struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row)
-            )
+            if(__source = 1 or __is_settled or __is_known or (__is_old and __begins and __source = 2), null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
         ) as __changes,
         count_if(not __is_known) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
-        bool_or(
-            __source < 4 and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)
-        ) as __contradicts,
-        count_if(__is_known or (__source < 4 and __told is not null)) as __known_changes
+        bool_or(__source < 4 and not __is_corrected and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)) as __contradicts,
+        count_if(__is_settled or __is_known or (__source < 4 and __told is not null)) as __known_changes
     from numbered
-    group by __key_1, __version
+    group by __key_1, __is_settled, __version
 ),
 
 bounded as (
@@ -268,13 +269,15 @@ with numbered as (
                 __row,
                 4 as __source,
                 false as __is_watermark,
-                cast(null as struct<__start: int, __end: int, __row: struct<`id`: int, `name`: string, `ts`: int>, __known: bigint, __partition: string>) as __stored
+                cast(null as struct<__start: int, __end: int, __row: struct<`id`: int, `name`: string, `ts`: int>, __known: bigint, __partition: string>) as __stored,
+                cast(null as int) as __from
             from lakemerge_changes
             where not __is_truncate
             union all
             select
                 __key_1,
-                event.*
+                event.*,
+                cast(null as int) as __from
             from (
                 select /*+ broadcast(touched) */ stored.*
                 from (
@@ -347,16 +350,23 @@ with numbered as (
 
         select
             *,
+            collect_list(if(__source = 5, struct(__from, __sequence as __to), null)) over (partition by __key_1) as __settled,
             row_number() over (partition by __key_1, __sequence order by __source) as __place,
-            first_value(__stored, true) over (
-                partition by __key_1, __sequence order by __source
-                rows between unbounded preceding and unbounded following
-            ) as __began,
+            first_value(__stored, true) over (partition by __key_1, __sequence order by __source rows between unbounded preceding and unbounded following) as __began,
             max(if(__source = 4, struct(__hash, __gist), null)) over (partition by __key_1, __sequence) as __told,
-            min(if(__source = 1, null, __sequence)) over (partition by __key_1) as __first,
+            min(if(__source in (1, 5), null, __sequence)) over (partition by __key_1) as __first,
             max(if(__is_watermark, __sequence, null)) over (partition by __key_1) as __watermark,
             array_min(filter(__truncates, truncated -> truncated >= __sequence)) as __truncated
         from dated
+    ),
+
+    judged as (
+        select
+            *,
+            __source = 4 and exists(__settled, one -> coalesce(one.__from <= __sequence, true) and __sequence <= one.__to) as __is_settled,
+            exists(__settled, one -> one.__from = __sequence or (__source = 1 and __began is null and one.__from <= __sequence and __sequence <= one.__to)) as __is_corrected
+        from placed
+        where __place = 1 and __source < 5 and __sequence >= __first
     ),
 
     linked as (
@@ -365,9 +375,8 @@ with numbered as (
             coalesce(__sequence <= __watermark, false) as __is_old,
             lag(struct(__is_delete, __truncated, struct(__row.`name` as `name`, __row.`ts` as `ts`) as __tracked)) over by_time as __before,
             lead(__sequence) over by_time as __next
-        from placed
-        where __place = 1 and __sequence >= __first
-        window by_time as (partition by __key_1 order by __sequence)
+        from judged
+        window by_time as (partition by __key_1, __is_settled order by __sequence)
     ),
 
     followed as (
@@ -396,7 +405,7 @@ with numbered as (
         and __source = 4
         and (max(if(__begins, struct(__sequence, __source), null)) over by_time).__source < 4 as __is_known
     from begun
-    window by_time as (partition by __key_1 order by __sequence)
+    window by_time as (partition by __key_1, __is_settled order by __sequence)
 ),
 
 versions as (
@@ -405,22 +414,16 @@ versions as (
         min(__sequence) as __start,
         max_by(__until, __sequence) as __end,
         max_by(__row, struct(not __is_known, __sequence)) as __row,
-        bool_and(not __is_delete) as __is_change,
+        bool_and(not __is_delete) and not __is_settled as __is_change,
         collect_list(__began) as __stored,
         collect_list(
-            if(
-                __source = 1 or __is_known or (__is_old and __begins and __source = 2),
-                null,
-                struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row)
-            )
+            if(__source = 1 or __is_settled or __is_known or (__is_old and __begins and __source = 2), null, struct(__sequence, if(__is_delete, 'delete', 'change') as __kind, __row))
         ) as __changes,
         count_if(not __is_known) > 1 or bool_and(__is_delete and __is_first and not __is_void) as __is_forgotten,
-        bool_or(
-            __source < 4 and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)
-        ) as __contradicts,
-        count_if(__is_known or (__source < 4 and __told is not null)) as __known_changes
+        bool_or(__source < 4 and not __is_corrected and if(__is_old, __told.__gist <> __gist, __told.__hash <> __hash)) as __contradicts,
+        count_if(__is_settled or __is_known or (__source < 4 and __told is not null)) as __known_changes
     from numbered
-    group by __key_1, __version
+    group by __key_1, __is_settled, __version
 ),
 
 bounded as (

@@ -143,7 +143,7 @@ def _options(
     if not recorded:
         options = config_of(given, request.strategy, strict=True)
         if recorded == "" and options.changed_by:
-            raise _other_strategy(name, request.strategy, "another strategy, such as a history")
+            raise _other_strategy(name, request.strategy, "another strategy")
         return options, {}
     rules = TableRules.of_text(recorded, name)
     # what is replaced as a whole may also be added to

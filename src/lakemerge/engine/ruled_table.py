@@ -214,13 +214,19 @@ def rules_of(kernel: Kernel, name: TableName, commit_column: str) -> TableRules 
     return None
 
 
+def keeps_history(rules: TableRules) -> bool:
+    """Whether a table has a row for each version of a key, so that its rows cannot be told by their key."""
+    return str(rules.options.get("stored_as_scd_type")) == "2"
+
+
 def _rules(kernel: Kernel, name: TableName, commit_column: str) -> TableRules:
     """The rules of a table. Raises WithoutRules where there are none."""
-    if (rules := rules_of(kernel, name, commit_column)) is not None:
+    rules = rules_of(kernel, name, commit_column)
+    if rules is not None and not keeps_history(rules):
         return rules
     raise WithoutRules(
         expected=f"{name} to say by which key it is merged, or that rows are appended to it",
-        found="a table of a model with another strategy, or not written since by a model that records it",
+        found="a history, or a table of a model with another strategy, or not written since by a model that records it",
         action="Use a model with the strategy merge (stored_as_scd_type 1) or append; if it is one, run it once.",
     )
 

@@ -34,7 +34,7 @@ from lakemerge.kernel.maintenance.small_files import (
 from lakemerge.kernel.maintenance.staged import Waiting, discard_left, staged_versions
 from lakemerge.kernel.maintenance.tag_tables import drop_tag_table, make_tag_table
 from lakemerge.kernel.maintenance.tiers import tier_of
-from lakemerge.kernel.maintenance.vacuum import vacuum
+from lakemerge.kernel.maintenance.vacuum import held_by, vacuum
 from lakemerge.kernel.ports import Ports
 from lakemerge.kernel.ports.filesystem import FileEntry, FileSystem, Fingerprint
 from lakemerge.kernel.ports.metastore import HiveColumn, HivePartition, HiveTable, Metastore, ValueChanged
@@ -157,6 +157,7 @@ __all__ = [
     "from_milliseconds",
     "group_of",
     "groups_to_merge",
+    "held_by",
     "history",
     "is_overlay_view",
     "last_change",

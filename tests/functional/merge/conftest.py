@@ -72,14 +72,9 @@ class Merger(NodeTable):
 
     def let_days_pass(self, days: int = 31) -> None:
         """Move the ledger's clock: all that it holds was recorded so many days earlier from now on."""
-        for folder in self.ledger_folders():
-            with self.adapter.connection_named(self.name):
-                spark = self.adapter.handle.spark
-                frame = spark.read.orc(folder)
-                names = [name for name in frame.columns if name != "__recorded_at"]
-                frame = frame.selectExpr(*names, f"__recorded_at - interval {days} days as __recorded_at")
-                rows = spark.createDataFrame(frame.collect(), frame.schema)
-                rows.coalesce(1).write.mode("overwrite").orc(folder)
+        folders = self.ledger_folders()
+        with self.adapter.connection_named(self.name):
+            let_days_pass(self.adapter.handle.spark, folders, days)
 
     def let_minutes_pass(self, minutes: int) -> None:
         """Move the file system's clock: the table's versions were made so many minutes earlier from now on."""
@@ -94,6 +89,16 @@ class Merger(NodeTable):
     def rows(self, order: str = "id") -> list[dict[str, Any]]:
         """The table's rows as readers see them."""
         return [row.asDict(recursive=True) for row in self.sql(f"select * from {{table}} order by {order}")]
+
+
+def let_days_pass(spark: Any, folders: Sequence[str], days: int = 31) -> None:
+    """Let all that a ledger of ORC files holds have been recorded so many days earlier."""
+    for folder in folders:
+        frame = spark.read.orc(folder)
+        names = [name for name in frame.columns if name != "__recorded_at"]
+        frame = frame.selectExpr(*names, f"__recorded_at - interval {days} days as __recorded_at")
+        rows = spark.createDataFrame(frame.collect(), frame.schema)
+        rows.coalesce(1).write.mode("overwrite").orc(folder)
 
 
 @pytest.fixture(scope="class")

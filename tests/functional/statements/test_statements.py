@@ -357,7 +357,3 @@ class TestStatements:
             statements.run("delete from plain where id in (select 'x')")
         spark.sql("insert into plain values (1), (2)")
         assert statements.run("delete from plain where id = 1").deleted == 1
-        history = statements.table("history")
-        history.merge(FEED, **RULES, stored_as_scd_type=2)
-        with pytest.raises(UnsupportedStatement, match="history"):
-            history.delete("id = 1")

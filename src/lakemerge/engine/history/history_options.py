@@ -93,7 +93,7 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
     """
 
     groups: ClassVar[frozenset[str]] = frozenset({"merge", "scd2", "history"})
-    changed_by: ClassVar[str] = ""
+    rules: ClassVar[tuple[str, ...]] = (*MergeConfig.rules, "scd2")
     keeps_history: ClassVar[bool] = True
 
     scd2: Scd2Config = field(default_factory=Scd2Config)
@@ -101,6 +101,12 @@ class Scd2MergeConfig(KeepsHistory, MergeConfig):
     @classmethod
     def _read(cls, reader: OptionReader) -> dict[str, Any]:
         return {**super()._read(reader), "scd2": Scd2Config.of(reader)}
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        found = super().recorded
+        found.pop("scd2", None)
+        return {**found, "stored_as_scd_type": 2, **self.scd2.recorded, **self.history.recorded}
 
     def _contradictions(self, reader: OptionReader) -> list[str]:
         problems = super()._contradictions(reader)

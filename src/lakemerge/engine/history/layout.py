@@ -64,6 +64,12 @@ class HistoryLayout:
         chosen = any(reader.value(option) for option in GROUPS["history"].options)
         return cls(layout == "split", (name or cls.partition).strip().lower(), chosen)
 
+    @property
+    def recorded(self) -> dict[str, str]:
+        """The option that says which column this is, where it has not the default's name; :meth:`of` reads it again."""
+        named = self.split and self.partition != HistoryLayout.partition
+        return {"history_partition": self.partition} if named else {}
+
     def of_table(self, base: Manifest | None) -> HistoryLayout:
         """The layout of a commit on this version (``None``: a new table): the table's own, if there is one."""
         if base is None:

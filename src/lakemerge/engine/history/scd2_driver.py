@@ -91,7 +91,7 @@ class Scd2Merge(ChangeDriver[Scd2MergeConfig, Scd2Plan]):
         before = txn.rows_before
         superseded = counts["updated"] if plan.bitemporal else -counts["deleted"]
         return Staged(
-            written or remembers or txn.changes_schema or not plan.exists,
+            written or remembers or txn.changes_description or not plan.exists,
             counts,
             None if before is None else before + counts["inserted"] + superseded,
         )

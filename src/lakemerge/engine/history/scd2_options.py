@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lakemerge.engine.options.reader import OptionReader
 
@@ -50,6 +51,19 @@ class Scd2Config:
             reader.problem(f"history_column_names must differ, not {', '.join(given.values())}")
         lower = tuple(name.lower() for name in tracked), tuple(name.lower() for name in untracked)
         return cls(tracked=lower[0], untracked=lower[1], bitemporal=bitemporal, **given)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """The options that do not have the default, for JSON; :meth:`of` reads them again."""
+        own = _KNOWN if self.bitemporal else {}
+        names = {role: getattr(self, role) for role in (*_NAMES["auto_cdc"], *own)}
+        found = {
+            "track_history_column_list": list(self.tracked),
+            "track_history_except_column_list": list(self.untracked),
+            "history_column_names": names if names != {**_NAMES["auto_cdc"], **own} else None,
+            "bitemporal": self.bitemporal,
+        }
+        return {option: value for option, value in found.items() if value}
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -75,7 +75,8 @@ class Scd2Plan:
     def ledger_type(self) -> str:
         """The schema of the ledger: see the page on the table format."""
         assert self.merge.ledger is not None
-        return f"{self.merge.ledger.columns}, __kind string, __row {self.row_type}, __recorded_at timestamp"
+        more = f"__recorded_at timestamp, __from {self.merge.ledger.sequence_type}"
+        return f"{self.merge.ledger.columns}, __kind string, __row {self.row_type}, {more}"
 
     @classmethod
     def make(

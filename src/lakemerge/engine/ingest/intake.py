@@ -15,10 +15,10 @@ from lakemerge.engine.failures import CAUTION
 from lakemerge.engine.ingest.batches import IngestBatch
 from lakemerge.engine.ingest.held_times import HeldTimes
 from lakemerge.engine.ingest.ingest_plan import IngestPlan, RecordGroup
-from lakemerge.engine.ingest.quarantine import quarantined
 from lakemerge.engine.ingest.record_source import RecordSource
 from lakemerge.engine.ingest.topic_source import TopicSource
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.publish.quarantine import quarantined
 from lakemerge.errors import FileChanged, UnreadableFile
 from lakemerge.ingest import (
     Arrivals,

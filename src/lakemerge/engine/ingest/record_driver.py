@@ -8,7 +8,6 @@ from typing import Any
 from lakemerge.engine.ingest.batches import IngestBatch, IngestBatches
 from lakemerge.engine.ingest.ingest_plan import IngestPlan
 from lakemerge.engine.ingest.intake import UNCHOSEN, Intake
-from lakemerge.engine.ingest.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
 from lakemerge.engine.ingest.routing import RECORDS, Routing
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
@@ -16,6 +15,7 @@ from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.publish.driver import Counts, Driver, rows_after
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
+from lakemerge.engine.publish.quarantine import add_to_quarantine, clear_quarantine, replace_quarantine
 from lakemerge.engine.publish.result import CommitResult
 from lakemerge.engine.spark.record_planning import planned_for_records
 from lakemerge.engine.spark.session import reporting_java_death

@@ -125,9 +125,14 @@ class LedgerPurpose:
     def columns(self) -> str:
         """The ledger's columns of keys and sequence, as DDL."""
         keys = [f"__key_{number} {key.type}" for number, key in enumerate(self.keys, 1)]
+        return ", ".join([*keys, f"__sequence {self.sequence_type}"])
+
+    @property
+    def sequence_type(self) -> str:
+        """Spark's type of a sequence: that of its only part, or a struct."""
         types = [part.type for part in self.sequence]
         members = ", ".join(f"part_{number}: {kind}" for number, kind in enumerate(types, 1))
-        return ", ".join([*keys, f"__sequence {types[0] if len(types) == 1 else f'struct<{members}>'}"])
+        return types[0] if len(types) == 1 else f"struct<{members}>"
 
     def compatible_with(self, known: LedgerPurpose, spark: SparkSession) -> LedgerPurpose | None:
         """This purpose, in types that hold what a ledger of another one has; ``None`` if they are not the same."""
@@ -325,7 +330,7 @@ def open_ledger(
         return None
     seconds = int(retention.total_seconds())
     past = f"__recorded_at < current_timestamp() - interval {seconds} seconds"
-    expired = f"__kind not in ('truncate', 'live') and {past} as __is_expired"
+    expired = f"__kind not in ('truncate', 'live', 'settled') and {past} as __is_expired"
     spark, file_format = transaction.spark, _stored_format(transaction)
     files = spark.read.schema(schema).format(file_format).load(folders)
     columns = [f"{padded(name, types.get(name, ''))} as {name}" for name in files.columns]

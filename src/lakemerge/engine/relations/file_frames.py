@@ -28,11 +28,14 @@ def frame_of_files(
     file_format: str,
     columns: Sequence[HiveColumn],
     partition_columns: Sequence[HiveColumn],
+    *,
+    file_column: str = "",
 ) -> DataFrame:
     """The rows of data files, the partition columns last.
 
     Args:
         files: each with the name of the partition that it is in.
+        file_column: one more column, with the URI of each row's file; empty for none.
     """
     schema = schema_of(columns)
     if not files:
@@ -42,9 +45,11 @@ def frame_of_files(
     else:
         frame = spark.read.schema(schema).format(file_format).load([path for path, _ in files])
     shown = [*columns, *partition_columns]
-    return frame.selectExpr(
-        *(f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in shown)
-    )
+    names = [f"{padded(quote(column.name), column.type)} as {quote(column.name)}" for column in shown]
+    if file_column:
+        frame = frame.withColumn(file_column, file_fact(frame, "file_path"))
+        names = [*names, file_column]
+    return frame.selectExpr(*names)
 
 
 def _partitioned(

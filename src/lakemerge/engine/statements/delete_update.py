@@ -9,7 +9,6 @@ from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.statements.assignments import Assigned, assignments_of, columns_of_values, new_values
 from lakemerge.engine.statements.conditions import reach_of
 from lakemerge.engine.statements.row_changes import RAW, Changes, RowChanges
-from lakemerge.errors import UnsupportedStatement
 
 
 class Delete(RowChanges):
@@ -64,10 +63,5 @@ class Update(RowChanges):
     def _assigned(self, txn: NodeTransaction) -> list[Assigned]:
         columns = [column.name for column in txn.plan.columns]
         found = assignments_of(self.statement.assignments, self.qualifiers, columns, "__lakemerge_value_")
-        if any(one.column == txn.commit_column for one in found):
-            raise UnsupportedStatement(
-                expected=f"an UPDATE of other columns than {txn.commit_column}, which says by which commit a row came",
-                found="one of this column",
-                action="Leave it out.",
-            )
+        self.require_assignable(txn, found)
         return found

@@ -18,6 +18,7 @@ from lakemerge.engine.statements.assignments import (
     new_values,
 )
 from lakemerge.engine.statements.conditions import joined_reach
+from lakemerge.engine.statements.evolution import assigned_fields, evolving
 from lakemerge.engine.statements.parsing import Clause, MergeParts
 from lakemerge.engine.statements.plans import Plans, require_deterministic
 from lakemerge.engine.statements.row_changes import KEPT, Changes, RowChanges
@@ -95,6 +96,14 @@ class MergeInto(RowChanges):
 
     operation = "merge into"
 
+    def begin(self) -> NodeTransaction:
+        if not self._evolves:
+            return super().begin()
+        plans, parts = self.plans(), MergeParts.of(self.statement.plan)
+        source = plans.frame(plans.selected(parts.source, ["*"])).schema
+        columns = evolving(assigned_fields(source, parts.clauses))
+        return self.publisher.begin_alteration(self.operation, columns, changes_rows=True)
+
     def attempt(self, txn: NodeTransaction) -> Counts:
         plans, parts = self.plans(), MergeParts.of(self.statement.plan)
         self._require_possible(plans, parts)
@@ -110,20 +119,17 @@ class MergeInto(RowChanges):
         self.read(txn, [*names, *txn.partitions.names_of(found["new_partitions"])])
         return self.stage(txn, found, checks=True)
 
+    @property
+    def _evolves(self) -> bool:
+        return MergeParts.of(self.statement.plan).evolves
+
     def _require_possible(self, plans: Plans, parts: MergeParts) -> None:
-        clauses = (*parts.matched, *parts.inserting, *parts.unmatched)
-        conditions = [parts.condition, *(one.condition for one in clauses if one.condition is not None)]
+        conditions = [parts.condition, *(one.condition for one in parts.clauses if one.condition is not None)]
         if any(plans.has_subquery(one) for one in conditions):
             raise UnsupportedStatement(
                 expected="conditions of MERGE without subqueries, as in Spark",
                 found="a subquery",
                 action="Join it to the source: USING (SELECT …).",
-            )
-        if parts.evolves:
-            raise UnsupportedStatement(
-                expected="a MERGE that keeps the table's columns",
-                found="WITH SCHEMA EVOLUTION",
-                action="Add the columns first (ALTER TABLE … ADD COLUMNS), or let a model with on_schema_change merge.",
             )
 
     def _compute_source(self, plans: Plans, parts: MergeParts) -> Source:
@@ -149,13 +155,15 @@ class MergeInto(RowChanges):
         """Show the rows that the statement leaves alone (:data:`KEPT`), and compute those that it changes."""
         matched = self._branch(plans, txn, parts.matched, source)
         unmatched = self._branch(plans, txn, parts.unmatched, source)
+        for assigned in (*matched.assigned, *unmatched.assigned):
+            self.require_assignable(txn, assigned)
         target, on = self.rows_of(plans, txn, where), parts.condition
         numbered = plans.selected(
             plans.filtered(plans.table(txn.table), where),
             ["*", plans.named("monotonically_increasing_id()", _ROW)],
         )
         left = self.rows_of(plans, txn, rows=numbered)
-        own = [self._own(plans, column.name) for column in txn.plan.columns]
+        own = [self._own(plans, column.name) for column in txn.plan.columns if column.in_table]
         pairs = plans.selected(
             plans.joined(left, source.plan, "inner", on), [*own, _ROW, _NUMBER, *matched.columns(plans)]
         )
@@ -235,11 +243,14 @@ class MergeInto(RowChanges):
         self, plans: Plans, txn: NodeTransaction, clauses: Sequence[Clause], source: Source
     ) -> Branch:
         columns = [column.name for column in txn.plan.columns if column.name != txn.commit_column]
+        given = {name.lower() for name in source.columns}
+        # of a merge that may add columns, * means those that the source has
+        taken = [name for name in columns if name in given] if self._evolves else columns
         assigned: list[Sequence[Assigned]] = []
         for number, clause in enumerate(clauses):
             prefix = f"__lakemerge_value_{number}_"
             if clause.takes_all:
-                assigned.append(all_columns(source.columns, columns, plans, source.alias, prefix))
+                assigned.append(all_columns(source.columns, taken, plans, source.alias, prefix))
             else:
                 assigned.append(assignments_of(clause.assignments, self.qualifiers, columns, prefix))
         return Branch(clauses, assigned)

@@ -69,6 +69,7 @@ class Statement:
         plan: Spark's plan of the statement, as it was parsed.
         with_clause: Spark's plan of the ``WITH`` around it; ``None`` without one.
         others: the names of the tables of further INSERTs after one FROM.
+        erases: whether a DELETE leaves nothing behind: no row below a delta, no version of the keys of a history.
     """
 
     kind: Kind
@@ -77,6 +78,7 @@ class Statement:
     plan: Any
     with_clause: Any = None
     others: tuple[tuple[str, ...], ...] = ()
+    erases: bool = False
 
     @property
     def condition(self) -> Any:
@@ -107,6 +109,10 @@ class MergeParts:
     inserting: tuple[Clause, ...] = ()
     unmatched: tuple[Clause, ...] = ()
     evolves: bool = False
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        return (*self.matched, *self.inserting, *self.unmatched)
 
     @classmethod
     def of(cls, plan: Any) -> MergeParts:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.history.history_options import Scd2MergeConfig
+from lakemerge.engine.history.scd2_plan import Scd2Plan
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.merge.ledger import LEDGER, open_ledger, write_ledger
 from lakemerge.engine.merge.merge_options import MergeConfig
@@ -16,11 +18,13 @@ from lakemerge.engine.publish.feeds import pass_on, share
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.relations.table_schema import plan_same
+from lakemerge.engine.statements.assignments import Assigned
+from lakemerge.engine.statements.histories import history_plan, require_values, settle
 from lakemerge.engine.statements.keys import merge_plan
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.plans import Plans, require_deterministic
 from lakemerge.engine.statements.target import Target
-from lakemerge.errors import DuplicateKey, NullKey
+from lakemerge.errors import DuplicateKey, NullKey, UnsupportedStatement
 from lakemerge.kernel import DEFAULT_PARTITION, DELTAS, FOLDED, partition_name, retire_unread
 
 if TYPE_CHECKING:
@@ -162,10 +166,10 @@ class RowChanges(Driver[Any]):
         Args:
             keeps: whether their rows are computed once and kept, for they are read again.
         """
-        plan = self._merge_plan(txn)
-        sql = self.macros.lakemerge_statement_changes_sql(txn, plan, changes)
+        plan, history = self._merge_plan(txn), self._history_plan(txn)
+        sql = self.macros.lakemerge_statement_changes_sql(txn, plan, history, changes)
         metrics = self.macros.lakemerge_statement_counts(txn, plan)
-        if keeps or plan is not None:
+        if keeps or plan is not None or history is not None:
             return self.queries.materialize(CHANGED, sql, metrics)
         selected = ", ".join(f"{aggregate} as {name}" for name, aggregate in metrics.items())
         return dict(self.queries.rows(f"select {selected} from ({sql})")[0].asDict())
@@ -178,7 +182,7 @@ class RowChanges(Driver[Any]):
                 tables than the other, so that their numbers are compared.
         """
         counts = {name: int(found[name]) for name in ("inserted", "updated", "deleted") if found[name]}
-        if not counts and not txn.changes_description:
+        if not counts and not txn.changes_description and not self.has_more(txn):
             txn.skip()
             return {"inserted": 0, "updated": 0, "deleted": 0}
         plan, moves_keys = self._merge_plan(txn), bool(found.get("moved"))
@@ -194,8 +198,18 @@ class RowChanges(Driver[Any]):
             self._stage_rows(txn, found, checks)
         if plan is not None and plan.sequence and (found["updated"] or found["deleted"]):
             self._remember(txn, plan)
+        if (history := self._history_plan(txn)) is not None:
+            assert isinstance(self.config, Scd2MergeConfig)
+            settle(txn, history, self.config, self.macros, self.queries, forgets=self.forgets)
         txn.commit(counts, self._properties(txn, found))
         return counts
+
+    #: Whether keys of a history are to be forgotten, even those of which the table has no version.
+    forgets = False
+
+    def has_more(self, txn: NodeTransaction) -> bool:
+        """Whether something is to be committed although no row changes."""
+        return False
 
     def _stage_rows(self, txn: NodeTransaction, found: Mapping[str, Any], checks: bool) -> None:
         """Write the new content of the touched partitions."""
@@ -235,14 +249,42 @@ class RowChanges(Driver[Any]):
     # -- keys and sequences ----------------------------------------------------------------------
 
     def _merge_plan(self, txn: NodeTransaction) -> MergePlan | None:
-        """How a feed would meet the table; ``None`` where the table has no key."""
-        if not isinstance(self.config, MergeConfig):
+        """How a feed would meet the rows of the table; ``None`` where they have no key of their own."""
+        if not isinstance(self.config, MergeConfig) or self.config.keeps_history:
             return None
         if self._planned is None or self._planned[0] is not txn:
             self._planned = txn, merge_plan(self.config, txn, self.target.hidden)
         return self._planned[1]
 
     _planned: tuple[NodeTransaction, MergePlan] | None = None
+
+    def _history_plan(self, txn: NodeTransaction) -> Scd2Plan | None:
+        """How a feed would meet the versions of the table; ``None`` where its rows are none."""
+        if not isinstance(self.config, Scd2MergeConfig):
+            return None
+        if self._planned_history is None or self._planned_history[0] is not txn:
+            # what became of a key follows from its versions in all partitions, and from the ledger
+            txn.follow_same_rows()
+            self._planned_history = txn, history_plan(self.config, txn, self.target.hidden)
+        return self._planned_history[1]
+
+    _planned_history: tuple[NodeTransaction, Scd2Plan] | None = None
+
+    def require_assignable(self, txn: NodeTransaction, assigned: Iterable[Assigned]) -> None:
+        """Check that a statement leaves alone what says whose row it is, in a history, and by which commit it came.
+
+        Raises:
+            UnsupportedStatement: it does not.
+        """
+        names = {one.column for one in assigned}
+        if txn.commit_column in names:
+            raise UnsupportedStatement(
+                expected=f"an UPDATE of other columns than {txn.commit_column}, which says by which commit a row came",
+                found="one of this column",
+                action="Leave it out.",
+            )
+        if (history := self._history_plan(txn)) is not None:
+            require_values(history, names)
 
     def _check_keys(
         self, txn: NodeTransaction, plan: MergePlan, found: Mapping[str, Any], moves_keys: bool
@@ -280,7 +322,7 @@ class RowChanges(Driver[Any]):
         properties = dict(txn.base.properties) if txn.base else {}
         before = txn.rows_before
         rows = None if before is None else before + found["inserted"] - found["deleted"]
-        if found["inserted"] or found["updated"]:
+        if self._planned_history is None and (found["inserted"] or found["updated"]):
             # a row may have got a higher sequence than any change had
             properties |= {"max_sequence": None, "sequence_by": None, "sequence_order": None}
         return {**properties, "rows": rows}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.failures import typed_failures
+from lakemerge.engine.history.history_options import Scd2MergeConfig
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
+from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.publish.publisher import Publisher
@@ -17,11 +19,13 @@ from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import Application, application_of
 from lakemerge.engine.sql_text import qualified
 from lakemerge.engine.statements.delete_update import Delete, Update
+from lakemerge.engine.statements.erasing import EraseVersions
 from lakemerge.engine.statements.inserts import Insert
 from lakemerge.engine.statements.merge_into import MergeInto
 from lakemerge.engine.statements.parsing import Statement, statement_of
+from lakemerge.engine.statements.quarantine import QuarantineDelete
 from lakemerge.engine.statements.row_changes import RowChanges
-from lakemerge.engine.statements.target import is_ours, name_of, target_of
+from lakemerge.engine.statements.target import Target, is_ours, name_of, quarantine_of, target_of
 from lakemerge.engine.statements.truncate import Truncate
 from lakemerge.errors import UnsupportedStatement, shown
 from lakemerge.kernel import Kernel, Settings, TableName, Transaction
@@ -161,8 +165,14 @@ def _driver(
     kernel: Kernel,
     commit: Publish = Transaction.commit,
 ) -> RowChanges:
-    target = target_of(kernel, statement, name)
+    driver, main = _DRIVERS[statement.kind], quarantine_of(kernel.metastore, name)
+    if main is not None:
+        driver, target = QuarantineDelete, Target(name, WriteConfig())
+    else:
+        target = target_of(kernel, statement, name)
     publisher: Publisher[Any] = Publisher(
-        handle, kernel, name, target.config, constraints=target.constraints, commit=commit
+        handle, kernel, main or name, target.config, constraints=target.constraints, commit=commit
     )
-    return _DRIVERS[statement.kind](publisher, macros, handle, session, statement, target)
+    if statement.erases and isinstance(target.config, Scd2MergeConfig):
+        driver = EraseVersions
+    return driver(publisher, macros, handle, session, statement, target)

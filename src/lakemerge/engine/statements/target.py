@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.ruled_table import rules_of
-from lakemerge.engine.statements.parsing import Statement
-from lakemerge.engine.strategies import INCREMENTAL
+from lakemerge.engine.statements.parsing import MergeParts, Statement
+from lakemerge.engine.strategies import config_of
 from lakemerge.errors import UnsupportedStatement, UnsupportedTable
 from lakemerge.kernel import (
+    PUBLISHED_OF,
+    SIDE_TABLES,
     TAG_OF,
     HiveTable,
     Kernel,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _CATALOG = "spark_catalog"
 # What Spark itself does to a table that lakemerge has not written to yet; the others need versions.
 _LEFT_TO_SPARK = ("insert", "truncate")
+_QUARANTINE = SIDE_TABLES["quarantine"].suffix
 _PLAIN = ("", "hive", "orc", "parquet", "text", "csv", "json", "avro")
 
 
@@ -73,6 +76,14 @@ def is_ours(metastore: Metastore, name: TableName, kind: str) -> bool:
         UnsupportedTable: Spark cannot do it either, and the error says why lakemerge does not.
     """
     row = find_row(metastore, name)
+    if row is not None and PUBLISHED_OF in row.parameters:
+        if kind != "delete" or not row.name.name.endswith(_QUARANTINE):
+            raise UnsupportedStatement(
+                expected=f"a DELETE from a quarantine, of what lakemerge keeps beside a table in {name}",
+                found=kind.upper() if row.name.name.endswith(_QUARANTINE) else "a table of deltas",
+                action="Change the table itself; to read records of a quarantine again, use lakemerge_replay.",
+            )
+        return True
     if row is None or (row.kind == "VIRTUAL_VIEW" and not is_overlay_view(row)):
         return False
     if state_of(row) is not None:
@@ -83,6 +94,14 @@ def is_ours(metastore: Metastore, name: TableName, kind: str) -> bool:
         return False
     check_supported(row)
     return True
+
+
+def quarantine_of(metastore: Metastore, name: TableName) -> TableName | None:
+    """The table of whose ingest a table shows the rejected records; ``None`` for any other table."""
+    row = metastore.get_table(name)
+    if row is None or PUBLISHED_OF not in row.parameters or not name.name.endswith(_QUARANTINE):
+        return None
+    return TableName(name.schema, name.name.removesuffix(_QUARANTINE))
 
 
 def _is_plain(row: HiveTable) -> bool:
@@ -101,13 +120,9 @@ def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
     state, manifest = kernel.settled(name)
     purpose = manifest.side_data_for.get("ledger")
     if purpose and purpose["history"]:
-        raise UnsupportedStatement(
-            expected=f"a table whose rows stand for themselves, to {statement.kind}",
-            found=f"{name}, a history that is formed from the changes of a feed",
-            action="Send the correction as a change of the feed, or rebuild the history with --full-refresh.",
-        )
+        _require_of_versions(statement, name)
     if (rules := rules_of(kernel, name, state.commit_column)) is not None:
-        config = INCREMENTAL[rules.strategy].options.of(rules.options)
+        config = config_of(rules.options, rules.strategy)
         return Target(name, config, rules.constraints, rules.feed)
     if purpose:
         raise UnsupportedTable(
@@ -116,3 +131,22 @@ def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
             action="Run its model once, and then the statement.",
         )
     return Target(name, WriteConfig())
+
+
+def _require_of_versions(statement: Statement, name: TableName) -> None:
+    """Check that a statement on a history deletes versions, or gives them other values.
+
+    Raises:
+        UnsupportedStatement: it brings rows of its own, or takes all away without reading them.
+    """
+    if statement.kind in ("delete", "update") or (
+        statement.kind == "merge into" and not MergeParts.of(statement.plan).inserting
+    ):
+        return
+    inserts = "send the changes of which the versions are formed by the feed"
+    removes = f"DELETE FROM {name} forgets all keys, so that no old batch brings them back; --full-refresh begins anew"
+    raise UnsupportedStatement(
+        expected=f"a DELETE, an UPDATE, or a MERGE INTO that inserts nothing, on {name}, a history of a feed's changes",
+        found=statement.kind.upper(),
+        action=f"Instead: {removes if statement.kind == 'truncate' else inserts}.",
+    )

@@ -19,6 +19,7 @@ from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import application_of
 from lakemerge.engine.sql_text import qualified
+from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.run import required, text_for_history
 from lakemerge.engine.transactions.changes import TableChanges
 from lakemerge.errors import (
@@ -164,8 +165,15 @@ class Transaction:
         self._require_open()
         found, name = required(self._spark, self._application, statement)
         writer = {"agent": "lakemerge.transaction", **text_for_history(self._spark, statement)}
-        settings = dataclasses.replace(self._kernel.settings, writer=writer)
-        self._changes_of(str(name)).execute(found, Kernel(self._application.ports, settings))
+        self.take(found, name, dataclasses.replace(self._kernel.settings, writer=writer))
+
+    def take(self, statement: Statement, name: TableName, settings: Settings) -> None:
+        """As :meth:`sql`, for a statement that is parsed already.
+
+        Args:
+            settings: of the kernel that commits it.
+        """
+        self._changes_of(str(name)).execute(statement, Kernel(self._application.ports, settings))
 
     def _changes_of(self, table: str) -> TableChanges:
         self._require_open()

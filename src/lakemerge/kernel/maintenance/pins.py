@@ -60,6 +60,15 @@ def pins(files: FileSystem, layout: Layout) -> Iterator[Pin]:
                 )
 
 
+def keepers(files: FileSystem, layout: Layout, now: datetime.datetime) -> list[str]:
+    """Whose pins keep versions now, each with the oldest that it needs."""
+    return sorted(
+        f"the consumer {pin.consumer} (from version {pin.version} on)"
+        for pin in pins(files, layout)
+        if datetime.datetime.fromisoformat(pin.expires_at) > now
+    )
+
+
 def oldest_pinned(files: FileSystem, layout: Layout, now: datetime.datetime) -> int:
     """The oldest version that a pin keeps; above every version where there is none."""
     versions = [sys.maxsize]

@@ -15,7 +15,7 @@ from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.maintenance.garbage import Garbage, find_garbage
 from lakemerge.kernel.maintenance.idle import Idle, txn_of
 from lakemerge.kernel.maintenance.kept_versions import KnownVersions
-from lakemerge.kernel.maintenance.pins import oldest_pinned
+from lakemerge.kernel.maintenance.pins import keepers, oldest_pinned
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.ports.system import from_milliseconds
 from lakemerge.kernel.protocol.versions import LostRace
@@ -101,6 +101,15 @@ def vacuum(
     _LOG.info("%s: vacuum freed %d bytes", name, sum(item.size for item in garbage))
     kernel.late.take_in(name, late)
     return garbage
+
+
+def held_by(kernel: Kernel, name: TableName) -> list[str]:
+    """What keeps versions of a table from a vacuum, whatever its retention time: pins of consumers, and names."""
+    current = kernel.current(name)
+    if current.state is None or current.manifest is None:
+        return []
+    references = (f"the name {one} (a version)" for one in sorted(current.manifest.references))
+    return [*keepers(kernel.files, current.state.layout, kernel.clock.now()), *references]
 
 
 def _foreseen(

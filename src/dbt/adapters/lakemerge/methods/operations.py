@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.dbt_errors import config_errors
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import DbtRuntimeError
 
+from lakemerge.engine.erasure.erase import erase_rows
 from lakemerge.engine.operations.arguments import VacuumArguments, check_flags, limit_of
 from lakemerge.engine.operations.commit_times import version_at
 from lakemerge.engine.operations.history import history_of
@@ -143,3 +144,18 @@ class OperationMethods(Capability):
             allow_short_retention=allow_short_retention,
         )
         return [dataclasses.asdict(item) for item in garbage]
+
+    @available.parse_list
+    def erase(self, conditions: Mapping[str, str], dry_run: bool = True) -> list[dict[str, Any]]:
+        """Erase (or only look for) the rows that meet conditions; see :func:`lakemerge.erase`.
+
+        Args:
+            conditions: SQL by table; a name without a schema is of the target's.
+        """
+        named = {
+            self.table_named(str(text)).table_name: where for text, where in dict(conditions or {}).items()
+        }
+        for name in named:
+            staged_names.require_published(name, "erase rows of")
+        tables = {str(name): where for name, where in named.items()}
+        return erase_rows(self.handle.spark, tables, dry_run=dry_run, agent="dbt-lakemerge")
