@@ -1,0 +1,88 @@
+"""Statements beside merges, compactions and vacuums in the middle: nothing is lost, and nothing comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import lakemerge
+from functional.overtaking import before, overtake
+from functional.statements.conftest import KINDS, Statements
+
+ROWS = "select id, 'n' as name, 1 as ts, if(id < 2, 'p', 'q') as d from range(4)"
+NEWER = "select * from values (1L, 'newer', 5, 'p'), (7L, 'seven', 5, 'q') as v(id, name, ts, d)"
+HISTORY: dict[str, Any] = {
+    "unique_key": "id",
+    "sequence_by": "ts",
+    "except_column_list": ["ts"],
+    "stored_as_scd_type": 2,
+}
+FEED = "select * from values (1L, 'a', 1), (1L, 'b', 2), (2L, 'c', 1) as v(id, name, ts)"
+
+
+class TestRaces:
+    def merge(self, statements: Statements, name: str, kind: str) -> Callable[[], Any]:
+        table = statements.table(name)
+        if "unique_key" in KINDS[kind]:
+            return lambda: table.merge(NEWER)
+        return lambda: table.append(NEWER)
+
+    @pytest.mark.parametrize("kind", ["keyed, partitioned", "merge on read", "append"])
+    def test_a_statement_that_is_overtaken(
+        self, statements: Statements, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        name = f"overtaken_{len(kind)}"
+        statements.make(name, kind, ROWS)
+        full = f"{statements.schema}.{name}"
+        overtake(monkeypatch, self.merge(statements, name, kind))
+        changed = statements.run(f"update {name} set name = upper(name) where id in (1, 7)")
+        old = [] if "unique_key" in KINDS[kind] else [(1, "N")]
+        assert changed.updated == 2 + len(old)
+        wanted = [(0, "n"), *old, (1, "NEWER"), (2, "n"), (3, "n"), (7, "SEVEN")]
+        assert statements.rows(f"select id, name from {name}") == sorted(wanted, key=repr)
+        for number, other in enumerate(
+            (
+                lambda: lakemerge.compact(full, spark=statements.spark),
+                lambda: lakemerge.vacuum(
+                    full, spark=statements.spark, retention_hours=0, allow_short_retention=True, dry_run=False
+                ),
+            )
+        ):
+            # what it has read, and staged, is still there
+            before(monkeypatch, "stage" if number == 0 and kind != "merge on read" else "commit", other)
+            assert statements.run(f"update {name} set name = 'u{number}' where id = 3").updated == 1
+            assert statements.rows(f"select name from {name} where id = 3") == [(f"u{number}",)]
+        assert len(statements.rows(f"select * from {name}")) == len(wanted)
+
+    @pytest.mark.parametrize("kind", ["keyed, partitioned", "merge on read"])
+    def test_a_merge_that_a_statement_overtakes(
+        self, statements: Statements, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        name = f"merged_{len(kind)}"
+        table = statements.make(name, kind, ROWS)
+        overtake(monkeypatch, lambda: statements.run(f"delete from {name} where id in (0, 1)"))
+        # 1 has a newer change; that of 0 was delivered before
+        table.merge(f"{NEWER} union all select 0, 'n', 1, 'p' union all select 2, 'two', 3, 'q'")
+        assert statements.rows(f"select id, name from {name}") == [
+            (1, "newer"),
+            (2, "two"),
+            (3, "n"),
+            (7, "seven"),
+        ]
+
+    def test_a_history_that_a_statement_overtakes(
+        self, statements: Statements, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = statements.table("versions")
+        table.merge(FEED, **HISTORY)
+        overtake(monkeypatch, lambda: statements.run("delete from versions where id = 1"))
+        done = table.merge(FEED.replace("as v", ", (1L, 'late', 0), (2L, 'd', 7) as v"))
+        assert done.counts["ignored"] == 4
+        assert statements.rows("select id, name, __end_at from versions") == [(2, "c", 7), (2, "d", None)]
+        # and the other way about
+        overtake(monkeypatch, lambda: table.merge("select 2L as id, 'e' as name, 9 as ts"))
+        assert statements.run("update versions set name = concat(name, '!') where id = 2").updated == 3
+        assert statements.rows("select name, __end_at from versions") == [("c!", 7), ("d!", 9), ("e!", None)]
+        assert table.merge(f"{FEED} union all select 2, 'e', 9").version is None
