@@ -254,7 +254,6 @@ ON_SPARK = {
     *("methods.consuming.ConsumingMethods.consume", "consume.partition_frames._by_table"),
     *(
         "consume.partition_frames.frame_of",
-        "consume.partition_frames.matching",
         "history.scd2_plan.Scd2Plan._row_in_table",
     ),
     *("history.scd2_plan.Scd2Plan.written", "methods.snapshots.SnapshotMethods.comparable_columns"),

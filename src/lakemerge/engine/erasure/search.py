@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 from lakemerge.engine.erasure.literals import literals_of, mentions
 from lakemerge.engine.erasure.places import Place, places_of
-from lakemerge.engine.relations.file_frames import file_fact, frame_of_files, schema_of
+from lakemerge.engine.relations.file_frames import file_fact, frame_of_files
 from lakemerge.engine.sql_text import quote
 from lakemerge.kernel import (
     DELETED,
     ORDER,
     SIDE_TABLES,
+    HiveColumn,
     Kernel,
     Layout,
     Manifest,
     TableName,
     each_version,
     normal,
+    partition_values,
 )
 
 if TYPE_CHECKING:
@@ -143,21 +145,21 @@ class Search:
         self,
         files: Sequence[tuple[str, str]],
         file_format: str,
-        columns: Sequence[object],
-        keys: Sequence[object],
+        columns: Sequence[HiveColumn],
+        keys: Sequence[HiveColumn],
         condition: str,
     ) -> list[Found]:
         from pyspark.errors import PySparkException
 
         def read(some: Sequence[tuple[str, str]]) -> list[Found]:
-            frame = frame_of_files(self._spark, some, file_format, columns, keys, file_column=_FILE)  # type: ignore[arg-type]
+            frame = frame_of_files(self._spark, some, file_format, columns, keys, file_column=_FILE)
             return self._count(frame, condition, "rows")
 
         if not files:
             return []
-        # what cannot be read as SQL is the condition's fault, and no file's
-        empty = self._spark.createDataFrame([], schema_of([*columns, *keys]))  # type: ignore[list-item]
-        self._count(empty.selectExpr("*", f"'' as {_FILE}"), condition, "rows")
+        # what Spark cannot resolve is the condition's fault, and no file's
+        empty = frame_of_files(self._spark, [], file_format, columns, keys)
+        empty.alias(self._name.name).where(condition)
         try:
             return read(files)
         except PySparkException:
@@ -213,6 +215,4 @@ def _fits(partition: str, keys: Sequence[object]) -> bool:
 
 def _values_of_partitions(manifest: Manifest) -> set[str]:
     """The values by which the newest version is partitioned: they stay, with the rows that have them."""
-    from lakemerge.kernel import partition_values
-
     return {value for name in manifest.partitions if name for value in partition_values(name)}

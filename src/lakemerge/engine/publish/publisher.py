@@ -183,7 +183,7 @@ class Publisher(Generic[C]):
         if view or not self._kernel.exists(self.name):
             feed, keep = self._feed(None)
             plan = self._plan_new(feed, keep)
-            definition = self._definition(plan, self._rules(feed, keep))
+            definition = self._definition(plan, self._rules(feed, keep, plan))
             transaction = self._kernel.create(definition, operation, in_place_of_view=view)
             self._handle.on_release(transaction.abort)
         else:
@@ -202,7 +202,9 @@ class Publisher(Generic[C]):
                 action="Give both the same write_mode, and run again.",
             )
         files = self._files(transaction, table, rebuild)
-        changes_rules = self._describe(transaction, table, plan, files, rebuild, self._rules(feed, keep))
+        changes_rules = self._describe(
+            transaction, table, plan, files, rebuild, self._rules(feed, keep, plan)
+        )
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
@@ -397,14 +399,15 @@ class Publisher(Generic[C]):
         generated = config.generated(feed, None, str(self.name), config.new_commit_column)
         return plan_new(feed.schema, config.partition_columns, keep, generated)
 
-    def _rules(self, feed: DataFrame, keep: Sequence[str]) -> dict[str, str]:
+    def _rules(self, feed: DataFrame, keep: Sequence[str], plan: SchemaPlan) -> dict[str, str]:
         """The parameter that records the table's rules; an empty text where programs are not to change the table."""
         config = self.config
         if not self._records_rules:
             return {}
         if not config.changed_by:
             return {RULES: ""}
-        hidden = {name.lower(): kind for name, kind in feed.dtypes if name not in keep}
+        shown = {column.name for column in plan.columns} & {name.lower() for name in keep}
+        hidden = {name.lower(): kind for name, kind in feed.dtypes if name.lower() not in shown}
         of_feed = hidden if config.changed_by == "merge" else {}
         rules = TableRules(config.changed_by, config.recorded, self._constraints, of_feed)
         return {RULES: rules.text}

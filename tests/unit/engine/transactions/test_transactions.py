@@ -17,11 +17,12 @@ from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.options.append import AppendConfig
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.publish.publisher import Publisher
-from lakemerge.engine.ruled_table import ORDER
+from lakemerge.engine.relations.table_schema import plan_same
+from lakemerge.engine.ruled_table import ORDER, keeps_history
 from lakemerge.engine.strategies import config_of
 from lakemerge.engine.transactions.rows import ChangeColumns
 from lakemerge.errors import InvalidRecord, UnsupportedTable
-from lakemerge.kernel import TableName
+from lakemerge.kernel import HiveColumn, TableName
 from lakemerge.table_rules import RULES, TableRules
 from sample_arguments import sample_values
 
@@ -83,7 +84,7 @@ def test_only_what_differs_from_the_defaults_is_recorded() -> None:
     [
         ({"unique_key": "id"}, "merge", "merge"),
         ({"unique_key": "id"}, "delete+insert", ""),
-        ({"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": 2}, "merge", ""),
+        ({"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": 2}, "merge", "merge"),
         ({}, "append", "append"),
         ({}, "replace", "append"),
         ({}, "insert_overwrite", ""),
@@ -93,6 +94,25 @@ def test_programs_change_tables_that_are_merged_or_appended_to(
     config: dict[str, Any], strategy: str, changed_by: str
 ) -> None:
     assert config_of(config, strategy).changed_by == changed_by
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"history_column_names": "dbt", "track_history_column_list": ["name"]},
+        {"bitemporal": True, "history_column_names": {"known_to": "until"}, "history_partition": "closed in"},
+        {"track_history_except_column_list": ["email"], "history_layout": "split"},
+    ],
+)
+def test_rules_of_a_history_are_read_as_they_were_recorded(more: dict[str, Any]) -> None:
+    history = {"unique_key": "id", "sequence_by": "ts", "stored_as_scd_type": 2, **more}
+    made = config_of(history, "merge")
+    rules = TableRules.of_text(TableRules(made.changed_by, made.recorded).text, "shop.orders")
+    again = config_of(rules.options, rules.strategy)
+    assert [getattr(again, name) for name in made.rules] == [getattr(made, name) for name in made.rules]
+    assert again.partition_columns == made.partition_columns
+    assert keeps_history(rules)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +133,10 @@ def test_a_models_commits_record_its_rules(config: dict[str, Any], strategy: str
         return Publisher(Mock(), Mock(), name, options, constraints={}, **more)  # type: ignore[arg-type]
 
     feed = Mock(dtypes=[("id", "bigint"), ("OP", "string")])
-    assert publisher(records_rules=True)._rules(feed, ["id"]) == {RULES: rules}
-    assert publisher()._rules(feed, ["id"]) == {}, "of an operation, which knows no model"
+    plan = plan_same([HiveColumn("id", "bigint")], [])
+    for keep in (["id"], ["id", "OP"]):  # the table keeps its columns, whatever the feed has
+        assert publisher(records_rules=True)._rules(feed, keep, plan) == {RULES: rules}
+    assert publisher()._rules(feed, ["id"], plan) == {}, "of an operation, which knows no model"
 
 
 @pytest.mark.parametrize("text", ['{"strategy": "merge", "colour": 1}', "[]", "{", "{}"])
