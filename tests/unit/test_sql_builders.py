@@ -263,7 +263,6 @@ ON_SPARK = {
     *(
         "merge.sequences.SequenceZones.of",
         "merge_on_read.bounds.Bounds.matching",
-        "transactions.read_together._merged",
     ),
     *(
         "publish.node_transaction.NodeTransaction.stage_delta",
@@ -294,6 +293,18 @@ ON_SPARK = {
     *("ruled_table.RuledTable._config_of", "staged_names.published_text", "after_tests.rows._in_version"),
     *("after_tests.rows._kept", "after_tests.rows.define_query", "after_tests.rows.define_rows"),
     *("transactions.rows.ChangeColumns.selected", "transactions.transaction.Transaction.commit"),
+    "methods.versions.VersionMethods.changes",
+    "methods.versions.VersionMethods.version_of",
+    "versions.comparison.Comparison._in_shape",
+    "versions.comparison.Comparison._rows",
+    "versions.comparison.Comparison.columns",
+    "versions.comparison.Comparison.is_comparable",
+    "versions.comparison._cast",
+    "versions.restore.restore",
+    "versions.version_rows.VersionRows._changes",
+    "versions.version_rows.VersionRows._newest_changes",
+    "versions.version_rows.VersionRows.keys_in",
+    "versions.version_rows.VersionRows.merged",
 }
 #: What has such names for something else: the quotes in files' lines, and the options of Java's command.
 OTHERS = {

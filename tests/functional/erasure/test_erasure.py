@@ -157,6 +157,17 @@ class TestErasure:
             lakemerge.erase(conditions, spark=statements.spark, dry_run=False)
         assert holding(root_of(statements, "pinned")) == [str(foreign)]
 
+    def test_a_version_that_has_a_name_is_named_until_the_name_goes(self, statements: Statements) -> None:
+        table = make(statements, "tagged", "partitioned")
+        table.tag("month_end", version=1, as_table=True)
+        conditions = {"tagged": f"name = '{MARK}'"}
+        with pytest.raises(NotErased, match="the tag month_end"):
+            lakemerge.erase(conditions, spark=statements.spark, dry_run=False)
+        assert statements.rows("select name from tagged__month_end where id = 2") == [(MARK,)]
+        table.untag("month_end")
+        assert lakemerge.erase(conditions, spark=statements.spark, dry_run=False)[0]["state"] == "erased"
+        assert holding(root_of(statements, "tagged")) == []
+
     def test_keys_that_a_ledger_remembers_are_told(self, statements: Statements) -> None:
         make(statements, "keyed", "keyed, partitioned")
         row = lakemerge.erase({"keyed": "id = 2"}, spark=statements.spark, dry_run=False)[0]

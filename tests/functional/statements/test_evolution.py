@@ -6,6 +6,7 @@ import pytest
 
 from functional.statements.conftest import Statements
 from lakemerge.errors import IncompatibleColumn
+from rings import of_rings
 
 ROWS = "select id, 'n' as name, 1 as ts, named_struct('x', int(id)) as s, if(id < 2, 'p', 'q') as d from range(4)"
 SOURCE = (
@@ -16,7 +17,10 @@ MERGE = f"merge with schema evolution into {{}} as t using {SOURCE} on t.id = v.
 
 
 class TestEvolution:
-    @pytest.mark.parametrize("kind", ["partitioned", "append", "merge on read, partitioned"])
+    @pytest.mark.parametrize(
+        "kind",
+        of_rings(["partitioned", "append", "merge on read, partitioned"], ["merge on read, partitioned"]),
+    )
     def test_columns_and_fields_are_added(self, statements: Statements, kind: str) -> None:
         name = f"evolving_{len(kind)}"
         statements.make(name, kind, ROWS)

@@ -104,11 +104,11 @@ def vacuum(
 
 
 def held_by(kernel: Kernel, name: TableName) -> list[str]:
-    """What keeps versions of a table from a vacuum, whatever its retention time: pins of consumers, and names."""
+    """What keeps versions of a table from a vacuum, whatever its retention time: pins of consumers, and tags."""
     current = kernel.current(name)
     if current.state is None or current.manifest is None:
         return []
-    references = (f"the name {one} (a version)" for one in sorted(current.manifest.references))
+    references = (f"the tag {one}" for one in sorted(current.manifest.references))
     return [*keepers(kernel.files, current.state.layout, kernel.clock.now()), *references]
 
 
