@@ -20,6 +20,7 @@ VARYING = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00": "TIME",
     r" in \d+\.\d+s\]": " in TIME]",
     r" +\d+ bytes": " BYTES",
+    r"  run [0-9a-f-]{36}": "  RUN",
     # dbt-core 1.11 does not count them
     r" REUSED=\d+": "",
     r" +$": "",
