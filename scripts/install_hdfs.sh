@@ -7,27 +7,14 @@ set -eu
 version=3.5.0
 folder=${LAKEMERGE_HDFS:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hdfs}
 
-say() {
-    printf '[hdfs] %s\n' "$1" >&2
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
+what=hdfs
+. "$(dirname "$0")/installing.sh"
 
 if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
     say "Hadoop $version is in $folder"
     exit 0
 fi
-if ! command -v mvn >/dev/null; then
-    say "installing the package maven"
-    as_root apt-get update -qq
-    as_root apt-get install -qq -y maven >/dev/null
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-rm -rf "$folder"
-mkdir -p "$folder"
+begin
 cat >"$work/pom.xml" <<POM
 <project>
   <modelVersion>4.0.0</modelVersion>
@@ -40,6 +27,6 @@ cat >"$work/pom.xml" <<POM
 </project>
 POM
 say "fetching Hadoop $version"
-mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$folder/lib"
+copy_jars "$folder/lib"
 echo "$version" >"$folder/version"
 say "Hadoop $version is in $folder"

@@ -9,27 +9,14 @@ version=2.3.10
 hadoop=2.7.7
 folder=${LAKEMERGE_HIVE:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive}
 
-say() {
-    printf '[hive] %s\n' "$1" >&2
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
+what=hive
+. "$(dirname "$0")/installing.sh"
 
 if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
     say "Hive $version is in $folder"
     exit 0
 fi
-if ! command -v mvn >/dev/null; then
-    say "installing the package maven"
-    as_root apt-get update -qq
-    as_root apt-get install -qq -y maven >/dev/null
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-rm -rf "$folder"
-mkdir -p "$folder"
+begin
 
 # Left out: what Maven Central does not have, and Hive needs for materialized views and HBase alone.
 cat >"$work/pom.xml" <<POM
@@ -53,6 +40,6 @@ cat >"$work/pom.xml" <<POM
 </project>
 POM
 say "fetching Hive $version and Hadoop $hadoop"
-mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$folder/lib"
+copy_jars "$folder/lib"
 echo "$version" >"$folder/version"
 say "Hive $version is in $folder"

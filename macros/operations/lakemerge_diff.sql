@@ -15,15 +15,8 @@
     to_version=none, to_timestamp=none, to_tag=none, key=none, samples=0
 ) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
-    {%- set found = adapter.versions.diff(context, lakemerge_relation(table), {
-        'from_version': from_version,
-        'from_timestamp': from_timestamp,
-        'from_tag': from_tag,
-        'to_version': to_version,
-        'to_timestamp': to_timestamp,
-        'to_tag': to_tag,
-        'key': key,
-    }, samples) -%}
+    {%- set start, end = [from_version, from_timestamp, from_tag], [to_version, to_timestamp, to_tag] -%}
+    {%- set found = adapter.versions.diff(context, lakemerge_relation(table), start, end, key, samples) -%}
     {%- do log(table ~ ': versions ' ~ found.from_version ~ ' to ' ~ found.to_version ~ ': ' ~ found.inserted ~ ' inserted, ' ~ found.updated ~ ' updated, ' ~ found.deleted ~ ' deleted, in ' ~ found.partitions ~ ' partitions that differ', info=true) -%}
     {%- for name, count in found.updated_columns.items() -%}
         {%- do log('  ' ~ name ~ ': updated in ' ~ count ~ ' rows', info=true) -%}

@@ -23,15 +23,6 @@
     {%- if not execute or node.resource_type == 'unit_test' -%}
         {{- return(relation) -}}
     {%- endif -%}
-    {{- return(adapter.versions.changes(context, relation, node, {
-        'from_version': from_version,
-        'from_timestamp': from_timestamp,
-        'from_tag': from_tag,
-        'to_version': to_version,
-        'to_timestamp': to_timestamp,
-        'to_tag': to_tag,
-        'key': key,
-        'net': net,
-        'preimages': preimages,
-    }, flags.WHICH)) -}}
+    {%- set start, end = [from_version, from_timestamp, from_tag], [to_version, to_timestamp, to_tag] -%}
+    {{- return(adapter.versions.changes(context, relation, node, start, end, key, net, preimages, flags.WHICH)) -}}
 {%- endmacro -%}

@@ -27,12 +27,11 @@ class TableVersion:
 
     def __init__(self, name: TableName, spark: SparkSession, choice: Choice) -> None:
         from lakemerge.engine.spark.session import application_of
-        from lakemerge.engine.versions.version_rows import VersionRows
 
         self._name, self._spark = name, spark
         self._ports = application_of(spark).ports
-        state, manifest = choice.find(self._ports, name)
-        self._rows = VersionRows(spark, self._ports.files, state.layout, manifest)
+        self._rows = choice.rows(spark, self._ports, name)
+        manifest = self._rows.manifest
         self.version = manifest.version
         self.committed_at = manifest.committed_at
         self.operation = manifest.operation
@@ -50,9 +49,8 @@ class TableVersion:
             VersionChanged: another program has removed or replaced some of them.
         """
         from lakemerge.engine.versions.version_rows import as_shown
-        from lakemerge.kernel import ReadOnlyKernel
 
-        return as_shown(ReadOnlyKernel(self._ports), self._name)(self._rows.frame())
+        return as_shown(self._ports.metastore, self._name, self._rows.frame())
 
     def files(self) -> list[VersionFile]:
         """The data files, for engines that read files by themselves, such as DuckDB and Polars.

@@ -382,7 +382,7 @@ class Table:
             self._name,
             Choice.of(*start, prefix="from_", newest=True),
             Choice.of(*end, prefix="to_", newest=True),
-            key=(key,) if isinstance(key, str) else tuple(key),
+            key=key,
         )
 
     @property

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from bounded import MOST_SECONDS
 from engines.installed import folder_of
-from kernel.servers import free_port
+from kernel.servers import free_port, wait_for_port
 from lakemerge.java import ensure_java
 
 _JARS = folder_of("hdfs", "LAKEMERGE_HDFS") / "lib"
-_MOST_SECONDS = 120
 _OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -59,7 +57,7 @@ class Hdfs:
             }
         )
         format_it = [*self._command(_NAMENODE), "-format", "-force", "-nonInteractive"]
-        subprocess.run(format_it, cwd=self._directory, capture_output=True, timeout=_MOST_SECONDS, check=True)
+        subprocess.run(format_it, cwd=self._directory, capture_output=True, timeout=MOST_SECONDS, check=True)
         self.start_namenode()
         self._datanode = self._spawn(_DATANODE, web)
         return self
@@ -103,11 +101,5 @@ class Hdfs:
         log = self._directory / f"{name.rpartition('.')[2]}.log"
         with log.open("ab") as output:
             process = subprocess.Popen(self._command(name), cwd=self._directory, stdout=output, stderr=output)
-        deadline = time.monotonic() + _MOST_SECONDS
-        while time.monotonic() < deadline and process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("localhost", port)) == 0:
-                    return process
-            time.sleep(0.1)
-        process.kill()
-        raise RuntimeError(f"{name} did not start:\n{log.read_text()[-2000:]}")
+        wait_for_port(process, port, log)
+        return process

@@ -120,21 +120,8 @@ class MetastoreServer:
                 stdout=log,
                 stderr=log,
             )
-        self._wait()
+        wait_for_port(self._process, self.port, self.log)
         return self
-
-    def _wait(self) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + MOST_SECONDS
-        while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                break
-            with socket.socket() as probe:
-                if probe.connect_ex(("localhost", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        self.stop()
-        raise RuntimeError(f"the metastore did not start:\n{self.log.read_text()[-4000:]}")
 
     def send_signal(self, number: int) -> None:
         """Stop the process for a while, or let it continue."""
@@ -147,6 +134,19 @@ class MetastoreServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def wait_for_port(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Wait until a server that was started answers; otherwise kill it, and raise with the end of its log."""
+    deadline = time.monotonic() + MOST_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("localhost", port)) == 0:
+                return
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    raise RuntimeError(f"no answer at port {port}:\n{log.read_text()[-4000:]}")
 
 
 def free_port() -> int:

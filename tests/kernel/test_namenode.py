@@ -7,12 +7,13 @@ import time
 
 import pytest
 
+from bounded import MOST_SECONDS
 from engines.hdfs import Hdfs
 from kernel.support import assert_nothing_orphaned, assert_whole, create, merge, rows_of, settled
 from lakemerge.errors import StorageError
 from lakemerge.kernel import Kernel, TableName
 
-_COMMITS_AFTER = 3
+_COMMITS_BEFORE, _COMMITS_AFTER = 2, 3
 
 
 def test_commits_ride_out_its_restart(hdfs: Hdfs | None, kernel: Kernel, name: TableName) -> None:
@@ -39,9 +40,13 @@ def test_commits_ride_out_its_restart(hdfs: Hdfs | None, kernel: Kernel, name: T
 
     writer = threading.Thread(target=write)
     writer.start()
-    time.sleep(2)
+    deadline = time.monotonic() + MOST_SECONDS
+    while len(done) < _COMMITS_BEFORE:
+        assert writer.is_alive()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     hdfs.kill_namenode()
-    time.sleep(2)
+    time.sleep(2)  # for so long it is away
     hdfs.start_namenode()
     restarted.set()
     writer.join(240)

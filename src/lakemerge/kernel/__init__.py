@@ -15,7 +15,7 @@ from lakemerge.kernel.kernel import Kernel, ReadOnlyKernel
 from lakemerge.kernel.maintenance.committed_tables import committed_tables
 from lakemerge.kernel.maintenance.compaction_log import CompactionLog, CompactionRecord
 from lakemerge.kernel.maintenance.drop import drop
-from lakemerge.kernel.maintenance.find_version import find_version
+from lakemerge.kernel.maintenance.find_version import find_version, reference_of
 from lakemerge.kernel.maintenance.freshness import last_change
 from lakemerge.kernel.maintenance.history import commits_of, each_version, history, newest_commit
 from lakemerge.kernel.maintenance.instant import as_of_group
@@ -178,6 +178,7 @@ __all__ = [
     "ports_of",
     "read_commit",
     "read_manifest",
+    "reference_of",
     "remove_overlay",
     "remove_pin",
     "respelled",

@@ -54,9 +54,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
 }
 
-EACH_KIND = [
-    pytest.param(kind, marks=() if kind in ("split", "bitemporal") else pytest.mark.slow) for kind in KINDS
-]
+EACH_KIND = of_rings(KINDS, ("split", "bitemporal"))
 
 
 def query(rows: tuple[Row, ...] | list[Row]) -> str:

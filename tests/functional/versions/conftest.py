@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 import lakemerge
 from functional.transactions.conftest import Program, merger, models, program
+from lakemerge.kernel import vacuum
 from lakemerge.tables import Table
+from rings import of_rings
 
 __all__ = ["merger", "models", "program"]
 
@@ -37,9 +40,7 @@ KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "commits": ("append", {"append_layout": "commit_partitioned"}),
 }
 
-#: The kinds for tests of the fast ring; the slow one has all.
-FAST = ("partitioned", "on read", "commits")
-EACH_KIND = [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+EACH_KIND = of_rings(KINDS, ("partitioned", "on read", "commits"))
 
 
 class Recorded:
@@ -81,6 +82,17 @@ class Recorded:
             frame = frame.selectExpr("*", extra)
         getattr(self.table, self.method)(frame, **self.options)
         return self.note()
+
+
+def free(program: Program, one: Recorded) -> None:
+    """Vacuum all that no kept version needs."""
+    vacuum(
+        program.kernel,
+        one.table._name,
+        retention=datetime.timedelta(0),
+        dry_run=False,
+        allow_short_retention=True,
+    )
 
 
 def texts(frame: Any) -> list[tuple[tuple[str, str | None], ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +10,8 @@ import pytest
 
 import lakemerge
 from functional.transactions.conftest import Program
-from functional.versions.conftest import Recorded
+from functional.versions.conftest import Recorded, free
 from lakemerge.errors import InvalidConfig, VersionVacuumed
-from lakemerge.kernel import vacuum
 
 Make = Callable[..., Recorded]
 
@@ -92,13 +90,7 @@ class TestChanges:
         one.table.tag("read", version=first)
         one.bring()
         last = one.bring()
-        vacuum(
-            program.kernel,
-            one.table._name,
-            retention=datetime.timedelta(0),
-            dry_run=False,
-            allow_short_retention=True,
-        )
+        free(program, one)
         with pytest.raises(VersionVacuumed, match="to see what each did"):
             one.table.changes(from_tag="read")
         with pytest.raises(VersionVacuumed, match="the first version"):

@@ -11,7 +11,7 @@ import pytest
 
 import lakemerge
 from functional.transactions.conftest import Program
-from functional.versions.conftest import EACH_KIND, Recorded, texts
+from functional.versions.conftest import EACH_KIND, Recorded, free, texts
 from lakemerge.errors import (
     InvalidConfig,
     TableNotFound,
@@ -23,7 +23,7 @@ from lakemerge.errors import (
     VersionNotFound,
     VersionVacuumed,
 )
-from lakemerge.kernel import drop, vacuum
+from lakemerge.kernel import drop
 from rings import of_rings
 
 Make = Callable[..., Recorded]
@@ -162,13 +162,7 @@ class TestChoosing:
         ):
             with pytest.raises(InvalidConfig):
                 one.table.at(**wrong)
-        vacuum(
-            program.kernel,
-            one.table._name,
-            retention=datetime.timedelta(0),
-            dry_run=False,
-            allow_short_retention=True,
-        )
+        free(program, one)
         newest = int(one.table.history(1)[0]["version"])
         with pytest.raises(VersionVacuumed, match=rf"version 1 of .* to be kept; found version {newest}\."):
             one.table.at(version=1)

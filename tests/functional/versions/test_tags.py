@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 import lakemerge
 from functional.transactions.conftest import Program
-from functional.versions.conftest import EACH_KIND, Recorded, texts
+from functional.versions.conftest import EACH_KIND, Recorded, free, texts
 from lakemerge.errors import (
     InvalidConfig,
     UnknownReference,
@@ -19,21 +18,15 @@ from lakemerge.errors import (
     VersionChanged,
     VersionVacuumed,
 )
-from lakemerge.kernel import TableName, drop, vacuum
+from lakemerge.kernel import TableName, drop
 
 Make = Callable[..., Recorded]
 
 
-def free(program: Program, one: Recorded) -> None:
+def free_all(program: Program, one: Recorded) -> None:
     """Delete all that no kept version needs; twice, because manifests follow what they name."""
     for _ in range(2):
-        vacuum(
-            program.kernel,
-            one.table._name,
-            retention=datetime.timedelta(0),
-            dry_run=False,
-            allow_short_retention=True,
-        )
+        free(program, one)
 
 
 class TestTags:
@@ -50,7 +43,7 @@ class TestTags:
         assert made.table == f"{name.schema}.{name.name}__month_end_1"
         one.bring(extra="ts as later")
         one.bring()
-        free(program, one)
+        free_all(program, one)
         assert texts(one.table.at(tag="month-end.1").frame()) == one.rows[second]
         assert texts(one.table.at(version=second).frame()) == one.rows[second]
         with pytest.raises(VersionVacuumed, match=rf"{second} \(month-end.1\)"):
@@ -74,7 +67,7 @@ class TestTags:
         one.table.untag("month-end.1")
         left = program.kernel.metastore.table_summaries(name.schema)
         assert not [row.name for row in left if "month_end" in row.name]
-        free(program, one)
+        free_all(program, one)
         with pytest.raises(UnknownReference):
             one.table.at(tag="month-end.1")
         with pytest.raises(VersionVacuumed):
@@ -88,12 +81,12 @@ class TestTags:
         assert made.expires_at > made.expires_at[:4]
         one.table.tag("long", version=first, retain="30 days")
         one.bring()
-        free(program, one)
+        free_all(program, one)
         assert texts(one.table.at(tag="short").frame()) == one.rows[first]
         one.table.untag("long")
         one.table.tag("newest")  # forgets what has expired
         assert {tag for commit in one.table.history() for tag in commit["tags"]} == {"newest"}
-        free(program, one)
+        free_all(program, one)
         with pytest.raises(VersionVacuumed):
             one.table.at(version=first)
 
@@ -133,7 +126,7 @@ class TestTags:
         assert made.table == f"{project.test_schema}.first_of_them"
         lakemerge.sql(f"truncate table {one.table.name}", spark=one.spark)
         one.bring()
-        free(program, one)
+        free_all(program, one)
         assert texts(one.spark.table(made.table)) == one.rows[first]
         drop(program.kernel, one.table._name)
         assert program.kernel.metastore.get_table(TableName.parse(made.table, "")) is None

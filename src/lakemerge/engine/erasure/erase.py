@@ -100,14 +100,15 @@ def erase_rows(
             _look(spark, kernel, one)
         if dry_run:
             return [
-                one.row("needed" if one.is_concerned else "clean", _kept_by(kernel, one)) for one in tables
+                one.row("needed" if one.is_concerned else "clean", held_by(kernel, one.name))
+                for one in tables
             ]
         concerned = [one for one in tables if one.is_concerned]
         if concerned:
             _delete(spark, kernel, concerned)
         for one in concerned:
             one.found = Search(spark, kernel, one.name).run(one.condition, one.quarantined)
-    rows = [one.row("erased" if one in concerned else "clean", _kept_by(kernel, one)) for one in tables]
+    rows = [one.row("erased" if one in concerned else "clean", held_by(kernel, one.name)) for one in tables]
     _require_none(concerned, rows)
     return rows
 
@@ -201,11 +202,6 @@ def _free(kernel: Kernel, name: TableName) -> None:
 
     kernel.retried(follow, CommitConflict, first=0.1, longest=2, attempts=_ATTEMPTS)
     vacuum(kernel, name, retention=timedelta(0), retain_last=1, dry_run=False, allow_short_retention=True)
-
-
-def _kept_by(kernel: Kernel, one: Erased) -> list[str]:
-    """Who keeps earlier versions from being deleted."""
-    return held_by(kernel, one.name) if kernel.current_state(one.name) is not None else []
 
 
 def _require_none(tables: list[Erased], rows: list[Row]) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def off_read(spark: SparkSession, kernel: Kernel, name: TableName) -> Sequence[str]:
     """Move all deltas of a table into its base, and take the view away; returns the keys that it merges by, if any."""
-    current = kernel.current(name) if kernel.current_state(name) is not None else None
-    overlay = current.manifest.overlay if current and current.manifest else None
+    state = kernel.current_state(name)
+    overlay = None if state is None else kernel.manifest(state).overlay
     if overlay is None:
         return ()
     with session_beside(spark, f"erasure of {name}") as handle:

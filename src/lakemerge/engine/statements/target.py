@@ -98,8 +98,8 @@ def is_ours(metastore: Metastore, name: TableName, kind: str) -> bool:
 
 def quarantine_of(metastore: Metastore, name: TableName) -> TableName | None:
     """The table of whose ingest a table shows the rejected records; ``None`` for any other table."""
-    row = metastore.get_table(name)
-    if row is None or PUBLISHED_OF not in row.parameters or not name.name.endswith(_QUARANTINE):
+    row = metastore.get_table(name) if name.name.endswith(_QUARANTINE) else None
+    if row is None or PUBLISHED_OF not in row.parameters:
         return None
     return TableName(name.schema, name.name.removesuffix(_QUARANTINE))
 

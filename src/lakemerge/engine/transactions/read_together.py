@@ -29,7 +29,7 @@ def read_together(spark: SparkSession, names: Sequence[str]) -> dict[str, DataFr
     for name, table in tables.items():
         layout = _layout_of(kernel, table)
         rows = VersionRows(spark, kernel.files, layout, versions[table], as_committed=False)
-        frames[name] = as_shown(kernel, table)(rows.frame())
+        frames[name] = as_shown(kernel.metastore, table, rows.frame())
     return frames
 
 

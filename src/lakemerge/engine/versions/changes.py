@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ class Versions:
         start: Choice,
         end: Choice,
         *,
-        key: tuple[str, ...] = (),
+        key: str | Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -82,7 +82,7 @@ class Versions:
                 found=f"versions {self.older.version} and {self.newer.version}",
                 action="Swap them.",
             )
-        columns = [one.name for one in (*self.newer.columns, *self.newer.partition_columns)]
+        columns, key = _names(self.newer), (key,) if isinstance(key, str) else tuple(key)
         if unknown := [one for one in key if one.lower() not in columns]:
             raise InvalidConfig(
                 expected=f"a key of columns of {name}",
@@ -94,6 +94,8 @@ class Versions:
 
     def _begin(self, start: Choice) -> Manifest | None:
         """The older version; ``None`` for the table before its first commit."""
+        if start != Choice() and start.version != 0:
+            return start.find(self._ports, self.name)[1]
         *_, first = commits_of(self._kernel, self.name)
         if start == Choice() and first.parent is not None:
             raise VersionVacuumed(
@@ -161,7 +163,8 @@ class Versions:
         # none of them may have changed a row; then this one has the columns
         steps = [step for step in steps if not step.is_same] or [self._compared(self.newer, self.newer)]
         frames = [self._dated(step.changes(preimages=preimages), step.newer.manifest) for step in steps]
-        return as_shown(self._kernel, self.name)(reduce(lambda a, b: a.unionByName(b), frames))
+        rows = reduce(lambda a, b: a.unionByName(b), frames)
+        return as_shown(self._ports.metastore, self.name, rows)
 
     def _steps(self) -> Iterator[tuple[Manifest | None, Manifest]]:
         """Each commit that may have changed rows, the oldest first, with the version before it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lakemerge.engine.operations.commit_times import time_of
+from lakemerge.engine.versions.version_rows import VersionRows
 from lakemerge.errors import InvalidConfig, TableNotFound, shown
 from lakemerge.kernel import (
     Kernel,
@@ -17,6 +18,9 @@ from lakemerge.kernel import (
     TableState,
     find_version,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,11 @@ class Choice:
             # its row may be missing while it is made anew: then this waits for it, or makes it
             Kernel(ports).open(name)
             return self.find_with(ReadOnlyKernel(ports), name)
+
+    def rows(self, spark: SparkSession, ports: Ports, name: TableName) -> VersionRows:
+        """The version's rows. Raises as :meth:`find`."""
+        state, manifest = self.find(ports, name)
+        return VersionRows(spark, ports.files, state.layout, manifest)
 
     def find_with(self, kernel: Kernel, name: TableName) -> tuple[TableState, Manifest]:
         """As :meth:`find`, in the state that a kernel finds the table in."""

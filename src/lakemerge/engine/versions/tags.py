@@ -10,7 +10,7 @@ from typing import Any
 from lakemerge.engine.merge_on_read.overlay_view import overlay_text
 from lakemerge.engine.options.reader import OptionReader
 from lakemerge.engine.versions.choice import Choice
-from lakemerge.errors import InvalidConfig, UnknownReference, shown
+from lakemerge.errors import InvalidConfig, shown
 from lakemerge.kernel import (
     DELTAS,
     Kernel,
@@ -20,6 +20,7 @@ from lakemerge.kernel import (
     drop_tag_table,
     find_version,
     make_tag_table,
+    reference_of,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -92,13 +93,7 @@ def untag(kernel: Kernel, name: TableName, label: str) -> None:
         UnknownReference: no version has this name.
     """
     state, newest = kernel.settled(name)
-    reference = newest.references.get(label)
-    if reference is None:
-        raise UnknownReference(
-            expected=f"{state.name} to have a version named {label}",
-            found=", ".join(sorted(newest.references)) or "no named version",
-            action="See the names in the history (lakemerge_history).",
-        )
+    reference = reference_of(state, newest, label)
     if reference.table:
         drop_tag_table(kernel, TableName(state.name.schema, reference.table), state.table_id)
     with kernel.begin(state.name, _OPERATION, data_change=False) as transaction:

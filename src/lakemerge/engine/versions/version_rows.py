@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from lakemerge.engine.relations.file_frames import frame_of_files, schema_of, shown_as
@@ -16,9 +16,9 @@ from lakemerge.kernel import (
     FileEntry,
     FileSystem,
     Fingerprint,
-    Kernel,
     Layout,
     Manifest,
+    Metastore,
     find_row,
     spelling_of,
 )
@@ -81,9 +81,8 @@ class VersionRows:
         places = [self.layout.absolute(state.location) for state in wanted.values()]
         found = self._files.snapshots(places)
         for (name, state), place, (mark, entries) in zip(wanted.items(), places, found, strict=True):
-            known = Fingerprint(state.files, state.bytes, state.digest)
-            if self._as_committed and mark != known:
-                added = self._files.added_since(place, known)
+            if self._as_committed and mark != state.fingerprint:
+                added = self._files.added_since(place, state.fingerprint)
                 if added is None:
                     raise self._is_gone(name, place, mark)
                 entries = [entry for entry in entries if entry not in added]
@@ -160,8 +159,7 @@ class VersionRows:
         )
 
 
-def as_shown(kernel: Kernel, name: TableName) -> Callable[[DataFrame], DataFrame]:
-    """Gives a frame the spelling in which readers see a table's columns now, as far as it has these columns."""
-    row = find_row(kernel.metastore, name)
-    spelling = spelling_of(row) if row else {}
-    return lambda frame: shown_as(frame, spelling)
+def as_shown(metastore: Metastore, name: TableName, frame: DataFrame) -> DataFrame:
+    """A frame in the spelling in which readers see a table's columns now, as far as it has these columns."""
+    row = find_row(metastore, name)
+    return shown_as(frame, spelling_of(row) if row else {})

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lakemerge.errors import LakemergeError, MetastoreError, StorageError
-from lakemerge.kernel.ports.filesystem import EMPTY, FileEntry, FileSystem, Fingerprint
+from lakemerge.kernel.ports.filesystem import EMPTY, FileEntry, FileSystem
 from lakemerge.kernel.ports.metastore import Metastore
 from lakemerge.kernel.ports.names import TableName, partition_values
 from lakemerge.kernel.ports.system import Clock, Host, new_transaction_id
@@ -178,7 +178,7 @@ class LateFiles:
     def _changed(self, places: Sequence[Superseded]) -> list[Superseded]:
         """Those whose directories are not as they were, usually few; all are listed together."""
         marks = self._files.fingerprints([place.location for place in places])
-        return [place for place, mark in zip(places, marks, strict=True) if mark != _known(place)]
+        return [place for place, mark in zip(places, marks, strict=True) if mark != place.state.fingerprint]
 
     def look(self, place: Superseded, written: Mapping[str, int]) -> list[FileEntry] | None:
         """The new files that nobody has taken in or replaced; ``None`` if other files were changed or removed as well.
@@ -186,7 +186,7 @@ class LateFiles:
         Args:
             written: when manifests were written, from :func:`written_at`.
         """
-        known = _known(place)
+        known = place.state.fingerprint
         found, entries = self._files.snapshot(place.location)
         if found == known:
             return []
@@ -357,8 +357,3 @@ def _unknown(place: Superseded, location: str) -> Superseded:
     """The same place, in a directory that no version knows."""
     state = PartitionState(location, EMPTY.files, EMPTY.bytes, EMPTY.digest)
     return replace(place, location=location, state=state, replaced_by=None)
-
-
-def _known(place: Superseded) -> Fingerprint:
-    """What a directory held when its commit was made."""
-    return Fingerprint(place.state.files, place.state.bytes, place.state.digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Iterator
 
 from lakemerge.errors import (
@@ -15,7 +16,7 @@ from lakemerge.errors import (
 )
 from lakemerge.kernel.kernel import Kernel
 from lakemerge.kernel.ports.names import TableName
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import Manifest, Reference
 from lakemerge.kernel.table.manifests import commits
 from lakemerge.kernel.table.state import TableState
 
@@ -49,16 +50,21 @@ def find_version(
     return state, newest
 
 
-def _named(kernel: Kernel, state: TableState, newest: Manifest, tag: str) -> Manifest:
+def reference_of(state: TableState, newest: Manifest, tag: str) -> Reference:
+    """What a name of a version stands for. Raises UnknownReference."""
     found = newest.references.get(tag)
     if found is None:
         raise UnknownReference(
             expected=f"{state.name} to have a version named {tag}",
             found=", ".join(sorted(newest.references)) or "no named version",
-            action="Use one of these names, or a version's number.",
+            action="Use one of these names: lakemerge_history shows them.",
         )
+    return found
+
+
+def _named(kernel: Kernel, state: TableState, newest: Manifest, tag: str) -> Manifest:
     try:
-        return kernel.manifest(state, found.txn)
+        return kernel.manifest(state, reference_of(state, newest, tag).txn)
     except CorruptTable as error:
         raise _vacuumed(kernel, state, newest, f"the version named {tag}") from error
 
@@ -70,7 +76,8 @@ def _numbered(kernel: Kernel, state: TableState, newest: Manifest, version: int)
             found=f"{_there(kernel, state, newest)}, of the table that has this name now",
             action="Use one of these. A table that was dropped and made again counts from 1 again.",
         )
-    for commit in (*commits(kernel.files, state.layout, newest), *_aside(kernel, state, newest)):
+    chain = commits(kernel.files, state.layout, newest)  # each is read when it is asked for
+    for commit in itertools.chain(chain, _aside(kernel, state, newest)):
         if commit.version == version:
             try:
                 return kernel.manifest(state, commit.txn)

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from lakemerge.errors import CorruptTable, TableTooNew, UnsupportedTable, VersionChanged
 from lakemerge.kernel.kernel import Kernel
-from lakemerge.kernel.ports.filesystem import Fingerprint
 from lakemerge.kernel.ports.metastore import HiveColumn, HiveTable
 from lakemerge.kernel.ports.names import TableName, partition_values
 from lakemerge.kernel.protocol.swaps import in_batches
@@ -122,7 +121,7 @@ def _require_same_files(kernel: Kernel, layout: Layout, version: Manifest) -> No
     places = {layout.absolute(one.location): one for one in version.partitions.values()}
     marks = kernel.files.fingerprints(list(places))
     for (place, one), mark in zip(places.items(), marks, strict=True):
-        if mark != Fingerprint(one.files, one.bytes, one.digest):
+        if mark != one.fingerprint:
             raise VersionChanged(
                 expected=f"{place} to hold the files of version {version.version}, and no others, for a table over it",
                 found="others: another program has added, removed or replaced some",

@@ -105,11 +105,11 @@ def vacuum(
 
 def held_by(kernel: Kernel, name: TableName) -> list[str]:
     """What keeps versions of a table from a vacuum, whatever its retention time: pins of consumers, and tags."""
-    current = kernel.current(name)
-    if current.state is None or current.manifest is None:
+    state = kernel.current_state(name)
+    if state is None:
         return []
-    references = (f"the tag {one}" for one in sorted(current.manifest.references))
-    return [*keepers(kernel.files, current.state.layout, kernel.clock.now()), *references]
+    references = (f"the tag {one}" for one in sorted(kernel.manifest(state).references))
+    return [*keepers(kernel.files, state.layout, kernel.clock.now()), *references]
 
 
 def _foreseen(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakemerge.errors import CorruptTable, TableTooNew
+from lakemerge.kernel.ports.filesystem import Fingerprint
 from lakemerge.kernel.ports.metastore import HiveColumn
 from lakemerge.kernel.table.definition import same_keys
 from lakemerge.kernel.table.overlay import MERGE_ON_READ, Overlay, overlay_from
@@ -59,6 +60,11 @@ class PartitionState:
     files: int
     bytes: int
     digest: str
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the files that the version had in the directory."""
+        return Fingerprint(self.files, self.bytes, self.digest)
 
 
 @dataclass(frozen=True)

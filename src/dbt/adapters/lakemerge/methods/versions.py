@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import available
@@ -20,7 +20,7 @@ from lakemerge.engine.versions.changes import Versions
 from lakemerge.engine.versions.choice import Choice
 from lakemerge.engine.versions.restore import Restore
 from lakemerge.engine.versions.tags import tag, untag
-from lakemerge.engine.versions.version_rows import VersionRows, as_shown
+from lakemerge.engine.versions.version_rows import as_shown
 from lakemerge.errors import InvalidConfig
 
 # Commands that render a node without running it.
@@ -59,9 +59,8 @@ class VersionMethods(Capability):
         name = f"lakemerge_version_{_marked(relation)}_{said}"
         if command not in _RENDERING:
             ports = self.handle.application.ports
-            state, manifest = choice.find(ports, relation.table_name)
-            rows = VersionRows(self.handle.spark, ports.files, state.layout, manifest)
-            frame = as_shown(self.kernel(), relation.table_name)(rows.frame())
+            rows = choice.rows(self.handle.spark, ports, relation.table_name)
+            frame = as_shown(ports.metastore, relation.table_name, rows.frame())
             frame.createOrReplaceTempView(quote(name))
         return _temporary(relation, name)
 
@@ -71,14 +70,19 @@ class VersionMethods(Capability):
         context: Mapping[str, Any],
         relation: LakemergeRelation,
         node: Mapping[str, Any],
-        arguments: Mapping[str, Any],
+        start: Sequence[Any],
+        end: Sequence[Any],
+        key: Any,
+        net: bool,
+        preimages: bool,
         command: str,
     ) -> LakemergeRelation:
         """A temporary view of what changed between versions; limits of the relation apply to it.
 
         Args:
             context: dbt's, of the node.
-            arguments: ``net``, ``preimages``, and those of :meth:`diff`.
+            start, end: version, timestamp and tag of each, of which one is given; see :class:`Versions`.
+            net, preimages: as of :meth:`Versions.changes`.
 
         Raises:
             CompilationError: the arguments are wrong, or the node is read later.
@@ -86,36 +90,27 @@ class VersionMethods(Capability):
         """
         with config_errors():
             _require_read_now(node, "changes()")
-            check_flags({name: arguments[name] for name in ("net", "preimages")})
-        view = f"lakemerge_changes_{_marked(relation)}_{_hash(arguments)}"
+            check_flags({"net": net, "preimages": preimages})
+        view = f"lakemerge_changes_{_marked(relation)}_{_hash(start, end, key, net, preimages)}"
         if command not in _RENDERING:
-            versions = self._versions(context, relation, arguments)
-            frame = versions.changes(net=arguments["net"], preimages=arguments["preimages"])
+            frame = self._versions(context, relation, start, end, key).changes(net=net, preimages=preimages)
             frame.createOrReplaceTempView(quote(view))
         return _temporary(relation, view)
 
     def _versions(
-        self, context: Mapping[str, Any], relation: LakemergeRelation, arguments: Mapping[str, Any]
+        self,
+        context: Mapping[str, Any],
+        relation: LakemergeRelation,
+        start: Sequence[Any],
+        end: Sequence[Any],
+        key: Any,
     ) -> Versions:
-        ends = [
-            [arguments[f"{prefix}{name}"] for name in ("version", "timestamp", "tag")]
-            for prefix in ("from_", "to_")
-        ]
         with config_errors():
-            start, end = (
-                Choice.of(*given, prefix=prefix, newest=True)
-                for given, prefix in zip(ends, ("from_", "to_"), strict=True)
-            )
-        key = arguments.get("key") or ()
-        return Versions(
-            self.handle.spark,
-            self.handle.application.ports,
-            DbtMacros(context),
-            relation.table_name,
-            start,
-            end,
-            key=(key,) if isinstance(key, str) else tuple(key),
-        )
+            first = Choice.of(*start, prefix="from_", newest=True)
+            last = Choice.of(*end, prefix="to_", newest=True)
+        ports = self.handle.application.ports
+        macros = DbtMacros(context)
+        return Versions(self.handle.spark, ports, macros, relation.table_name, first, last, key=key or ())
 
     # -- operations ----------------------------------------------------------------------------
 
@@ -144,13 +139,16 @@ class VersionMethods(Capability):
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
-        arguments: Mapping[str, Any],
+        start: Sequence[Any],
+        end: Sequence[Any],
+        key: Any,
         samples: Any,
     ) -> dict[str, Any]:
-        """What differs between two versions; see :class:`Difference`."""
+        """What differs between two versions, given as to :meth:`changes`; see :class:`Difference`."""
         with config_errors():
             most = limit_of(samples) if samples else 0
-        return dataclasses.asdict(self._versions(context, relation, arguments).difference(most or 0))
+        found = self._versions(context, relation, start, end, key).difference(most or 0)
+        return dataclasses.asdict(found)
 
     @available.parse_none
     def restore(
@@ -190,8 +188,8 @@ def _marked(relation: LakemergeRelation) -> str:
     return f"{len(relation.table_name.schema)}_{relation.schema}_{relation.identifier}"
 
 
-def _hash(arguments: Mapping[str, Any]) -> str:
-    return hashlib.sha256(repr(sorted(arguments.items())).encode()).hexdigest()[:12]
+def _hash(*arguments: Any) -> str:
+    return hashlib.sha256(repr(arguments).encode()).hexdigest()[:12]
 
 
 def _temporary(relation: LakemergeRelation, view: str) -> LakemergeRelation:
