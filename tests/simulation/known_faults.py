@@ -331,7 +331,7 @@ MUTANTS = {
     "dropped-adopted": Mutant(
         "a table that is adopted after its drop has died is taken for the next of its name",
         "kernel.protocol.drops",
-        "        return self.created in (0, table.created)\n",
+        "        return self.created in (0, made_at(table))\n",
         "        return False\n",
         first=RARE,
     ),
@@ -399,9 +399,30 @@ MUTANTS = {
     "originals-unlooked": Mutant(
         "vacuum does not look into the directories of before the adoption",
         "kernel.maintenance.garbage",
-        "        if not layout.owns(location) and place.by.operation != FOREIGN:\n",
-        "        if False:\n",
+        "[*originals, *kept]\n",
+        "kept\n",
         first=RARE,
+    ),
+    "forgotten-too-soon": Mutant(
+        "vacuum deletes what tells a directory's late files from its own before it deletes the directory",
+        "kernel.maintenance.garbage",
+        "entry.name in in_chain or any(below(entry.path))\n",
+        "entry.name in in_chain\n",
+        first=27920234,
+    ),
+    "undone-undone": Mutant(
+        "what undoes a claim is undone itself, and no version says that the claim was undone",
+        "kernel.protocol.releases",
+        "        if claimed.operation == RELEASE:\n",
+        "        if False:\n",
+        first=122937054,
+    ),
+    "adopted-and-made-anew": Mutant(
+        "a table that is adopted, and whose row is made anew, is taken for the next of its name by a drop",
+        "kernel.table.definition",
+        "    return int(adopted) if adopted.isdigit() else table.created\n",
+        "    return table.created\n",
+        first=102920037,
     ),
     "looked-at-once": Mutant(
         "the files that were read are not looked at again before the claim",

@@ -55,7 +55,11 @@ def seeds_needed(name: str, most: int) -> tuple[int | None, str]:
     """How many seeds it takes to find a mutant, and what is seen; ``None`` if so many do not."""
     command = [sys.executable, "-m", "simulation", "--mutant", name, "--seeds", str(most), "--shrink", "0"]
     command += ["--first", str(first := MUTANTS[name].first)]
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(SOURCES.parent / "tests")}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": f"{SOURCES}{os.pathsep}{SOURCES.parent / 'tests'}",
+    }
     output = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
     for line in output.splitlines():
         if line.startswith("seed "):

@@ -100,9 +100,9 @@ class Kernel(Tables):
             if before.state.claim:
                 done.append(self._rescued(before.state, state))
         except ClaimRefused as error:
-            if not undo_refused:
+            if not undo_refused or not self._undo(name):
                 raise
-            state = self._undo(name)
+            state = self.open(name)
             done.append(f"undid version {state.version}, which the metastore refused: {error.found}")
         found = self.settings.on_foreign_write
         after, changed = self.commit_external_changes(name, None)
@@ -116,12 +116,12 @@ class Kernel(Tables):
         done.extend(self._forget_dead(after))
         return done
 
-    def _undo(self, name: TableName) -> TableState:
-        """Restore the version before a claim that is refused."""
+    def _undo(self, name: TableName) -> bool:
+        """Claim a version that restores the one before a claim that is refused; false if the claim is such a one."""
         current = current_table(self.metastore, self.files, name)
-        if current is not None and current.state is not None and current.state.claim is not None:
-            self.releases.undo(current.table, current.state)
-        return self.open(name)
+        if current is None or current.state is None or current.state.claim is None:
+            return True  # others have ended it
+        return self.releases.undo(current.table, current.state)
 
     def _rescued(self, before: TableState, after: TableState) -> str:
         """What has become of a claim that a dead writer had left."""

@@ -40,7 +40,7 @@ from lakemerge.kernel.table.definition import (
     version_number,
 )
 from lakemerge.kernel.table.layout import Layout
-from lakemerge.kernel.table.manifest import Manifest
+from lakemerge.kernel.table.manifest import RELEASE, Manifest
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row
 from lakemerge.kernel.table.state import CurrentTable, TableState, current_table, is_reserved, state_of
@@ -443,11 +443,18 @@ def _held(name: TableName, txn: str) -> ClaimHeld:
 
 
 def _refused(name: TableName, manifest: Manifest, error: LakemergeError) -> ClaimRefused:
+    action = "Correct what the message names, and run again."
+    if manifest.operation == RELEASE:
+        action += " It undoes a version that was refused, and cannot be undone itself."
+    else:
+        action += (
+            " If that cannot be corrected, have the version undone by "
+            f"`dbt run-operation lakemerge_recover --args '{{table: {name}, undo_refused: true}}'`."
+        )
     return ClaimRefused(
         expected=f"the metastore to take version {manifest.version} of {name}, which a writer that died has claimed",
         found=error.found,
-        action="Correct what the message names, and run again. If that cannot be corrected, have the version undone by "
-        f"`dbt run-operation lakemerge_recover --args '{{table: {name}, undo_refused: true}}'`.",
+        action=action,
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Callable
 
 import pytest
 
-from kernel.meanwhile import Meanwhile, beside
+from kernel.meanwhile import Meanwhile, beside, meeting
 from kernel.support import (
     COLUMNS,
     KEYS,
@@ -19,6 +20,7 @@ from kernel.support import (
     assert_nothing_orphaned,
     create,
     create_appendable,
+    files_below,
     ingest,
     make_plain,
     merge,
@@ -26,7 +28,7 @@ from kernel.support import (
     rows_of,
     stage,
 )
-from lakemerge.errors import CommitConflict, LakemergeError
+from lakemerge.errors import CommitConflict, LakemergeError, TableNotFound
 from lakemerge.kernel import Kernel, TableDefinition, TableName, Transaction
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
@@ -69,6 +71,27 @@ def test_a_drop_that_has_taken_long_deletes_no_more_of_what_another_program_has_
 
     drop(beside(world, "metastore", "drop_table", make, after=True), NAME)
     assert rows_of(kernel, NAME) == {"p=1": ["next"], "p=2": ["next"]}
+
+
+def test_a_plain_table_is_dropped_though_others_adopt_it_and_make_its_row_anew() -> None:
+    for number in itertools.count(1):
+        world = World()
+        kernel = Kernel(world.process())
+        make_plain(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+
+        def change_keys(world: World = world, kernel: Kernel = kernel) -> None:
+            world.timeline.pass_by(5)
+            with contextlib.suppress(TableNotFound), kernel.begin(NAME, "replace") as txn:
+                txn.replace_all()
+                txn.set_schema(COLUMNS, OTHER_KEYS)
+                stage(kernel, txn, {"q=1/r=a": ["new"]})
+                txn.commit()
+
+        met = meeting(world, number, change_keys, lambda kernel: drop(kernel, NAME))
+        assert not kernel.exists(NAME), number
+        assert files_below(kernel, kernel.default_root(NAME)) == set(), number
+        if not met:
+            break
 
 
 def test_a_drop_that_died_is_finished_beside_the_next_table(kernel: Kernel) -> None:

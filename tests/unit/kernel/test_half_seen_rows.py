@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -21,6 +22,7 @@ from lakemerge.kernel import Kernel, Ports, TableName
 from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.metastore import HiveTable, Metastore
 from lakemerge.kernel.table.definition import VERSION
+from lakemerge.kernel.table.state import current_table
 from lakemerge.testing import World
 
 NAME = TableName("s", "t")
@@ -139,3 +141,31 @@ def test_a_claim_follows_a_commit_that_was_seen_half(partition: str, half: Half)
         assert_whole(last, NAME)
         if not met:
             break
+
+
+def seen_beside(claim: HiveTable, settled: HiveTable, _: HiveTable) -> HiveTable:
+    return version_last(settled, claim)
+
+
+@pytest.mark.parametrize("kind", ["swap", "swap-whole", "rebuild"])
+def test_a_claim_is_not_seen_beside_the_transaction_that_it_became(kind: str, world: World) -> None:
+    """The version is of the moment of the claim, and all else of the time when the same commit was settled."""
+    claims: list[HiveTable] = []
+    sound = Kernel(world.process())
+
+    def remember(_: str) -> None:
+        row = sound.metastore.get_table(NAME)
+        if row is not None and ":" in row.parameters.get(VERSION, ""):
+            claims.append(row)
+
+    COMMITS[kind].prepare(sound, NAME)
+    COMMITS[kind].run(Kernel(world.process(), step=remember), NAME)
+    for claim in claims or [sound.table(NAME)]:
+        half = HalfSeen(sound.metastore, 1, lambda: None, partial(seen_beside, claim))
+        sight = current_table(half, sound.files, NAME)  # type: ignore[arg-type]
+        assert sight is not None
+        assert sight.state is not None
+        assert sight.manifest is not None
+        assert sight.manifest.version == sight.state.version
+        assert sight.state.claim is None
+    assert bool(claims) == (kind != "swap-whole")

@@ -178,6 +178,58 @@ def test_files_that_come_after_the_commit_has_looked_are_found_later(
     assert_nothing_orphaned(kernel, NAME)
 
 
+DAY = 86_400
+
+
+def vacuum_on(world: World, kernel: Kernel, *days: int) -> None:
+    """Vacuum once on each of these days, counted from when the world began."""
+    for day in days:
+        world.timeline.pass_by(day * DAY - world.timeline.seconds)
+        vacuum(kernel, NAME, dry_run=False)
+
+
+def test_a_directory_is_recognized_until_it_goes(world: World, kernel: Kernel) -> None:
+    """The version that made it may be vacuumed before the last one that had it."""
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+    for number in range(2):
+        adds(world, f"{number}.orc")(where)
+        kernel.recover(NAME)
+    world.timeline.pass_by(3 * DAY)
+    for number in range(2):
+        merge(kernel, NAME, {"p=1": [f"new {number}"]})
+    vacuum_on(world, kernel, 8)
+    assert [version.version for version in history(kernel, NAME)][-1] == 2
+    world.timeline.pass_by(DAY)
+    adds(world, "late.orc")(where)
+    vacuum_on(world, kernel, 11, 20, 30)
+    assert rows_of(kernel, NAME)["p=1"] == ["foreign", "new 1"]
+    assert not world.files.exists(where)
+
+
+def test_a_directory_that_a_name_keeps_is_looked_at_before_its_successor_goes(
+    world: World, kernel: Kernel
+) -> None:
+    create(kernel, NAME, SHAPES["partitioned"])
+    where = locations(kernel, NAME)["p=1"]
+    first = history(kernel, NAME)[0].txn
+    with kernel.begin(NAME, "tag") as transaction:
+        transaction.set_reference("kept", first)
+        transaction.commit()
+    for number in range(3):
+        merge(kernel, NAME, {"p=1": [f"new {number}"]})
+    world.timeline.pass_by(3 * DAY)
+    adds(world)(where)
+    vacuum_on(world, kernel, 8, 20)
+    assert rows_of(kernel, NAME)["p=1"] == ["foreign", "new 2"]
+    with kernel.begin(NAME, "tag") as transaction:
+        transaction.set_reference("kept", None)
+        transaction.commit()
+    vacuum_on(world, kernel, 30, 40)
+    assert rows_of(kernel, NAME)["p=1"] == ["foreign", "new 2"]
+    assert not world.files.exists(where)
+
+
 def overwrite_all(kernel: Kernel) -> None:
     """Replace everything, unread."""
     txn = kernel.begin(NAME, "replace")

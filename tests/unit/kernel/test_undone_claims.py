@@ -165,6 +165,33 @@ def test_a_writer_that_sleeps_meanwhile_learns_of_it(world: World) -> None:
     assert merge(other_without_refusals(world), NAME, {"p=1": ["after"]}) == 3
 
 
+def test_what_undoes_a_claim_is_not_undone_itself(world: World) -> None:
+    """The writer of the claim sleeps through all of it, and learns that its commit is not there."""
+    create(Kernel(world.process()), NAME, {"p=1": ["old"], "p=2": ["old"]})
+    other, metastore = process(world)
+    metastore.refused = {"alter_partitions"}
+
+    def undo(step: str) -> None:
+        if step == "registered":
+            world.timeline.pass_by(10 * Settings().lease_seconds)
+            world.running.discard(ports.host.owner().pid)
+            metastore.refused |= {"drop_partition"}
+            for _ in range(2):
+                with pytest.raises(ClaimRefused, match="cannot be undone itself"):
+                    other.recover(NAME, undo_refused=True)
+                world.timeline.pass_by(10 * Settings().lease_seconds)
+            metastore.refused = set()
+            other.recover(NAME)
+
+    ports = world.process()
+    writer = Kernel(ports, step=undo)
+    with pytest.raises(CommitConflict, match="undone"):
+        merge(writer, NAME, {"p=1": ["new"], "p=3": ["new"]})
+    assert rows_of(other, NAME) == {"p=1": ["old"], "p=2": ["old"]}
+    assert [version.operation for version in history(other, NAME)] == ["release", "create"]
+    assert_whole(other, NAME)
+
+
 def other_without_refusals(world: World) -> Kernel:
     return Kernel(world.process())
 

@@ -17,6 +17,7 @@ from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.versions import Versions, lost_race
 from lakemerge.kernel.settings import Policy
 from lakemerge.kernel.table.definition import (
+    ADOPTED_ROW,
     ROOT,
     TABLE_ID,
     TRANSACTION,
@@ -117,6 +118,7 @@ class ExternalChanges:
                 TRANSACTION: manifest.txn,
                 ROOT: layout.root,
                 TABLE_ID: manifest.table_id,
+                ADOPTED_ROW: str(table.created),
             },
         )
         if done:

@@ -11,7 +11,7 @@ from lakemerge.kernel.ports.metastore import HiveTable
 from lakemerge.kernel.ports.names import TableName
 from lakemerge.kernel.protocol.drops import Leftovers
 from lakemerge.kernel.protocol.versions import lost_race
-from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.definition import TABLE_ID, made_at
 from lakemerge.kernel.table.manifests import read_manifest
 from lakemerge.kernel.table.overlay import find_row, model_name
 from lakemerge.kernel.table.state import state_of
@@ -80,10 +80,10 @@ def _drop_row(
 
 def _same(one: HiveTable, other: HiveTable) -> bool:
     """Whether two rows of one name are of the same table. It may have been adopted between the two; then the times at
-    which the metastore made them decide.
+    which they were made decide.
     """
     ids = [row.parameters.get(TABLE_ID) for row in (one, other)]
-    return ids[0] == ids[1] if all(ids) else one.created == other.created
+    return ids[0] == ids[1] if all(ids) else made_at(one) == made_at(other)
 
 
 def _remove(kernel: Kernel, name: TableName, table: HiveTable) -> bool:

@@ -49,39 +49,63 @@ def find_garbage(
     written = written_at(kernel.files, layout)
     in_chain = {manifest.txn for manifest in versions}
     stays = {manifest.txn for manifest in kept}
-    live = pointed | _live(kernel, versions, kept)
+    current = pointed | set(places_of(layout, versions.newest))
+    live = current | _live(kernel, versions, kept)
     live_above = _above(live)
-    places: dict[str, Superseded] = {}
-    for place in superseded(layout, versions.chain):
-        location = normal(place.location)
-        if location not in live:
-            places.setdefault(location, place)
+    below, beside = _superseded_places(versions, live, current, stays)
     if state.table.kind != "EXTERNAL_TABLE":  # an external table's files may be of use to somebody else
         expired = (manifest for manifest in versions.chain if manifest.txn not in stays)
         forgotten = _forgotten(kernel, state, idle, in_chain, oldest)
         yield from _superseded_originals(kernel, layout, live, itertools.chain(expired, forgotten))
-    below = _Below(places)
     for entry in (entry for folder in content_folders(layout) for entry in idle.entries[folder]):
-        # not in the chain and young: a transaction that died recently, or one that is about to claim
-        if not entry.is_directory or (entry.name not in in_chain and idle.last_written(entry.name) > oldest):
+        committed = entry.name in in_chain or any(below(entry.path))
+        # otherwise, and young: a transaction that died recently, or one that is about to claim
+        if not entry.is_directory or (not committed and idle.last_written(entry.name) > oldest):
             continue
-        reason = "superseded" if entry.name in in_chain else "left by a transaction that never committed"
+        reason = "superseded" if committed else "left by a transaction that never committed"
         for item in _dead_parts(kernel, entry.path, live, live_above, reason):
             foul = [place for place in below(item.path) if kernel.late.look(place, written) != []]
             late += foul
             if not foul:
                 yield item
-    for location, place in places.items():  # of the table before it was adopted, and of other programs
-        if not layout.owns(location) and place.by.operation != FOREIGN:
-            late += [place] if kernel.late.look(place, written) != [] else []
+    late += [place for place in beside if kernel.late.look(place, written) != []]
     stays |= {manifest.txn for manifest in ways_to(late, versions)}
     yield from _small_files(kernel, state, idle, stays, oldest)
 
 
-def _live(kernel: Kernel, versions: KnownVersions, kept: list[Manifest]) -> set[str]:
-    """The places of all that kept versions consist of."""
+def _superseded_places(
+    versions: KnownVersions, live: set[str], current: set[str], stays: set[str]
+) -> tuple[_Below, list[Superseded]]:
+    """The superseded directories that no kept version needs, and others that have to be looked at all the same.
+
+    The others are those of the table before it was adopted, and those that an older version keeps although the versions
+    that tell late files from its own go now.
+
+    Args:
+        current: what the newest version and the metastore need, out of all that is ``live``.
+        stays: the transactions of the versions that are kept.
+    """
     layout = versions.state.layout
-    live = set(places_of(layout, versions.newest))
+    dead: dict[str, Superseded] = {}
+    kept: list[Superseded] = []
+    for place in superseded(layout, versions.chain):
+        location = normal(place.location)
+        if location not in live:
+            dead.setdefault(location, place)
+        elif location not in current and not stays.issuperset((place.before.txn, place.by.txn)):
+            kept.append(place)
+    originals = [
+        place
+        for location, place in dead.items()
+        if not layout.owns(location) and place.by.operation != FOREIGN
+    ]
+    return _Below(dead), [*originals, *kept]
+
+
+def _live(kernel: Kernel, versions: KnownVersions, kept: list[Manifest]) -> set[str]:
+    """The places of all that kept versions consist of, but for the newest one's."""
+    layout = versions.state.layout
+    live: set[str] = set()
     there = {manifest.txn for manifest in kept}
     for manifest in kept:
         # what the version before had is in it, too, as far as the commit has not changed that

@@ -21,7 +21,7 @@ from lakemerge.kernel.protocol.lease import Heartbeats
 from lakemerge.kernel.protocol.overlays import Overlays
 from lakemerge.kernel.protocol.rebuild import Rebuilds
 from lakemerge.kernel.protocol.removals import Removals
-from lakemerge.kernel.table.definition import TABLE_ID
+from lakemerge.kernel.table.definition import TABLE_ID, made_at
 from lakemerge.kernel.table.layout import CONTROL, Layout, normal
 from lakemerge.kernel.table.manifests import read_commit
 from lakemerge.kernel.table.overlay import find_row, model_name
@@ -59,7 +59,7 @@ class Leftovers:
         if self.table_id:
             return table.parameters.get(TABLE_ID) == self.table_id
         # it may have been adopted since, and has an id by now
-        return self.created in (0, table.created)
+        return self.created in (0, made_at(table))
 
 
 class Drops:
@@ -93,7 +93,7 @@ class Drops:
         table_id, root = (state.table_id, state.layout.root) if state else ("", table.location)
         # an adopted external table's own files are somebody else's; what lakemerge made of it is not
         left = Leftovers(
-            table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=table.created
+            table_id, root, whole=state is None or table.kind != "EXTERNAL_TABLE", created=made_at(table)
         )
         left = replace(left, paths=tuple(self._left(left)))
         name = model_name(table)

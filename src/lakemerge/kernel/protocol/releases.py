@@ -86,19 +86,25 @@ class Releases:
             {VERSION: settled_value(version.version, first.table_id), TRANSACTION: version.txn},
         )
 
-    def undo(self, row: HiveTable, state: TableState) -> None:
-        """Claim a version that restores the one before a claim, in the place of that claim; then roll it forward.
+    def undo(self, row: HiveTable, state: TableState) -> bool:
+        """Claim a version that restores the one before a claim, in the claim's place; the caller rolls it forward.
 
         The version has the number of the claimed one, which no reader may ever see, and fences its writer.
 
         Args:
             row: as it is now, with the claim.
 
+        Returns:
+            False, and nothing is done, if the claim is itself of a version that undoes one: another would make the same
+            calls, and name the wrong transaction as the one that it undoes.
+
         Raises:
             UnsupportedTable: there is no version before.
         """
         assert state.claim is not None, "there is a claim"
         claimed = read_manifest(self._files, state.layout, state.claim)
+        if claimed.operation == RELEASE:
+            return False
         if claimed.parent is None:
             raise UnsupportedTable(
                 expected=f"a version of {state.name} before the one that is claimed",
@@ -132,6 +138,7 @@ class Releases:
             {VERSION: f"{version.version}:{version.txn}"},
             lambda row: claimed_row(row, version, claimed, parameters),
         )
+        return True
 
     def release(self, own: Member, group: Group) -> None:
         """Take back the claims of a group, unless it is or may be decided.

@@ -28,6 +28,8 @@ TRANSACTION = "lakemerge.txn"
 ROOT = "lakemerge.root"
 #: Made at creation or adoption; a table dropped and made again gets another.
 TABLE_ID = "lakemerge.id"
+#: On an adopted table: when the metastore made the row that was adopted, in seconds. A row made anew has another time.
+ADOPTED_ROW = "lakemerge.adopted_row"
 #: For a table of the append kind: the last partition column, whose value is the version that added the partition.
 COMMIT_COLUMN = "lakemerge.commit_column"
 #: The type of that column.
@@ -45,6 +47,12 @@ def settled_value(version: int, table_id: str) -> str:
     counts its versions from 1 again. Tables that were written before have the number alone until their next commit.
     """
     return f"{version}@{table_id[:_DIGITS_OF_ID]}"
+
+
+def made_at(table: HiveTable) -> int:
+    """When a table was made, in seconds of the metastore's clock, though its row may have been made anew since."""
+    adopted = table.parameters.get(ADOPTED_ROW, "")
+    return int(adopted) if adopted.isdigit() else table.created
 
 
 def version_number(value: str) -> int:

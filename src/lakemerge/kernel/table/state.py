@@ -169,8 +169,10 @@ def _fits(current: CurrentTable) -> bool:
 
 
 def _has_version(state: TableState, manifest: Manifest) -> bool:
-    # a table that is being made has the first version's transaction from the beginning
-    return manifest.version == state.version or state.claim == state.txn
+    # a table that is being made has the first version's transaction from the beginning; elsewhere a claim of the very
+    # transaction that is settled has been read half
+    being_made = manifest.parent is None and state.claim == state.txn
+    return manifest.version == state.version or being_made
 
 
 def _require_version(current: CurrentTable) -> None:
