@@ -410,6 +410,13 @@ MUTANTS = {
         "entry.name in in_chain\n",
         first=27920234,
     ),
+    "recorded-too-soon": Mutant(
+        "vacuum takes the record of a group whose manifests are young for one of nobody",
+        "kernel.maintenance.garbage",
+        "(entry.modified if txn in committed else idle.last_written(txn)) <= oldest\n",
+        "entry.modified <= oldest\n",
+        first=47955143,
+    ),
     "undone-undone": Mutant(
         "what undoes a claim is undone itself, and no version says that the claim was undone",
         "kernel.protocol.releases",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
 
-from kernel.meanwhile import beside
+from kernel.meanwhile import Meanwhile, beside
 from kernel.support import (
     NO_RETENTION,
     assert_nothing_orphaned,
@@ -24,7 +25,7 @@ from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.table import manifests
 from lakemerge.testing import World
 
-NAME = TableName("s", "t")
+NAME, OTHER = TableName("s", "t"), TableName("s", "u")
 WEEK, HOUR = datetime.timedelta(days=7), datetime.timedelta(hours=1)
 
 
@@ -49,6 +50,39 @@ def test_what_was_left_is_kept_for_the_retention_time(world: World, kernel: Kern
     world.timeline.pass_by(WEEK.total_seconds())
     vacuum(kernel, NAME, retention=WEEK, dry_run=False)
     assert not kernel.files.exists(place)
+
+
+def test_a_record_is_as_old_as_the_last_file_of_its_transaction(world: World) -> None:
+    """Its writer slept between the two, and goes on."""
+    sound = Kernel(world.process())
+    for name in (NAME, OTHER):
+        create(sound, name, {"p=1": ["old"]})
+
+    def sleep() -> None:
+        world.timeline.pass_by(2 * WEEK.total_seconds())
+
+    written: list[str] = []
+
+    def reached(step: str) -> None:
+        written.extend([step] if step == "manifest written" else [])
+        if len(written) == 2:
+            written.clear()
+            for name in (NAME, OTHER):
+                vacuum(sound, name, retention=WEEK, dry_run=False)
+
+    ports = world.process()
+    files: Any = Meanwhile(ports.files, "write_text", sleep, when=is_of_manifest)
+    writer = Kernel(dataclasses.replace(ports, files=files), step=reached)
+    txns = [writer.begin(name, "merge") for name in (NAME, OTHER)]
+    for txn in txns:
+        stage(writer, txn, {"p=1": ["new"]})
+    writer.commit_together(txns)
+    for name in (NAME, OTHER):
+        assert rows_of(sound, name) == {"p=1": ["new"]}
+
+
+def is_of_manifest(path: str, _: str) -> bool:
+    return path.endswith(".json") and not path.endswith(".group.json")
 
 
 def test_an_empty_directory_is_as_old_as_its_commit(world: World, kernel: Kernel) -> None:

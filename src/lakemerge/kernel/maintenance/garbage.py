@@ -70,7 +70,7 @@ def find_garbage(
                 yield item
     late += [place for place in beside if kernel.late.look(place, written) != []]
     stays |= {manifest.txn for manifest in ways_to(late, versions)}
-    yield from _small_files(kernel, state, idle, stays, oldest)
+    yield from _small_files(kernel, state, idle, in_chain, stays, oldest)
 
 
 def _superseded_places(
@@ -148,7 +148,7 @@ def _forgotten(
     """Versions whose manifests are about to be deleted although they are not in the chain: they had a name once."""
     for entry in idle.entries[state.layout.commits]:
         txn = txn_of(entry)
-        if txn not in known and entry.modified <= oldest and not entry.name.startswith("."):
+        if txn not in known and idle.last_written(txn) <= oldest and not entry.name.startswith("."):
             # no manifest, or one that builds on a manifest that is gone
             with contextlib.suppress(CorruptTable, TableTooNew):
                 manifest = kernel.manifest(state, txn)
@@ -163,20 +163,27 @@ def ways_to(late: list[Superseded], versions: KnownVersions) -> list[Manifest]:
 
 
 def _small_files(
-    kernel: Kernel, state: TableState, idle: Idle, committed: set[str], oldest: int
+    kernel: Kernel, state: TableState, idle: Idle, committed: set[str], stays: set[str], oldest: int
 ) -> Iterator[Garbage]:
+    def is_old(entry: FileEntry) -> bool:
+        # who has not committed yet needs the first file that it has written until it has done with the last
+        txn = txn_of(entry)
+        return (entry.modified if txn in committed else idle.last_written(txn)) <= oldest
+
     layout = state.layout
     for entry in idle.entries[layout.empty]:
         if idle.last_written(entry.name) <= oldest:  # a query may have planned with it
             yield Garbage(entry.path, 0, "an empty directory of a settled commit")
-    manifests = [entry for entry in idle.entries[layout.commits] if txn_of(entry) not in committed]
+    manifests = [entry for entry in idle.entries[layout.commits] if txn_of(entry) not in stays]
     lists = [one for one in idle.entries[layout.control] if f"{layout.control}/{one.name}" == layout.dropping]
     for entries, reason in (
         (idle.entries[layout.staged], "of a version that was staged and never published"),
         (manifests, "a manifest of no kept version"),
-        (lists, "the list of a drop that died before the table was gone"),
     ):
-        yield from (Garbage(one.path, one.size, reason) for one in entries if one.modified <= oldest)
+        yield from (Garbage(one.path, one.size, reason) for one in entries if is_old(one))
+    for one in lists:
+        if one.modified <= oldest:
+            yield Garbage(one.path, one.size, "the list of a drop that died before the table was gone")
     for entry in kernel.files.list(layout.seen):
         if entry.name != state.txn:
             yield Garbage(entry.path, entry.size, "a mark of a version that is not the newest any more")

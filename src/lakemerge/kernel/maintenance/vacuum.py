@@ -191,7 +191,7 @@ def _dead(kernel: Kernel, versions: KnownVersions, idle: Idle, oldest: int) -> s
             and txn not in dead
             and f"{layout.commits}/{entry.name}" == layout.manifest_of(txn)
         )
-        if alone and entry.modified <= oldest and _is_next(kernel, versions.state, txn):
+        if alone and idle.last_written(txn) <= oldest and _is_next(kernel, versions.state, txn):
             dead.add(txn)
     return dead
 
