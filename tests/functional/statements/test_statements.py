@@ -113,6 +113,17 @@ class TestStatements:
         assert run("delete from pruned").counts == {"partitions": 1}
         assert table.to_df().count() == 0
 
+    def test_rows_in_partitions_that_only_deltas_have_are_found(self, statements: Statements) -> None:
+        table = statements.make("beside", "merge on read, partitioned", ROWS)
+        table.merge("select id, 'n' as name, 2 as ts, 'new' as d from range(10, 13)")
+        run = statements.run
+        source = "(select 10L as id, 'm' as name) as s on t.id = s.id"
+        clauses = "when matched then update set name = s.name when not matched then insert (id) values (s.id)"
+        assert run(f"merge into beside as t using {source} {clauses}").counts["updated"] == 1
+        assert run("update beside set name = 'u' where id = 11").updated == 1
+        assert run("delete from beside where d = 'new' and id = 12").deleted == 1
+        assert statements.rows("select id, name from beside where d = 'new'") == [(10, "m"), (11, "u")]
+
     @pytest.mark.parametrize(
         "kind",
         of_rings(

@@ -114,7 +114,7 @@ class MergeInto(RowChanges):
             else joined_reach(plans, parts.condition, self.alias(plans, txn), source.plan, txn.partitions)
         )
         self.read(txn, names)
-        changes = self._match(txn, plans, parts, source, txn.partitions.filter(names))
+        changes = self._match(txn, plans, parts, source, self.within(txn, names))
         found = self.resolve(txn, changes, keeps=True)
         self.read(txn, [*names, *txn.partitions.names_of(found["new_partitions"])])
         return self.stage(txn, found, checks=True)

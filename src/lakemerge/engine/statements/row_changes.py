@@ -124,6 +124,10 @@ class RowChanges(Driver[Any]):
         """Say which partitions the statement depends on; on all where rows of deltas may lie in others."""
         txn.read(None if txn.overlay else names)
 
+    def within(self, txn: NodeTransaction, names: Iterable[str]) -> str:
+        """SQL that is true in these partitions of the table; in all where rows of deltas may lie in others."""
+        return "true" if txn.overlay else txn.partitions.filter(names)
+
     def split(
         self, plans: Plans, txn: NodeTransaction, names: Iterable[str], condition: Any, items: Sequence[Any]
     ) -> StructType:
@@ -142,7 +146,7 @@ class RowChanges(Driver[Any]):
             UnsupportedStatement: the condition, or a column, is not the same each time that it is computed.
         """
         condition = plans.expression("true") if condition is None else condition
-        met = plans.filtered(self.rows_of(plans, txn, txn.partitions.filter(names)), condition)
+        met = plans.filtered(self.rows_of(plans, txn, self.within(txn, names)), condition)
         others = plans.filtered(self.rows_of(plans, txn), plans.fails(condition))
         kept, raw = plans.frames(others, plans.selected(met, items))
         require_deterministic(raw, self.statement.kind.upper())
