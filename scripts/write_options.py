@@ -32,6 +32,7 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
     "Ingest": ("ingest", "quarantine", "streaming"),
     "Routes of an ingest": ("routes",),
     "Arguments of consume()": ("consumer",),
+    "Arguments of consume_changes()": ("incremental-marts",),
 }
 _ROW = re.compile(r"^\| ((?:`[\w.]+`(?:, )?)+) \|(.*)\|$")
 
@@ -39,7 +40,7 @@ _ROW = re.compile(r"^\| ((?:`[\w.]+`(?:, )?)+) \|(.*)\|$")
 def sections() -> Mapping[str, Mapping[str, Declared]]:
     """The options by section, each where it is read first."""
     readers = {title: IngestReader({}, []) for title in GUIDES}
-    base, append, merge, history, ingest, routes, consume = readers.values()
+    base, append, merge, history, ingest, routes, consume, changes = readers.values()
     for config, reader in (
         (WriteConfig, base),
         (AppendConfig, append),
@@ -50,11 +51,12 @@ def sections() -> Mapping[str, Mapping[str, Declared]]:
     IngestOptions.read(ingest, [])
     RoutingOptions.read(routes)
     ConsumeConfig.read(consume, "")
+    ConsumeConfig.read_changes(changes, "")
     found: dict[str, dict[str, Declared]] = {}
     known: set[str] = set()
     for title, reader in readers.items():
         # arguments are no options of a config, and may have the names of some
-        taken = set() if reader is consume else known
+        taken = set() if reader in (consume, changes) else known
         found[title] = {
             name: one for name, one in reader.declared.items() if one.values and name not in taken
         }

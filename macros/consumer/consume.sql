@@ -14,7 +14,7 @@
     {%- if not execute or relation.limit is not none or model.resource_type == 'unit_test' -%}
         {{- return(relation) -}}
     {%- endif -%}
-    {{- return(adapter.consumers.consume(relation, model, {
+    {{- return(adapter.consumers.consume(context, relation, model, {
         'consumer': consumer,
         'limit': limit,
         'max_bytes': max_bytes,

@@ -375,7 +375,7 @@ class Table:
         from lakemerge.engine.versions.changes import Versions
         from lakemerge.engine.versions.choice import Choice
 
-        return Versions(
+        return Versions.chosen(
             self._spark,
             application_of(self._spark).ports,
             packaged_macros(),

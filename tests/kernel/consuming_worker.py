@@ -1,7 +1,7 @@
 """A process that runs a consumer once and may be told to die in it.
 
 Usage: python -m kernel.consuming_worker '{"conf": {…}, "gateway": [port, token] or null, "source": "s", "output": "o",
-"limit": 2, "write": 3 or null}'.
+"limit": 2, "changes": false, "write": 3 or null}'.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def main(job: dict[str, Any]) -> None:
             )
         )
     source, output = TableName("default", job["source"]), TableName("default", job["output"])
-    print(json.dumps(consume(kernel, source, output, Options(limit=job["limit"], max_retries=100))))
+    options = Options(limit=job["limit"], max_retries=100, changes=job["changes"])
+    print(json.dumps(consume(kernel, source, output, options)))
 
 
 if __name__ == "__main__":

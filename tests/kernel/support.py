@@ -109,6 +109,15 @@ def compact(kernel: Kernel, name: TableName) -> int:
     return txn.commit()
 
 
+def rewrite(kernel: Kernel, name: TableName) -> int:
+    """Write all rows of a partitioned table again, where they are."""
+    with kernel.begin(name, "compact", data_change=False) as txn:
+        rows = rows_of(kernel, name)
+        txn.read(rows)
+        stage(kernel, txn, rows)
+        return txn.commit()
+
+
 def _of_this_commit(rows: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return {f"{partition}/c={DEFAULT_PARTITION}": list(texts) for partition, texts in rows.items()}
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kernel.consuming import counted, drain, states, texts
+from kernel.consuming import counted, drain, replayed, states, texts
 from kernel.servers import MetastoreServer
 from kernel.support import append, assert_whole, create_appendable
-from lakemerge.consumer import WorkingSet
+from lakemerge.consumer import Options, WorkingSet
 from lakemerge.consumer.working_set import PROCESSED
 from lakemerge.kernel import Jvm, Kernel, TableName
 
@@ -29,7 +29,12 @@ def gateway(jvm: Jvm) -> list[object]:
 
 
 def run_process(
-    server: MetastoreServer, gateway: list[object], source: TableName, output: TableName, write: int | None
+    server: MetastoreServer,
+    gateway: list[object],
+    source: TableName,
+    output: TableName,
+    write: int | None,
+    changes: bool,
 ) -> bool:
     """A run in a process of its own that is killed after its n-th write; whether it was."""
     job = {
@@ -38,6 +43,7 @@ def run_process(
         "source": source.name,
         "output": output.name,
         "limit": 2,
+        "changes": changes,
         "write": write,
     }
     done = subprocess.run(
@@ -59,8 +65,13 @@ def kill_at(
     kernel: Kernel,
     source: TableName,
     output: TableName,
+    changes: bool,
 ) -> int:
     """Kill a run after each of these writes, on one pair of tables; how many were killed before their end."""
+
+    def rows() -> Counter[str]:
+        return replayed(kernel, output) if changes else counted(texts(kernel, output))
+
     create_appendable(kernel, source, {"p=1": ["first"]})
     expected = Counter(["first"])
     kills = 0
@@ -68,12 +79,12 @@ def kill_at(
         texts_of_run = [f"{write} {number}" for number in range(3)]
         append(kernel, source, {f"p={number}": [text] for number, text in enumerate(texts_of_run)})
         expected.update(texts_of_run)
-        kills += run_process(server, gateway, source, output, write)
-        found = counted(texts(kernel, output)) if kernel.exists(output) else Counter()
+        kills += run_process(server, gateway, source, output, write, changes)
+        found = rows() if kernel.exists(output) else Counter()
         assert all(count == 1 for count in found.values())
-    drain(kernel, source, output)
-    assert counted(texts(kernel, output)) == expected
-    assert set(states(kernel, source, output).values()) == {PROCESSED}
+    drain(kernel, source, output, Options(changes=changes))
+    assert rows() == expected
+    assert set(states(kernel, source, output, Options(changes=changes)).values()) == {PROCESSED}
     kernel.recover(output)
     kernel.recover(WorkingSet(kernel, output).name)
     assert_whole(kernel, output)
@@ -81,16 +92,28 @@ def kill_at(
     return kills
 
 
+@pytest.mark.parametrize("changes", [False, True])
 def test_killed_at_telling_writes(
-    server: MetastoreServer, gateway: list[object], kernel: Kernel, source: TableName, output: TableName
+    changes: bool,
+    server: MetastoreServer,
+    gateway: list[object],
+    kernel: Kernel,
+    source: TableName,
+    output: TableName,
 ) -> None:
-    assert kill_at([2, 15, 22], server, gateway, kernel, source, output) == 3
+    assert kill_at([2, 15, 22], server, gateway, kernel, source, output, changes) == 3
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("changes", [False, True])
 def test_killed_after_each_write(
-    server: MetastoreServer, gateway: list[object], kernel: Kernel, source: TableName, output: TableName
+    changes: bool,
+    server: MetastoreServer,
+    gateway: list[object],
+    kernel: Kernel,
+    source: TableName,
+    output: TableName,
 ) -> None:
-    kills = kill_at(list(range(1, 60)), server, gateway, kernel, source, output)
+    kills = kill_at(list(range(1, 60)), server, gateway, kernel, source, output, changes)
     print(f"{kills} kills")
     assert kills > 20

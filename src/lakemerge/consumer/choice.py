@@ -1,9 +1,10 @@
-"""Which of the available partitions a run takes: oldest first, within limits, suspects apart, in smaller groups."""
+"""Which of the available items a run takes: oldest first, within limits, suspects apart, in smaller groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from lakemerge.consumer.items import Item
 
@@ -67,6 +68,33 @@ def choose_suspects(
         one.item for one in suspects if (one.suspicion, one.batch_size) == (first.suspicion, first.batch_size)
     ]
     return _within(group[: max(1, first.batch_size // 2)], limit, max_bytes, spent)
+
+
+def choose_in_order(
+    candidates: Sequence[Candidate],
+    limit: int | None,
+    max_bytes: int | None,
+    spent: Spent,
+    *,
+    suspects: bool | None = None,
+) -> list[Item]:
+    """The next items of a consumer that takes none before those ahead of it: a suspect holds up what follows.
+
+    Args:
+        candidates: the oldest first.
+        limit, max_bytes: take no more than this in a run; ``None`` for no limit.
+        spent: what the run has taken so far. Its first group has at least one item.
+        suspects: ``False`` to take nothing if a suspect is next.
+    """
+    if not candidates or (suspects is False and candidates[0].suspicion):
+        return []
+    first = candidates[0]
+    group = [
+        one.item for one in takewhile(lambda one: bool(one.suspicion) == bool(first.suspicion), candidates)
+    ]
+    if first.suspicion:
+        group = group[: max(1, first.batch_size // 2)]
+    return _within(group, limit, max_bytes, spent)
 
 
 def _within(items: Sequence[Item], limit: int | None, max_bytes: int | None, spent: Spent) -> list[Item]:

@@ -1,18 +1,20 @@
-"""A consumer: takes partitions that are not processed yet, and records how they end."""
+"""A consumer: takes partitions, or versions, that are not processed yet, and records how they end."""
 
 from __future__ import annotations
 
 import datetime
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from lakemerge.consumer.batch import Batch, Left
-from lakemerge.consumer.choice import Candidate, Spent, choose, choose_suspects
+from lakemerge.consumer.choice import Candidate, Spent, choose, choose_in_order, choose_suspects
 from lakemerge.consumer.items import Item, Position, SourceSnapshot
 from lakemerge.consumer.progress import Done, Key, Progress, read_progress, write_progress
-from lakemerge.consumer.sources import source_snapshot
+from lakemerge.consumer.sources import position_at, source_snapshot, version_snapshot
 from lakemerge.consumer.working_set import (
     AVAILABLE,
     DISCARDED,
@@ -29,7 +31,6 @@ from lakemerge.kernel import (
     Kernel,
     Pin,
     TableName,
-    commits_of,
     from_milliseconds,
     new_transaction_id,
     remove_pin,
@@ -55,6 +56,9 @@ class Options:
         on_rewrite: what to do with a partition that was changed after it was processed.
         pin: how long after its last run a consumer keeps versions of its source from vacuum.
         where: the predicate behind ``wanted``, kept for later looks at the consumer.
+        changes: whether it follows the changes of its source, version by version, and not its partitions. These are
+            taken in order, and none is ever discarded: what comes after one builds on it.
+        from_version: where it begins: after this version of its source; ``None`` to begin with all that there is.
     """
 
     limit: int | None = None
@@ -64,6 +68,8 @@ class Options:
     on_rewrite: Policy = "reprocess"
     pin: datetime.timedelta = datetime.timedelta(days=7)
     where: str = ""
+    changes: bool = False
+    from_version: int | None = None
 
 
 #: Chooses the items that a run may see, by predicates over the partition columns.
@@ -106,7 +112,8 @@ class Consumer:
     @property
     def max_retries(self) -> int:
         """How often a partition may fail after its first failure before it is discarded."""
-        return self.options.max_retries
+        # what comes after a version builds on it
+        return sys.maxsize if self.options.changes else self.options.max_retries
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -126,10 +133,31 @@ class Consumer:
             if any(self.holds(row) for row in contents.rows.get(self.key, {}).values()):
                 known = saved
         if known is not None:
-            return known, source_snapshot(self.kernel, self.source, known.position, known.source_id)
-        snapshot = source_snapshot(self.kernel, self.source, None, None)
+            self._require_kind(known)
+            return known, self._snapshot(known.position, known.source_id)
+        return self._anew(self.options.from_version)
+
+    def _anew(self, version: int | None) -> tuple[Progress, SourceSnapshot]:
+        """The progress of a consumer that begins after a version, or with everything there is, and what follows."""
+        begin = None if version is None else position_at(self.kernel, self.source, version)
+        snapshot = self._snapshot(begin, None)
         start = snapshot.positions[0] if snapshot.positions else None
-        return Progress(self.kernel.host.token(), snapshot.source_id, start), snapshot
+        changes = self.options.changes
+        return Progress(self.kernel.host.token(), snapshot.source_id, start, changes=changes), snapshot
+
+    def _snapshot(self, position: Position | None, source_id: str | None) -> SourceSnapshot:
+        find = version_snapshot if self.options.changes else source_snapshot
+        return find(self.kernel, self.source, position, source_id)
+
+    def _require_kind(self, known: Progress) -> None:
+        if known.changes != self.options.changes:
+            source, name = self.key
+            wanted, found = ("changes", "partitions") if self.options.changes else ("partitions", "changes")
+            raise ConsumerExpired(
+                expected=f"{name} to have followed {wanted} of {source} so far",
+                found=f"progress in {found}",
+                action="Run the model with --full-refresh; or give the consumer another name, by which it begins anew.",
+            )
 
     def holds(self, row: Row) -> bool:
         """Whether a run has this partition in progress and may go on."""
@@ -194,7 +222,8 @@ class Consumer:
         return taken[0]
 
     def _with_started(self, contents: Contents, progress: Progress) -> Contents:
-        options = {"where": self.options.where, "on_rewrite": self.options.on_rewrite}
+        names = ("where", "on_rewrite", "from_version")
+        options = {name: getattr(self.options, name) for name in names}
         started = {**contents.started, started_key(self.key): {**progress.to_json(self.key), **options}}
         return replace(contents, started=started)
 
@@ -208,14 +237,16 @@ class Consumer:
 
     def _choose(self, candidates: Sequence[Candidate], suspects: bool | None, spent: Spent) -> list[Item]:
         limit, max_bytes = self.options.limit, self.options.max_bytes
+        if self.options.changes:
+            return choose_in_order(candidates, limit, max_bytes, spent, suspects=suspects)
         chosen = [] if suspects else choose(candidates, limit, max_bytes)
         if chosen or suspects is False:
             return chosen
         return choose_suspects(candidates, limit, max_bytes, spent)
 
-    @staticmethod
-    def _spent(batch: Batch, rows: Rows, before: Spent) -> Spent:
-        return before.and_then([item for item in batch.items if rows[item.partition].suspicion])
+    def _spent(self, batch: Batch, rows: Rows, before: Spent) -> Spent:
+        in_order = self.options.changes
+        return before.and_then([one for one in batch.items if in_order or rows[one.partition].suspicion])
 
     def _take(
         self,
@@ -234,8 +265,8 @@ class Consumer:
             for item in available
             if item in ready
         ]
-        chosen = choose_of(candidates)
-        left = _left(rows, candidates, len(available), chosen)
+        chosen = choose_of(self._in_turn(candidates, pending))
+        left = _left(rows, candidates, len(available), chosen, in_order=self.options.changes)
         for item in chosen:
             rows[item.partition] = replace(
                 rows[item.partition],
@@ -249,6 +280,17 @@ class Consumer:
         not_done = [item for item in wanted if item.partition in open_rows]
         after = replace(progress, position=snapshot.position_before(not_done), done=done)
         return Batch(self, run, tuple(chosen), snapshot, progress, after, left=left), rows
+
+    def _in_turn(self, candidates: Sequence[Candidate], pending: Sequence[Item]) -> Sequence[Candidate]:
+        """The candidates that may be taken now: of versions none after one that another run has."""
+        if not self.options.changes:
+            return candidates
+        return [
+            one
+            for one, item in takewhile(
+                lambda pair: pair[0].item == pair[1], zip(candidates, pending, strict=False)
+            )
+        ]
 
     def _rows(
         self, known: Rows, progress: Progress, snapshot: SourceSnapshot, wanted: Sequence[Item]
@@ -265,12 +307,11 @@ class Consumer:
         """The row as it is, or freed if the run that has it has died or timed out."""
         if row.state != IN_PROGRESS or self.holds(row):
             return row
-        options = self.options
         if not self._lives(row):  # even if that is long ago
-            return row.died(f"run {row.run} died", options.max_retries, self.now())
+            return row.died(f"run {row.run} died", self.max_retries, self.now())
         return row.failed(
-            f"run {row.run} took longer than the timeout of {options.timeout}",
-            options.max_retries,
+            f"run {row.run} took longer than the timeout of {self.options.timeout}",
+            self.max_retries,
             self.now(),
         )
 
@@ -385,11 +426,7 @@ class Consumer:
         Raises:
             ConsumerExpired: the source has no such version any more.
         """
-        snapshot = source_snapshot(self.kernel, self.source, None, None)
-        position = snapshot.positions[0] if snapshot.positions else None
-        if version is not None:
-            position = _version_of(self.kernel, self.source, version)
-        progress = Progress(self.kernel.host.token(), snapshot.source_id, position)
+        progress, _ = self._anew(version)
         self._commit({self.key: progress}, "reset consumer")
         self.working_set.update(
             lambda contents: self._with_started(contents.with_rows(self.key, {}), progress)
@@ -430,25 +467,19 @@ class Consumer:
             set_pin(self.kernel.files, state.layout, pin)
 
 
-def _left(rows: Rows, candidates: Sequence[Candidate], available: int, chosen: Sequence[Item]) -> Left:
+def _left(
+    rows: Rows, candidates: Sequence[Candidate], available: int, chosen: Sequence[Item], *, in_order: bool
+) -> Left:
     taken = {item.partition for item in chosen}
     rest = [one for one in candidates if one.item.partition not in taken]
     states = Counter(row.state for row in rows.values())
+    # behind a suspect, all come in turns of their own
+    apart = in_order and any(one.suspicion for one in candidates)
+    suspects = sum(1 for one in rest if apart or one.suspicion)
     return Left(
-        waiting=sum(1 for one in rest if not one.suspicion),
-        suspects=sum(1 for one in rest if one.suspicion),
+        waiting=len(rest) - suspects,
+        suspects=suspects,
         not_ready=available - len(candidates),
         in_progress=states[IN_PROGRESS],
         discarded=states[DISCARDED],
-    )
-
-
-def _version_of(kernel: Kernel, source: TableName, version: int) -> Position:
-    for manifest in commits_of(kernel, source):
-        if manifest.version == version:
-            return Position(version, manifest.txn)
-    raise ConsumerExpired(
-        expected=f"version {version} of {source}",
-        found="no such version, or one that is gone",
-        action="See the versions that lakemerge_history lists.",
     )

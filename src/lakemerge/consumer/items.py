@@ -1,4 +1,4 @@
-"""What a source has to consume: its partitions, each as one commit (or another program) wrote it."""
+"""What a source has to consume: its partitions, each as one commit (or another program) wrote it, or its versions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lakemerge.kernel import HiveColumn
 
 @dataclass(frozen=True)
 class Item:
-    """A partition with the content that it had at one moment.
+    """A partition with the content that it had at one moment; or a version, for a consumer of changes.
 
     Attributes:
-        partition: its name; empty for an unpartitioned source.
-        mark: identity of the content; another one means that it was written again.
-        location: URI of its directory.
-        bytes: size of its files.
+        partition: its name; empty for an unpartitioned source. Of a version ``_commit_version=<number>``.
+        mark: identity of the content; another one means that it was written again. Of a version its transaction.
+        location: URI of its directory; empty for a version.
+        bytes: size of its files; of those that a version has written.
         order: items are consumed in this order: the version that wrote it, or the time of its newest file.
         version: that version; ``None`` where the source has none.
         rewrites: whether the consumer has seen the partition with other content before.

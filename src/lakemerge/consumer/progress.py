@@ -39,12 +39,14 @@ class Progress:
         source_id: of the table that it reads.
         position: everything up to here is processed; ``None`` where the source has no versions.
         done: what is processed beyond the position, by partition.
+        changes: whether it follows changes, version by version, and not partitions.
     """
 
     generation: str
     source_id: str
     position: Position | None = None
     done: Mapping[str, Done] = field(default_factory=dict)
+    changes: bool = False
 
     def then(self, later: Progress) -> Progress:
         """This progress with that of a later commit."""
@@ -86,7 +88,8 @@ class Progress:
             name: Done(one["mark"], one["version"], tuple(one["files"])) for name, one in body["done"].items()
         }
         position = Position(**body["position"]) if body["position"] else None
-        return cls(body["generation"], body["source_id"], position, done)
+        changes = bool(body.get("changes"))  # an earlier release knew partitions alone
+        return cls(body["generation"], body["source_id"], position, done, changes)
 
 
 def read_progress(kernel: Kernel, layout: Layout, manifest: Manifest | None) -> dict[Key, Progress]:

@@ -1,8 +1,12 @@
-"""Sources: tables of lakemerge's, which are followed by their commits, and other tables, which are scanned."""
+"""Sources: tables of lakemerge's, which are followed by their commits, and other tables, which are scanned.
+
+Of the first, a consumer of changes follows the versions themselves.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from lakemerge.consumer.items import Item, Position, SourceSnapshot
 from lakemerge.errors import ConsumerExpired, CorruptTable, UnsupportedTable
@@ -14,6 +18,8 @@ from lakemerge.kernel import (
     Manifest,
     TableName,
     TableState,
+    changes_rows,
+    commits_of,
     file_format_of,
     model_name,
     partition_name,
@@ -21,6 +27,10 @@ from lakemerge.kernel import (
     read_manifest,
     state_of,
 )
+
+_RESET = "Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds."
+# rows that are gone from the source since would stay in the output
+_REFRESH = "Run the model with --full-refresh, which builds it from the table as it is now."
 
 
 def source_snapshot(
@@ -49,14 +59,56 @@ def source_snapshot(
             found="a table that is merged on read: its changes are in deltas, which have no partitions",
             action="Set write_mode: copy_on_write on it and run it, or read the feed that it merges.",
         )
-    found = managed.table_id if managed else ""
-    if source_id is not None and source_id != found:
-        raise ConsumerExpired(
-            expected=f"{name} to be the table that the consumer has read so far ({source_id or 'without versions'})",
-            found=f"another one ({found or 'without versions'}): it was dropped and recreated, or adopted",
-            action="Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds.",
-        )
+    _require_same(name, managed.table_id if managed else "", source_id, _RESET)
     return _managed(kernel, *kernel.settled(name), position) if managed else _plain(kernel, table)
+
+
+def version_snapshot(
+    kernel: Kernel, name: TableName, position: Position | None, source_id: str | None
+) -> SourceSnapshot:
+    """The versions of a source since a position that have other rows than those before them.
+
+    Without a position it is the newest version, with all its rows.
+
+    Raises:
+        ConsumerExpired: as of :func:`source_snapshot`.
+        UnsupportedTable: the source has no versions.
+    """
+    managed = state_of(kernel.table(name))
+    if managed is None:
+        raise UnsupportedTable(
+            expected=f"{name} to have versions, whose changes a consumer can follow",
+            found="a view, or a table that lakemerge has not written to yet",
+            action="Write to the table by lakemerge once, or take its partitions by consume().",
+        )
+    _require_same(name, managed.table_id, source_id, _REFRESH)
+    state, newest = kernel.settled(name)
+    if position is None:
+        position = Position(newest.version, newest.txn, initial=True)
+    first, *later = _chain(kernel, name, state.layout, newest, position, _REFRESH)
+    items = [_version(first, first.partitions)] if position.initial else []
+    items += [_version(one, one.written) for one in later if changes_rows(one)]
+    return _snapshot_of(state, newest, items, position, later)
+
+
+def _version(manifest: Manifest, written: Iterable[str]) -> Item:
+    return Item(
+        partition=f"_commit_version={manifest.version}",
+        mark=manifest.txn,
+        location="",
+        bytes=sum(manifest.partitions[name].bytes for name in written),
+        order=manifest.version,
+        version=manifest.version,
+    )
+
+
+def _require_same(name: TableName, found: str, known: str | None, remedy: str) -> None:
+    if known is not None and known != found:
+        raise ConsumerExpired(
+            expected=f"{name} to be the table that the consumer has read so far ({known or 'without versions'})",
+            found=f"another one ({found or 'without versions'}): it was dropped and recreated, or adopted",
+            action=remedy,
+        )
 
 
 # -- tables of lakemerge's ---------------------------------------------------------------------
@@ -67,14 +119,20 @@ def _managed(
 ) -> SourceSnapshot:
     if position is None:
         position = Position(newest.version, newest.txn, initial=True)
-    chain = _chain(kernel, state.table.name, state.layout, newest, position)
-    follower = _Follower(state.layout, chain[0], position.initial, state.commit_column)
-    for manifest in chain[1:]:
+    first, *later = _chain(kernel, state.table.name, state.layout, newest, position, _RESET)
+    follower = _Follower(state.layout, first, position.initial, state.commit_column)
+    for manifest in later:
         follower.follow(manifest)
+    return _snapshot_of(state, newest, follower.items.values(), position, later)
+
+
+def _snapshot_of(
+    state: TableState, newest: Manifest, items: Iterable[Item], position: Position, later: Iterable[Manifest]
+) -> SourceSnapshot:
     return SourceSnapshot(
         source_id=state.table_id,
-        items=tuple(sorted(follower.items.values(), key=lambda item: (item.order, item.partition))),
-        positions=(position, *(Position(manifest.version, manifest.txn) for manifest in chain[1:])),
+        items=tuple(sorted(items, key=lambda item: (item.order, item.partition))),
+        positions=(position, *(Position(manifest.version, manifest.txn) for manifest in later)),
         columns=newest.columns,
         partition_columns=newest.partition_columns,
         file_format=newest.file_format,
@@ -82,7 +140,7 @@ def _managed(
 
 
 def _chain(
-    kernel: Kernel, name: TableName, layout: Layout, newest: Manifest, position: Position
+    kernel: Kernel, name: TableName, layout: Layout, newest: Manifest, position: Position, remedy: str
 ) -> list[Manifest]:
     """The manifests from the position to the newest, the oldest first."""
     chain = [newest]
@@ -93,7 +151,7 @@ def _chain(
                 raise ConsumerExpired(
                     expected=f"version {position.version} of {name} (transaction {position.txn})",
                     found="that the table has no such version",
-                    action="Reset the consumer (lakemerge_reset_consumer).",
+                    action=remedy,
                 )
             # what was consumed already is known by the whole version, what came since by its own changes
             is_last = parent == position.txn
@@ -102,7 +160,7 @@ def _chain(
             raise ConsumerExpired(
                 expected=f"the versions of {name} since {position.version}, the last one that the consumer read",
                 found="that some were vacuumed after the consumer's pin expired",
-                action="Reset the consumer (lakemerge_reset_consumer), and let it run more often than its pin lasts.",
+                action=f"{remedy} Let it run more often than its pin lasts.",
             ) from error
     chain.reverse()
     return chain
@@ -161,6 +219,18 @@ class _Follower:
 
 def _others(name: str) -> str:
     return name.rpartition("/")[0]
+
+
+def position_at(kernel: Kernel, source: TableName, version: int) -> Position:
+    """A version of a source as a position. Raises ConsumerExpired where it is gone."""
+    for manifest in commits_of(kernel, source):
+        if manifest.version == version:
+            return Position(version, manifest.txn)
+    raise ConsumerExpired(
+        expected=f"version {version} of {source}",
+        found="no such version, or one that is gone",
+        action="See the versions that lakemerge_history lists.",
+    )
 
 
 # -- other tables ------------------------------------------------------------------------------

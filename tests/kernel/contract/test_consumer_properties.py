@@ -6,15 +6,26 @@ import contextlib
 import itertools
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from examples import OFTEN
-from kernel.consuming import consume, consumer_of, counted, publish
+from kernel.consuming import consume, consumer_of, counted, publish, replayed, texts_of
 from kernel.sites import Site
-from kernel.support import NO_RETENTION, append, assert_whole, compact, create_appendable, rows_of
+from kernel.support import (
+    NO_RETENTION,
+    append,
+    assert_whole,
+    compact,
+    create,
+    create_appendable,
+    merge,
+    rewrite,
+    rows_of,
+)
 from lakemerge.consumer import Batch, Left, Options, Run, WorkingSet
 from lakemerge.errors import ConsumerFenced
 from lakemerge.kernel import Kernel, TableName
@@ -44,6 +55,9 @@ class Story:
         self.source, self.output = (TableName("default", f"story{number}_{part}") for part in ("in", "out"))
         self.dead: list[Batch] = []
         self._texts = itertools.count(1)
+        self.begin()
+
+    def begin(self) -> None:
         create_appendable(self.kernel, self.source, {"p=0": ["0"]})
         self.arrived = Counter(["0"])
 
@@ -101,8 +115,7 @@ class Story:
 
     def publish(self, batch: Batch) -> None:
         if batch.items:
-            texts = [f"{part} {self.kernel.files.read_text(path)}" for path, part in batch.files()]
-            publish(batch.consumer.kernel, self.output, texts, batch)
+            publish(batch.consumer.kernel, self.output, texts_of(batch), batch)
 
     def found(self) -> Counter[str]:
         if not self.kernel.exists(self.output):
@@ -111,9 +124,9 @@ class Story:
         return counted([text for texts in rows.values() for text in texts])
 
     def check(self) -> None:
-        """Nothing is there twice, and after one run without limits nothing is missing, as that run says."""
-        assert self.found() <= self.arrived
-        run = Run([consumer_of(self.kernel, self.source, self.output, Options(max_retries=1000))])
+        """After one run without limits nothing is missing, as that run says."""
+        options = replace(self._options(1), limit=None)
+        run = Run([consumer_of(self.kernel, self.source, self.output, options)])
         for (batch,) in run:
             self.publish(batch)
             batch.succeed()
@@ -122,23 +135,61 @@ class Story:
         self.kernel.recover(self.output)
         assert_whole(self.kernel, self.output)
 
+    def check_so_far(self) -> None:
+        """Nothing is there twice."""
+        assert self.found() <= self.arrived
 
-def tell(site: Site, events: list[tuple[str, int]]) -> None:
-    story = Story(site)
+
+class StoryOfChanges(Story):
+    """A source whose partitions are replaced, and a consumer of its changes: what it has is a version of the source."""
+
+    def begin(self) -> None:
+        create(self.kernel, self.source, {"p=0": ["0"], "p=1": ["1"]})
+        self.arrived = Counter(["0", "1"])
+        self.versions = [self.arrived]
+
+    def _options(self, limit: int) -> Options:
+        return Options(limit=limit, changes=True)
+
+    def arrive(self, number: int) -> None:
+        """Some partitions get other rows, or none; others keep them."""
+        place = next(self._texts)
+        rows = rows_of(self.kernel, self.source).get(f"p={place % 3}", [])
+        merge(self.kernel, self.source, {f"p={place % 3}": [*rows, f"new {place}"][-number:]})
+        self.arrived = Counter(text for texts in rows_of(self.kernel, self.source).values() for text in texts)
+        self.versions.append(self.arrived)
+
+    def compact(self, _: int) -> None:
+        rewrite(self.kernel, self.source)
+
+    def found(self) -> Counter[str]:
+        return replayed(self.kernel, self.output) if self.kernel.exists(self.output) else Counter()
+
+    def check_so_far(self) -> None:
+        assert self.found() in [Counter(), *self.versions]
+
+
+def tell(story: Story, events: list[tuple[str, int]]) -> None:
     for event, number in events:
         story.happen(event, number)
-        assert story.found() <= story.arrived
+        story.check_so_far()
     story.check()
 
 
+@pytest.mark.parametrize("kind", [Story, StoryOfChanges])
 @given(st.lists(EVENTS, min_size=3, max_size=12))
 @settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_each_partition_is_committed_once(site: Site, events: list[tuple[str, int]]) -> None:
-    tell(site, events)
+def test_each_partition_and_each_change_is_committed_once(
+    kind: type[Story], site: Site, events: list[tuple[str, int]]
+) -> None:
+    tell(kind(site), events)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", [Story, StoryOfChanges])
 @given(st.lists(EVENTS, min_size=5, max_size=30))
 @settings(max_examples=5 * OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
-def test_each_partition_is_committed_once_in_long_stories(site: Site, events: list[tuple[str, int]]) -> None:
-    tell(site, events)
+def test_each_partition_and_each_change_is_committed_once_in_long_stories(
+    kind: type[Story], site: Site, events: list[tuple[str, int]]
+) -> None:
+    tell(kind(site), events)

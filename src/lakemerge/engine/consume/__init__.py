@@ -1,1 +1,1 @@
-"""Partitions of sources, each processed once."""
+"""Partitions and changes of sources, each processed once."""

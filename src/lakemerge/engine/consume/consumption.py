@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from lakemerge import errors
 from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
+from lakemerge.engine.consume.change_frames import changes_of
 from lakemerge.engine.consume.consume_options import ConsumeConfig
 from lakemerge.engine.consume.partition_frames import frame_of, matching
+from lakemerge.engine.macros import Macros
 from lakemerge.engine.sql_text import qualified
 from lakemerge.kernel import Kernel, TableName, Transaction
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger("lakemerge")
 
@@ -30,6 +32,8 @@ _NOT_THE_PARTITIONS_FAULT = (
     errors.ConsumerFenced,
     errors.ConsumerExpired,
     errors.SourceChanged,
+    errors.VersionChanged,
+    errors.VersionVacuumed,
     errors.InvalidConfig,
     errors.SparkNotStarted,
     KeyboardInterrupt,
@@ -38,15 +42,17 @@ _NOT_THE_PARTITIONS_FAULT = (
 
 @dataclass(frozen=True)
 class Request:
-    """One use of ``consume`` in a model.
+    """One use of ``consume`` or ``consume_changes`` in a model.
 
     Attributes:
-        view: the temporary view that stands for the partitions in the model's query.
+        view: the temporary view that stands for the partitions, or the changes, in the model's query.
+        macros: the model's.
     """
 
     view: str
     source: TableName
     config: ConsumeConfig
+    macros: Macros = field(compare=False)
 
 
 @dataclass
@@ -63,7 +69,7 @@ class NodeConsumption:
 
 
 class Consumption:
-    """The partitions that a commit of a model's run is to process, taken by the model's uses of ``consume``."""
+    """What a commit of a run is to process, taken by the model's uses of ``consume`` and ``consume_changes``."""
 
     def __init__(self, spark: SparkSession, kernel: Kernel, output: TableName) -> None:
         self._spark = spark
@@ -99,19 +105,27 @@ class Consumption:
         """Make the requests' views show the rows of these batches, which the next commit processes."""
         self._batches, self._over = list(batches), False
         for request, batch in zip(requests, batches, strict=True):
-            if request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format:
+            of_files = request.config.options.on_rewrite == "append_only" or not batch.snapshot.file_format
+            if of_files and not request.config.changes:
                 self._spark.catalog.refreshTable(qualified(request.source))
-            frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
-            taken, apart = len(batch.items), batch.spent.items > 0
+            self._frame(request, batch).createOrReplaceTempView(request.view)
+            taken, apart = len(batch.items), batch.spent.items > 0 and not request.config.changes
+            what = "versions" if request.config.changes else "partitions"
             _LOG.info(
-                f"{request.config.consumer}: {taken} of {taken + batch.left.available} available partitions "
+                f"{request.config.consumer}: {taken} of {taken + batch.left.available} available {what} "
                 f"of {request.source}{', retried separately from new ones' if apart else ''}"
             )
 
     def show(self, request: Request) -> None:
         """Make the request's view show what a run would take now, without taking it."""
         batch = self.consumer(request.source, request.config).preview()
-        frame_of(self._spark, request.source, batch).createOrReplaceTempView(request.view)
+        self._frame(request, batch).createOrReplaceTempView(request.view)
+
+    def _frame(self, request: Request, batch: Batch) -> DataFrame:
+        shown = request.config.changes
+        if shown is not None:
+            return changes_of(self._spark, request.macros, batch, shown)
+        return frame_of(self._spark, request.source, batch)
 
     @property
     def has_items(self) -> bool:

@@ -12,7 +12,15 @@ from lakemerge.engine.versions.choice import Choice
 from lakemerge.engine.versions.comparison import Comparison, keys_of, places_of
 from lakemerge.engine.versions.version_rows import VersionRows, as_shown
 from lakemerge.errors import InvalidConfig, VersionVacuumed
-from lakemerge.kernel import Manifest, Ports, ReadOnlyKernel, TableName, changes_rows, commits_of
+from lakemerge.kernel import (
+    Manifest,
+    Ports,
+    ReadOnlyKernel,
+    TableName,
+    TableState,
+    changes_rows,
+    commits_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,33 +63,24 @@ class Versions:
         spark: SparkSession,
         ports: Ports,
         macros: Macros,
-        name: TableName,
-        start: Choice,
-        end: Choice,
-        *,
+        state: TableState,
+        older: Manifest | None,
+        newer: Manifest,
         key: str | Sequence[str] = (),
     ) -> None:
         """
         Args:
-            start: the version whose rows are known; without one, none are. So it is for the number 0 of a table that
-                was made, and not adopted.
-            end: the last version.
+            older: the version whose rows are known; ``None`` if none are.
+            newer: the last version.
             key: the columns that tell rows apart, where the table does not say.
 
         Raises:
-            VersionNotFound, UnknownReference: there is no such version.
-            InvalidConfig: the first one is the later one, or the table has no such key.
+            InvalidConfig: the table has no such key.
         """
-        self._spark, self._ports, self._macros, self.name = spark, ports, macros, name
+        self._spark, self._ports, self._macros, self.name = spark, ports, macros, state.name
         self._kernel = ReadOnlyKernel(ports)
-        self._state, self.newer = end.find(ports, name)
-        self.older = self._begin(start)
-        if self.older is not None and self.older.version > self.newer.version:
-            raise InvalidConfig(
-                expected="a first version that is not after the last one",
-                found=f"versions {self.older.version} and {self.newer.version}",
-                action="Swap them.",
-            )
+        self._state, self.older, self.newer = state, older, newer
+        name = self.name
         columns, key = _names(self.newer), (key,) if isinstance(key, str) else tuple(key)
         if unknown := [one for one in key if one.lower() not in columns]:
             raise InvalidConfig(
@@ -92,20 +91,36 @@ class Versions:
         found = keys_of(self._kernel, name, self._state.commit_column, self.newer)
         self._keys = tuple(one.lower() for one in key) or found
 
-    def _begin(self, start: Choice) -> Manifest | None:
-        """The older version; ``None`` for the table before its first commit."""
-        if start != Choice() and start.version != 0:
-            return start.find(self._ports, self.name)[1]
-        *_, first = commits_of(self._kernel, self.name)
-        if start == Choice() and first.parent is not None:
-            raise VersionVacuumed(
-                expected=f"the first version of {self.name} to be kept, to tell all that was inserted since",
-                found=f"that the oldest one is version {first.version}",
-                action=f"Begin there: from_version={first.version}.",
+    @classmethod
+    def chosen(
+        cls,
+        spark: SparkSession,
+        ports: Ports,
+        macros: Macros,
+        name: TableName,
+        start: Choice,
+        end: Choice,
+        key: str | Sequence[str] = (),
+    ) -> Versions:
+        """The versions from one that people have chosen to another.
+
+        Args:
+            start: without a choice, the table before its first commit. So it is for the number 0 of a table that was
+                made, and not adopted.
+
+        Raises:
+            VersionNotFound, UnknownReference: there is no such version.
+            InvalidConfig: the first one is the later one, or the table has no such key.
+        """
+        state, newer = end.find(ports, name)
+        older = _first(ports, name, start)
+        if older is not None and older.version > newer.version:
+            raise InvalidConfig(
+                expected="a first version that is not after the last one",
+                found=f"versions {older.version} and {newer.version}",
+                action="Swap them.",
             )
-        if start == Choice() or (start.version == 0 and first.parent is None and first.version == 1):
-            return None
-        return start.find(self._ports, self.name)[1]
+        return cls(spark, ports, macros, state, older, newer, key)
 
     def _rows(self, manifest: Manifest | None) -> VersionRows | None:
         if manifest is None:
@@ -160,10 +175,18 @@ class Versions:
         """
         self._require_names()
         steps = [self._compared(*step) for step in ([(self.older, self.newer)] if net else self._steps())]
-        # none of them may have changed a row; then this one has the columns
-        steps = [step for step in steps if not step.is_same] or [self._compared(self.newer, self.newer)]
-        frames = [self._dated(step.changes(preimages=preimages), step.newer.manifest) for step in steps]
-        rows = reduce(lambda a, b: a.unionByName(b), frames)
+        changed = [step for step in steps if not step.is_same]
+        if not changed:
+            return self.unchanged()
+        frames = [self._dated(step.changes(preimages=preimages), step.newer.manifest) for step in changed]
+        return self._shown(reduce(lambda a, b: a.unionByName(b), frames))
+
+    def unchanged(self) -> DataFrame:
+        """No rows, with the columns of changes."""
+        same = self._compared(self.newer, self.newer)
+        return self._shown(self._dated(same.changes(), self.newer))
+
+    def _shown(self, rows: DataFrame) -> DataFrame:
         return as_shown(self._ports.metastore, self.name, rows)
 
     def _steps(self) -> Iterator[tuple[Manifest | None, Manifest]]:
@@ -209,6 +232,22 @@ class Versions:
                 found=", ".join(taken),
                 action="Rename it in the table; a diff counts its changes all the same.",
             )
+
+
+def _first(ports: Ports, name: TableName, start: Choice) -> Manifest | None:
+    """The version to begin with; ``None`` for the table before its first commit."""
+    if start != Choice() and start.version != 0:
+        return start.find(ports, name)[1]
+    *_, first = commits_of(ReadOnlyKernel(ports), name)
+    if start == Choice() and first.parent is not None:
+        raise VersionVacuumed(
+            expected=f"the first version of {name} to be kept, to tell all that was inserted since",
+            found=f"that the oldest one is version {first.version}",
+            action=f"Begin there: from_version={first.version}.",
+        )
+    if start == Choice() or (start.version == 0 and first.parent is None and first.version == 1):
+        return None
+    return start.find(ports, name)[1]
 
 
 def _names(manifest: Manifest) -> list[str]:

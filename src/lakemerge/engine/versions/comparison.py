@@ -118,6 +118,8 @@ class Comparison:
         Args:
             preimages: whether updated rows are also given as they were.
         """
+        if self.older is None:  # nothing to compare with
+            return self._rows(self.newer).selectExpr("*", "'insert' as _change_type")
         return self._query(self.macros.lakemerge_version_changes_sql, preimages, pairs=self.pairs())
 
     def counts(self) -> dict[str, int]:

@@ -93,5 +93,5 @@ def test_paths_as_spark_shows_them(path: str, uri: str) -> None:
 def test_consume_is_refused_where_nothing_would_take_what_it_asks_for(kind: str, reported: str) -> None:
     model = {"resource_type": "model", "unique_id": "model.shop.raw", "config": {"materialized": kind}}
     with pytest.raises(CompilationError) as raised:
-        ConsumingMethods(MagicMock()).consume(Mock(), model, {}, "run")
+        ConsumingMethods(MagicMock()).consume({}, Mock(), model, {}, "run")
     assert str(raised.value).endswith(f"found {kind} model.shop.raw. {reported}")

@@ -1,4 +1,4 @@
-"""The adapter's methods for models that consume partitions."""
+"""The adapter's methods for models that consume partitions or changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.lakemerge.capability import Capability
+from dbt.adapters.lakemerge.dbt_errors import config_errors
+from dbt.adapters.lakemerge.dbt_macros import DbtMacros
 from dbt.adapters.lakemerge.methods.turns import ConsumedTurns
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt_common.exceptions import CompilationError
@@ -17,13 +19,15 @@ from lakemerge.engine.consume.consume_options import ConsumeConfig
 from lakemerge.engine.consume.consumption import Consumption, NodeConsumption, Request
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.strategies import INCREMENTAL
-from lakemerge.errors import InvalidConfig, LakemergeError
+from lakemerge.engine.versions.changes import Versions
+from lakemerge.engine.versions.choice import Choice
+from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import TableName
 
 # Commands that render a model without running it.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
 # Arguments of a consumer's last run, which operations need in order to see the same partitions.
-_SAVED_OPTIONS = ("where", "on_rewrite")
+_SAVED_OPTIONS = {False: ("where", "on_rewrite"), True: ("from_version",)}
 
 
 class ConsumingMethods(Capability):
@@ -32,48 +36,61 @@ class ConsumingMethods(Capability):
     @available.parse_none
     def consume(
         self,
+        context: Mapping[str, Any],
         relation: LakemergeRelation,
         model: Mapping[str, Any],
         arguments: Mapping[str, Any],
         command: str,
+        changes: bool = False,
     ) -> str:
-        """Ask for partitions of a source; the materialization takes them when the model runs.
+        """Ask for partitions of a source, or for its changes; the materialization takes them when the model runs.
+
+        Args:
+            context: dbt's, of the model.
+            arguments: those of the macro ``consume``, or of ``consume_changes``.
 
         Returns:
             The view from which the model's query reads them.
         """
+        what = "consume_changes" if changes else "consume"
         kind = model["config"].get("materialized")
         if model.get("resource_type") != "model" or kind != "incremental":
             advice = (
                 "Let an incremental model consume its table" if kind == "ingest" else "Change `materialized`"
             )
             raise CompilationError(
-                "Expected consume() in an incremental model, because progress is committed with its rows; "
+                f"Expected {what}() in an incremental model, because progress is committed with its rows; "
                 f"found {kind} {model.get('unique_id')}. {advice}."
             )
         source = relation.table_name
-        try:
-            config = ConsumeConfig.of(arguments, str(model["name"]))
-        except LakemergeError as error:
-            raise CompilationError(f"{type(error).__name__}: {error}") from error
+        with config_errors():
+            config = ConsumeConfig.of(arguments, str(model["name"]), changes=changes)
         # the length tells a_b.c from a.b_c
-        view = quote(f"lakemerge_consumed_{len(source.schema)}_{source.schema}_{source.name}")
-        request = Request(view, source, config)
-        if command in _RENDERING:
-            return request.view
+        view = quote(f"lakemerge_{what}_{len(source.schema)}_{source.schema}_{source.name}")
+        request = Request(view, source, config, DbtMacros(context))
+        if command not in _RENDERING:
+            self._ask(request, model, command, is_empty=relation.limit is not None)
+        return view
+
+    def _ask(self, request: Request, model: Mapping[str, Any], command: str, *, is_empty: bool) -> None:
+        source, spark = request.source, self.handle.spark
+        if is_empty:  # the columns of changes, of which nothing counts as processed
+            here, ports = Choice(), self.handle.application.ports
+            versions = Versions.chosen(spark, ports, request.macros, source, here, here)
+            versions.unchanged().createOrReplaceTempView(request.view)
+            return
         requests = self.handle.notes(NodeConsumption).requests
-        others = [one for one in requests if one.view == request.view]
+        others = [one for one in requests if one.source == source]
         if others and others != [request]:
             raise CompilationError(
-                f"Expected one consume() of {source} in {model['name']}; found two that differ. "
+                f"Expected one consume() or consume_changes() of {source} in {model['name']}; found two that differ. "
                 "Write it once, in a common table expression."
             )
         if not others:
             requests.append(request)
         if command == "show":
             output = TableName(str(model["schema"]), str(model["alias"]))
-            Consumption(self.handle.spark, self.kernel(model), output).show(request)
-        return request.view
+            Consumption(spark, self.kernel(model), output).show(request)
 
     @available.parse_none
     def turns(
@@ -98,7 +115,7 @@ class ConsumingMethods(Capability):
         able = [name for name, one in INCREMENTAL.items() if one.in_one_commit]
         if strategy not in able:
             raise InvalidConfig(
-                expected=f"consume() with incremental_strategy {', '.join(able)}",
+                expected=f"consume() and consume_changes() with incremental_strategy {', '.join(able)}",
                 found=strategy,
                 action="Choose another strategy: this one does not make a single commit of its rows.",
             )
@@ -163,7 +180,14 @@ class ConsumingMethods(Capability):
         return [
             consumption.consumer(
                 TableName.parse(key[0], ""),
-                ConsumeConfig.of({name: known[key].get(name) for name in _SAVED_OPTIONS}, key[1]),
+                _config_of(known[key], key[1]),
             )
             for key in found
         ]
+
+
+def _config_of(started: Mapping[str, Any], name: str) -> ConsumeConfig:
+    """The arguments of a consumer's last run, as far as its working set keeps them."""
+    changes = bool(started.get("changes"))
+    given = {option: started.get(option) for option in _SAVED_OPTIONS[changes]}
+    return ConsumeConfig.of(given, name, changes=changes)

@@ -110,7 +110,7 @@ class VersionMethods(Capability):
             last = Choice.of(*end, prefix="to_", newest=True)
         ports = self.handle.application.ports
         macros = DbtMacros(context)
-        return Versions(self.handle.spark, ports, macros, relation.table_name, first, last, key=key or ())
+        return Versions.chosen(self.handle.spark, ports, macros, relation.table_name, first, last, key or ())
 
     # -- operations ----------------------------------------------------------------------------
 
