@@ -26,7 +26,14 @@ from kernel.support import (
     replay,
     stage,
 )
-from lakemerge.kernel import HiveColumn, Kernel, TableName, remove_overlay, retire_folded
+from lakemerge.kernel import (
+    HiveColumn,
+    Kernel,
+    TableName,
+    find_version,
+    remove_overlay,
+    retire_folded,
+)
 from lakemerge.kernel.maintenance.drop import drop
 from lakemerge.kernel.maintenance.vacuum import vacuum
 
@@ -227,6 +234,30 @@ def _replace(*keys: HiveColumn, rows: dict[str, list[str]]) -> Callable[[Kernel,
     return run
 
 
+def _with_ledgers(kernel: Kernel, name: TableName) -> None:
+    _partitioned(kernel, name)
+    for version in (3, 4):
+        with kernel.begin(name, "merge") as txn:
+            stage(kernel, txn, {"p=1": [f"of {version}"], f"p={version}": ["new"]})
+            kernel.files.write_text(f"{txn.sidecar_directory('ledger')}/part-0.orc", f"ledger {version}")
+            txn.set_sidecars("ledger", [txn.sidecar_directory("ledger")])
+            txn.describe_side_data("ledger", {"of": version})
+            txn.commit()
+
+
+def _restore(kernel: Kernel, name: TableName) -> None:
+    """Bring version 3 back as a restore does: its rows written again, its ledger by the folder that it had."""
+    state, wanted = find_version(kernel, name, version=3)
+    with kernel.begin(name, "restore") as txn:
+        txn.read()
+        stage(kernel, txn, {"p=1": ["of 3"]})
+        txn.remove(["p=4"])
+        txn.read_side_data("ledger")
+        txn.set_sidecars("ledger", map(state.layout.absolute, wanted.sidecars["ledger"]))
+        txn.describe_side_data("ledger", wanted.side_data_for["ledger"])
+        txn.commit()
+
+
 def _read(kernel: Kernel, name: TableName) -> None:
     txn = kernel.begin(name, "merge")
     txn.read()
@@ -262,6 +293,7 @@ COMMITS = {
     ),
     "rebuild-to-whole": Kind(_partitioned, _replace(rows={"": ["n"]}), (*_PREFACE, *_REBUILD)),
     "rebuild-from-whole": Kind(_whole, _replace(*KEYS, rows={"p=1": ["n1"]}), (*_PREFACE, *_REBUILD)),
+    "restore": Kind(_with_ledgers, _restore, (*_PREFACE, *_SWAP)),
     "lay": Kind(_partitioned, _lay, (*_PREFACE, _SIDE, *_LAY)),
     "lay-adopted": Kind(_plain, _lay, (*_PREFACE, _SIDE, *_LAY)),
     "lay-whole": Kind(_whole, _lay_with_delta, (*_PREFACE, _SIDE, *_LAY)),

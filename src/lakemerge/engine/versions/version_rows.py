@@ -105,8 +105,8 @@ class VersionRows:
             )
         return VersionChanged(
             expected=f"the files of {what} as version {version} had them",
-            found=f"others in {place}: another program has removed or replaced some",
-            action="Use another version. The rows of this one are not all there any more.",
+            found=f"others in {place}: a vacuum is deleting them, or another program has removed or replaced some",
+            action="Use another version (lakemerge_history). The rows of this one are not all there any more.",
         )
 
     # -- frames --------------------------------------------------------------------------------
