@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel.consuming import consume, consumer_of
+from kernel.consuming import consume, consumer_of, replayed, version_texts
 from lakemerge.consumer import Batch, Options
 from lakemerge.errors import CommitUnfinished, ConsumerExpired, LakemergeError
 from lakemerge.kernel import Kernel, TableName
@@ -30,10 +30,12 @@ class Consume(Operation):
     Attributes:
         limits: of partitions, one a run; ``None`` for none.
         failing: how likely a run is to fail.
+        changes: whether it follows changes, and not partitions.
     """
 
     limits: tuple[int | None, ...] = (None,)
     failing: float = 0.0
+    changes: bool = False
     dice: random.Random = field(default_factory=random.Random)
 
     def apply(self, model: Model) -> None:
@@ -42,7 +44,7 @@ class Consume(Operation):
     def attempt(self, kernel: Kernel) -> int | None:
         for limit in self.limits:
             try:
-                consume(kernel, self.table, OUTPUT, options(limit), work=self._work)
+                consume(kernel, self.table, OUTPUT, options(limit, self.changes), work=self._work)
             except (BadRecord, CommitUnfinished):
                 continue
             except FileNotFoundError:
@@ -61,13 +63,16 @@ class Consume(Operation):
 _MOST_RUNS = 100
 
 
-def options(limit: int | None = None) -> Options:
+def options(limit: int | None = None, changes: bool = False) -> Options:
     """With enough retries that nothing is given up."""
-    return Options(limit=limit, timeout=datetime.timedelta(seconds=60), max_retries=1000)
+    timeout = datetime.timedelta(seconds=60)
+    return Options(limit=limit, timeout=timeout, max_retries=1000, changes=changes)
 
 
-def drain(kernel: Kernel, source: TableName) -> None:
+def drain(kernel: Kernel, source: TableName, *, changes: bool = False) -> None:
     """Run until nothing is left; a consumer that says that its source is another table by now begins anew."""
+    if changes:
+        return _drain_changes(kernel, source)
     try:
         _drain(kernel, source)
     except ConsumerExpired:
@@ -75,9 +80,19 @@ def drain(kernel: Kernel, source: TableName) -> None:
         _drain(kernel, source)
 
 
-def _drain(kernel: Kernel, source: TableName) -> None:
+def _drain_changes(kernel: Kernel, source: TableName) -> None:
+    """What the output has of changes must lead to the source's newest version."""
+    _drain(kernel, source, changes=True)
+    state = kernel.open(source)
+    wanted = version_texts(kernel, state, state.txn)
+    found = replayed(kernel, OUTPUT) if kernel.exists(OUTPUT) else Counter()
+    if found != wanted:
+        raise Violation(f"the changes in the output lead to {sorted(found)}; the source has {sorted(wanted)}")
+
+
+def _drain(kernel: Kernel, source: TableName, *, changes: bool = False) -> None:
     for _ in range(_MOST_RUNS):
-        if not consume(kernel, source, OUTPUT, options()):
+        if not consume(kernel, source, OUTPUT, options(changes=changes)):
             return
     raise Violation(f"after {_MOST_RUNS} runs of a consumer there is still something to consume")
 

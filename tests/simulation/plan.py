@@ -163,7 +163,8 @@ class Planner:
         self._name = theme_of(seed)
         self._theme = THEMES[self._name]
         self._kind = self._dice.choice(self._theme.kinds)
-        self._consumed = self._kind == "append" and self._has(self._theme.consumed)
+        can_be = self._kind == "append" or self._theme.changes
+        self._consumed = can_be and self._has(self._theme.consumed)
 
     def _has(self, likely: float) -> bool:
         return self._dice.random() < likely
@@ -229,6 +230,7 @@ class Planner:
             f"consumer {number}",
             limits=limits,
             failing=failing,
+            changes=self._theme.changes,
             dice=random.Random(dice.getrandbits(64)),
         )
         return self._actor(f"consumer {number}", [work])

@@ -230,7 +230,7 @@ class Run:
         self._alone(process, lambda: self._finish(kernel))
         self._check_operations()
         model = self._check_rows()
-        if self._consumed:
+        if self._consumed and not self.plan.rules.changes:
             facts = Counter(json.loads(row) for row in model.rows())
             consumers.check(self.checker.of(OUTPUT), facts, self.earlier)
         if self._lands:
@@ -256,11 +256,11 @@ class Run:
         """All have ended, and nobody has recovered anything: what is acknowledged is shown.
 
         Where a process died, or a call took effect when its client had given up, nobody may have been left to put it
-        right: then the next commit does, whatever it changes.
+        right: then the next commit does, whatever it changes; or the metastore restarts at this moment.
         """
         harmless = {kind for _, kind in self.faults.drawn} <= {"stop", "slow", "fork"}
         sure = harmless and not self.plan.rules.refuses_calls
-        if self.plan.strange or (not sure and self.result.seed < SERVED):
+        if self.plan.strange or (not sure and (self.result.seed < SERVED or self.plan.rules.changes)):
             return
         left = any(one.outcome in ("unfinished", "doubtful") for one in self.result.operations)
         if left if sure else not self._commit_once_more():
@@ -336,7 +336,7 @@ class Run:
         while self._lands and self._do(Ingest(TABLE, "rest"), kernel).version is not None:
             pass
         if self._consumed:
-            consumers.drain(kernel, TABLE)
+            consumers.drain(kernel, TABLE, changes=self.plan.rules.changes)
             if kernel.exists(OUTPUT):
                 kernel.recover(OUTPUT)
                 assert_nothing_orphaned(kernel, OUTPUT)

@@ -25,6 +25,8 @@ REFUSING = 120_000_000
 BESIDE = 130_000_000
 #: Processes that are forked while they are at work.
 FORKING = 140_000_000
+#: Consumers that follow the changes of a table, version by version.
+CHANGING = 150_000_000
 
 #: The first seed of each world.
 WORLDS = (
@@ -41,6 +43,7 @@ WORLDS = (
     REFUSING,
     BESIDE,
     FORKING,
+    CHANGING,
 )
 
 

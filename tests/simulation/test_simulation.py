@@ -16,6 +16,7 @@ import pytest
 
 from simulation.seeds import (
     BESIDE,
+    CHANGING,
     FORKING,
     GROUPS,
     NARROW,
@@ -54,6 +55,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (REFUSING, 50),
         (BESIDE, 25),
         (FORKING, 50),
+        (CHANGING, 50),
         pytest.param(150, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 50, 5_000, marks=pytest.mark.slow),
@@ -67,6 +69,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(REFUSING + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(BESIDE + 25, 5_000, marks=pytest.mark.slow),
         pytest.param(FORKING + 50, 5_000, marks=pytest.mark.slow),
+        pytest.param(CHANGING + 50, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:

@@ -45,6 +45,7 @@ class Theme:
         compares: whether the metastore compares.
         judges_late: whether what readers find is judged while something is astray that came late.
         readers: how many, and how often each of them reads.
+        changes: whether consumers follow changes, of a table of any kind, and not partitions.
     """
 
     weight: int
@@ -79,6 +80,7 @@ class Theme:
     judges_late: bool = False
     readers: tuple[int, ...] = (0, 1, 2)
     reads_each: int = 2
+    changes: bool = False
 
     def work_of(self, kind: str) -> Mapping[str, int]:
         """What writers do with a table of a kind."""

@@ -11,7 +11,7 @@ import random
 
 from simulation.forks import FORKED_THEMES
 from simulation.refused import REFUSED_THEMES
-from simulation.seeds import FORKING, NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
+from simulation.seeds import CHANGING, FORKING, NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
 from simulation.served import SERVED_THEMES
 from simulation.theme import Theme, either
 
@@ -339,6 +339,32 @@ THEMES["rare: others write where a table was before it was adopted"] = dataclass
 )
 
 
+# runs of one consumer of changes, which meet each other, compactions, vacuum and faults
+THEMES["changing"] = Theme(
+    0,
+    work={
+        **either({"merge": 55, "overwrite": 15, "pack": 20, "replace": 10}),
+        "append": {"append": 60, "compact": 25, "pack": 15},
+    },
+    writers=(2, 3),
+    several=(2, 3, 4),
+    keys=3,
+    consumed=1.0,
+    streams=0.0,
+    upkeep=0.7,
+    strangers=0.0,
+    retention=40.0,
+    adopts=0.0,
+    changes=True,
+)
+THEMES["changing, late"] = dataclasses.replace(
+    THEMES["changing"],
+    faults={"stop": 3, "lose reply": 1, "lose request": 1, "die before": 1, "die after": 2},
+    calls=("write_text", "alter_table", "alter_partitions", "create_table", "get_table", "list"),
+    most=(1, 2, 3, 4),
+)
+
+
 THEMES.update(SERVED_THEMES)
 THEMES.update(REFUSED_THEMES)
 THEMES.update(FORKED_THEMES)
@@ -351,6 +377,7 @@ def theme_of(seed: int) -> str:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     worlds = {
+        CHANGING: "changing",
         FORKING: "forked",
         REFUSING: "refused",
         SERVED: "served",
