@@ -128,7 +128,7 @@ class TestChain:
         self.merge("(1, 'b', 5, 5, 'U'), (6, 'c', 61, 5, 'U')")
         assert self.run("mart", limit=1)["mart"].adapter_response["left"] == 1
         assert self.sql("select id, price, extra from {s}.mart where id in (1, 6)") == [
-            (1, 11, None),
+            (1, 10, None),
             (6, 60, "new"),
         ]
         shown = run_dbt(["show", "--select", "mart", *given])
