@@ -83,6 +83,23 @@ class TestRaces:
             (7, "seven"),
         ]
 
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "insert into read_twice select max(id) + 1, 'next', 1, 'p' from read_twice",
+            "update read_twice set ts = (select max(id) + 1 from read_twice) where d = 'p' and id = 0",
+            "merge into read_twice t using (select max(id) + 1 as id from read_twice) s on t.d = 'p' and t.id = 0 "
+            "when matched then update set ts = s.id",
+        ],
+    )
+    def test_rows_of_the_table_itself_that_change_meanwhile_in_other_partitions(
+        self, statements: Statements, monkeypatch: pytest.MonkeyPatch, statement: str
+    ) -> None:
+        statements.make("read_twice", "partitioned", ROWS)
+        overtake(monkeypatch, lambda: statements.run("insert into read_twice values (10, 'ten', 1, 'q')"))
+        statements.run(statement)
+        assert statements.rows("select max(greatest(id, ts)) from read_twice where d = 'p'") == [(11,)]
+
     def test_a_history_that_a_statement_overtakes(
         self, statements: Statements, monkeypatch: pytest.MonkeyPatch
     ) -> None:

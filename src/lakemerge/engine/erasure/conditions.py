@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lakemerge.engine.spark.read_tables import tables_read
 from lakemerge.engine.sql_text import qualified
 from lakemerge.errors import UnsupportedStatement
 from lakemerge.kernel import TableName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# A table in a plan that Spark has resolved, as it prints it.
-_TABLE = re.compile(r"SubqueryAlias spark_catalog\.(`(?:[^`]|``)+`|[^.\s]+)\.(`(?:[^`]|``)+`|\S+)")
 
 
 def require_searchable(spark: SparkSession, names: Iterable[TableName], conditions: Iterable[str]) -> None:
@@ -28,13 +25,10 @@ def require_searchable(spark: SparkSession, names: Iterable[TableName], conditio
         if not condition:
             continue
         rows = spark.table(qualified(name)).alias(name.name)
-        plan = rows.where(condition)._jdf.queryExecution().analyzed().toString()
-        read = [
-            (schema.strip("`").lower(), table.strip("`").lower()) for schema, table in _TABLE.findall(plan)
-        ]
-        if (name.schema, name.name) in read:
-            read.remove((name.schema, name.name))  # the table itself
-        if again := sorted({f"{one.schema}.{one.name}" for one in erased if (one.schema, one.name) in read}):
+        read = tables_read(rows.where(condition))
+        if name in read:
+            read.remove(name)  # the table itself
+        if again := sorted({str(one) for one in erased if one in read}):
             raise UnsupportedStatement(
                 expected="conditions that can be searched for once the rows are gone",
                 found=f"one for {name} that reads {', '.join(again)}",

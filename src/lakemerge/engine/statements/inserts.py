@@ -32,6 +32,7 @@ class Insert(RowChanges):
     def attempt(self, txn: NodeTransaction) -> Counts:
         plans, plan = self.plans(), self.statement.plan
         rows = self._rows(plans, txn)
+        self.read_sources(txn, rows)
         self.show("lakemerge_inserting_rows", rows.toDF(*(column.name for column in txn.plan.columns)))
         partitions = self.macros.lakemerge_placed_counts(txn)
         placed = self.queries.materialize(_NEW, "select * from lakemerge_inserting_rows", partitions)

@@ -107,7 +107,7 @@ class MergeInto(RowChanges):
     def attempt(self, txn: NodeTransaction) -> Counts:
         plans, parts = self.plans(), MergeParts.of(self.statement.plan)
         self._require_possible(plans, parts)
-        source = self._compute_source(plans, parts)
+        source = self._compute_source(plans, parts, txn)
         names = (
             txn.partitions.stored
             if parts.unmatched
@@ -132,7 +132,7 @@ class MergeInto(RowChanges):
                 action="Join it to the source: USING (SELECT …).",
             )
 
-    def _compute_source(self, plans: Plans, parts: MergeParts) -> Source:
+    def _compute_source(self, plans: Plans, parts: MergeParts, txn: NodeTransaction) -> Source:
         """Compute the source once: it may be another one the next time."""
         plan, alias, qualifier = parts.source, "", []
         if kind_of(plan) == "SubqueryAlias":
@@ -140,6 +140,7 @@ class MergeInto(RowChanges):
         elif kind_of(plan) == "UnresolvedRelation":
             *qualifier, alias = map(str, each(plan.multipartIdentifier()))
         frame = plans.frame(plans.selected(plan, ["*"]))
+        self.read_sources(txn, frame)
         self.show("lakemerge_source_rows", frame)
         self.queries.materialize(
             _SOURCE,

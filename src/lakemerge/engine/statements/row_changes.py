@@ -18,6 +18,7 @@ from lakemerge.engine.publish.feeds import pass_on, share
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.relations.table_schema import plan_same
+from lakemerge.engine.spark.read_tables import tables_read
 from lakemerge.engine.statements.assignments import Assigned
 from lakemerge.engine.statements.histories import history_plan, require_values, settle
 from lakemerge.engine.statements.keys import merge_plan
@@ -124,6 +125,15 @@ class RowChanges(Driver[Any]):
         """Say which partitions the statement depends on; on all where rows of deltas may lie in others."""
         txn.read(None if txn.overlay else names)
 
+    def read_sources(self, txn: NodeTransaction, rows: DataFrame, *, own: int = 0) -> None:
+        """Say that a query's rows depend on all of the table, where it reads the table in a subquery or as a source.
+
+        Args:
+            own: how often the query names the table for the rows that are to be changed.
+        """
+        if tables_read(rows).count(self.target.name) > own:
+            txn.read()
+
     def within(self, txn: NodeTransaction, names: Iterable[str]) -> str:
         """SQL that is true in these partitions of the table; in all where rows of deltas may lie in others."""
         return "true" if txn.overlay else txn.partitions.filter(names)
@@ -150,6 +160,8 @@ class RowChanges(Driver[Any]):
         others = plans.filtered(self.rows_of(plans, txn), plans.fails(condition))
         kept, raw = plans.frames(others, plans.selected(met, items))
         require_deterministic(raw, self.statement.kind.upper())
+        # the rows themselves, and their alias
+        self.read_sources(txn, raw, own=1 if self.statement.alias else 2)
         self.show(KEPT, kept)
         self.show(RAW, raw)
         return raw.schema
