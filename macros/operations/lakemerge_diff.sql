@@ -9,14 +9,16 @@
         to_version, to_timestamp, to_tag: the last version; the newest one by default.
         key: the columns that tell rows apart, where the table does not say.
         samples: how many rows to print.
+        staged: compare with what was staged last and is not published (`publish: after_tests`), by default from the
+            version that it was made for.
 #}
 {%- macro lakemerge_diff(
     table, from_version=none, from_timestamp=none, from_tag=none,
-    to_version=none, to_timestamp=none, to_tag=none, key=none, samples=0
+    to_version=none, to_timestamp=none, to_tag=none, key=none, samples=0, staged=false
 ) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
     {%- set start, end = [from_version, from_timestamp, from_tag], [to_version, to_timestamp, to_tag] -%}
-    {%- set found = adapter.versions.diff(context, lakemerge_relation(table), start, end, key, samples) -%}
+    {%- set found = adapter.versions.diff(context, lakemerge_relation(table), start, end, key, samples, staged) -%}
     {%- do log(table ~ ': versions ' ~ found.from_version ~ ' to ' ~ found.to_version ~ ': ' ~ found.inserted ~ ' inserted, ' ~ found.updated ~ ' updated, ' ~ found.deleted ~ ' deleted, in ' ~ found.partitions ~ ' partitions that differ', info=true) -%}
     {%- for name, count in found.updated_columns.items() -%}
         {%- do log('  ' ~ name ~ ': updated in ' ~ count ~ ' rows', info=true) -%}

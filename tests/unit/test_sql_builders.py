@@ -252,6 +252,7 @@ ON_SPARK = {
     *("erasure.conditions.require_searchable", "erasure.search.Search._ledger"),
     *("erasure.erase._delete", "erasure.erase._look", "erasure.erase._statement"),
     *("methods.consuming.ConsumingMethods.consume", "consume.partition_frames._by_table"),
+    "methods.versions.VersionMethods.history_of",
     *(
         "consume.partition_frames.frame_of",
         "history.scd2_plan.Scd2Plan._row_in_table",

@@ -143,6 +143,9 @@ class TestBuilds:
         (shown,) = shop.dbt("show", "--inline", query, "--limit", "-1", "--no-write-json").values()
         rows = [tuple(row) for row in shown.agate_table.rows]
         assert rows == [(1, 10, "n"), (2, 7, "s"), (3, None, "n"), (4, 1, "w")]
+        found = self._operation(shop, "lakemerge_diff", {"table": "orders", "staged": True, "key": "id"})
+        assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 0)
+        assert found["updated_columns"] == {"amount": 1}
 
     @staticmethod
     def _operation(shop: Shop, macro: str, arguments: dict[str, Any]) -> Any:

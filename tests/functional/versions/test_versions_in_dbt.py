@@ -63,6 +63,17 @@ class TestVersionsInDbt:
                 assert "read when it runs" in result.results[0].message
         _, log = run_dbt_and_capture(["run-operation", "lakemerge_history", "--args", "{table: master}"])
         assert "tagged first" in log
+        shown = self.run(
+            "show",
+            "--inline",
+            "select version, metrics['inserted'] as inserted, tags[0] as tag, node, "
+            "year(committed_at) > 2020 as is_dated from {{ history_of(ref('master')) }} "
+            "where operation = 'merge' order by version",
+        )
+        assert [tuple(row.values())[1:] for row in shown.results[0].agate_table.rows] == [
+            (2, "first", "model.test.master", True),
+            (1, None, "model.test.master", True),
+        ]
         self.run("run-operation", "lakemerge_untag", "--args", "{table: master, tag: first}")
         result = self.run("test", ok=False)
         assert "no named version" in result.results[0].message

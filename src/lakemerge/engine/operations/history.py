@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.spark.small_frames import small_frame
 from lakemerge.kernel import Kernel, Manifest, Ports, TableName, each_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_COLUMNS = (
+    "version",
+    "operation",
+    "committed_at",
+    "tags",
+    "node",
+    "agent",
+    "invocation_id",
+    "statement",
+    "partitions",
+    "files",
+    "bytes",
+    "metrics",
+    "txn",
+)
 
 
 def history_of(ports: Ports, name: TableName, most: int | None) -> list[dict[str, Any]]:
@@ -21,6 +42,21 @@ def history_of(ports: Ports, name: TableName, most: int | None) -> list[dict[str
         tags = _names_of_versions(commit) if tags is None else tags
         found.append(_shown(commit, tags.get(commit.txn, [])))
     return found
+
+
+def history_frame(spark: SparkSession, ports: Ports, name: TableName) -> DataFrame:
+    """The table's commits as a frame, with the columns that :func:`history_of` gives. Raises as that."""
+    commits = history_of(ports, name, None)
+    nested = {"tags": "array<string>", "metrics": "map<string, bigint>"}
+    numbers = ("version", "partitions", "files", "bytes")
+    kinds = {column: "int64" if column in numbers else "string" for column in _COLUMNS}
+    rows = [[json.dumps(one[key]) if key in nested else one[key] for key in _COLUMNS] for one in commits]
+    typed = {
+        **{key: f"from_json({key}, '{kind}')" for key, kind in nested.items()},
+        "committed_at": "cast(committed_at as timestamp)",
+    }
+    frame = small_frame(spark, rows, kinds)
+    return frame.selectExpr(*(f"{typed.get(column, column)} as {column}" for column in _COLUMNS))
 
 
 def _names_of_versions(newest: Manifest) -> dict[str, list[str]]:

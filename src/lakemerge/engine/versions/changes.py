@@ -11,8 +11,9 @@ from lakemerge.engine.macros import Macros
 from lakemerge.engine.versions.choice import Choice
 from lakemerge.engine.versions.comparison import Comparison, keys_of, places_of
 from lakemerge.engine.versions.version_rows import VersionRows, as_shown
-from lakemerge.errors import InvalidConfig, VersionVacuumed
+from lakemerge.errors import InvalidConfig, VersionNotFound, VersionVacuumed
 from lakemerge.kernel import (
+    Kernel,
     Manifest,
     Ports,
     ReadOnlyKernel,
@@ -20,6 +21,7 @@ from lakemerge.kernel import (
     TableState,
     changes_rows,
     commits_of,
+    staged_versions,
 )
 
 if TYPE_CHECKING:
@@ -101,18 +103,28 @@ class Versions:
         start: Choice,
         end: Choice,
         key: str | Sequence[str] = (),
+        *,
+        staged: bool = False,
     ) -> Versions:
         """The versions from one that people have chosen to another.
 
         Args:
             start: without a choice, the table before its first commit. So it is for the number 0 of a table that was
                 made, and not adopted.
+            staged: to end with what was staged last and is not published. Without a choice, it begins with the version
+                that this was made for.
 
         Raises:
             VersionNotFound, UnknownReference: there is no such version.
             InvalidConfig: the first one is the later one, or the table has no such key.
         """
         state, newer = end.find(ports, name)
+        if staged:
+            kernel = ReadOnlyKernel(ports)
+            newer = staged_version(kernel, state)
+            begins_there = start == Choice() and newer.parent is not None
+            older = kernel.manifest(state, newer.parent) if begins_there else _first(ports, name, start)
+            return cls(spark, ports, macros, state, older, newer, key)
         older = _first(ports, name, start)
         if older is not None and older.version > newer.version:
             raise InvalidConfig(
@@ -232,6 +244,18 @@ class Versions:
                 found=", ".join(taken),
                 action="Rename it in the table; a diff counts its changes all the same.",
             )
+
+
+def staged_version(kernel: Kernel, state: TableState) -> Manifest:
+    """The version of a table that was staged last and is not published. Raises VersionNotFound where there is none."""
+    found = staged_versions(kernel, state.name, state.layout)
+    if not found:
+        raise VersionNotFound(
+            expected=f"a version of {state.name} that was staged and not published",
+            found="none",
+            action="It was published, built again or vacuumed; lakemerge_staged lists what there is.",
+        )
+    return found[0].manifest
 
 
 def _first(ports: Ports, name: TableName, start: Choice) -> Manifest | None:

@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.dbt_macros import DbtMacros
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 
 from lakemerge.engine.operations.arguments import check_flags, limit_of
+from lakemerge.engine.operations.history import history_frame
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.versions.changes import Versions
@@ -64,6 +65,24 @@ class VersionMethods(Capability):
             frame.createOrReplaceTempView(quote(name))
         return _temporary(relation, name)
 
+    @available.parse(lambda relation, *args, **kwargs: relation)
+    def history_of(
+        self, relation: LakemergeRelation, node: Mapping[str, Any], command: str
+    ) -> LakemergeRelation:
+        """A temporary view of a table's commits.
+
+        Raises:
+            CompilationError: the node is read later.
+            DbtRuntimeError: there is no such table.
+        """
+        with config_errors():
+            _require_read_now(node, "history_of()")
+        view = f"lakemerge_history_{_marked(relation)}"
+        if command not in _RENDERING:
+            frame = history_frame(self.handle.spark, self.handle.application.ports, relation.table_name)
+            frame.createOrReplaceTempView(quote(view))
+        return _temporary(relation, view)
+
     @available.parse(lambda context, relation, *args, **kwargs: relation)
     def changes(
         self,
@@ -104,13 +123,17 @@ class VersionMethods(Capability):
         start: Sequence[Any],
         end: Sequence[Any],
         key: Any,
+        *,
+        staged: bool = False,
     ) -> Versions:
         with config_errors():
             first = Choice.of(*start, prefix="from_", newest=True)
             last = Choice.of(*end, prefix="to_", newest=True)
         ports = self.handle.application.ports
         macros = DbtMacros(context)
-        return Versions.chosen(self.handle.spark, ports, macros, relation.table_name, first, last, key or ())
+        return Versions.chosen(
+            self.handle.spark, ports, macros, relation.table_name, first, last, key or (), staged=staged
+        )
 
     # -- operations ----------------------------------------------------------------------------
 
@@ -143,11 +166,23 @@ class VersionMethods(Capability):
         end: Sequence[Any],
         key: Any,
         samples: Any,
+        staged: Any = False,
     ) -> dict[str, Any]:
-        """What differs between two versions, given as to :meth:`changes`; see :class:`Difference`."""
+        """What differs between two versions, given as to :meth:`changes`; see :class:`Difference`.
+
+        Args:
+            staged: compare with what was staged and is not published; then no end is given.
+        """
         with config_errors():
             most = limit_of(samples) if samples else 0
-        found = self._versions(context, relation, start, end, key).difference(most or 0)
+            check_flags({"staged": staged})
+            if staged and any(one is not None for one in end):
+                raise InvalidConfig(
+                    expected="staged: true, or a last version",
+                    found="both",
+                    action="Leave one of them out.",
+                )
+        found = self._versions(context, relation, start, end, key, staged=staged).difference(most or 0)
         return dataclasses.asdict(found)
 
     @available.parse_none
