@@ -209,6 +209,10 @@ bench-commit: env  ## Listings, bytes of manifests and CPU seconds of a commit, 
 bench-vacuum: env  ## CPU seconds and memory of a vacuum, by the number of versions and of directories to delete
 	@$(PY) benchmarks/vacuum.py
 
+.PHONY: bench-versions
+bench-versions: env  ## CPU seconds of reading a version beside its table, and of a feed of changes beside a full comparison
+	@$(PY) benchmarks/versions.py $(ARGS)
+
 .PHONY: bench-publish
 bench-publish: env  ## CPU seconds of a build that is published after its tests, beside one that is published at once
 	@$(PY) benchmarks/publish.py
