@@ -9,6 +9,8 @@ import py4j.protocol
 import pytest
 from hypothesis import settings
 
+from engines.services import DATABASES, FILES
+
 # Machines are busy: how long an example takes says nothing.
 settings.register_profile("lakemerge", deadline=None)
 settings.load_profile("lakemerge")
@@ -56,15 +58,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
     parser.addoption(
         "--metastore",
-        choices=("derby", "postgres", "mariadb"),
+        choices=DATABASES,
         default="derby",
-        help="database of the metastore process that the kernel's tests use",
+        help="database of the metastore process that the tests of the kernel and of the cluster use",
     )
     parser.addoption(
         "--files",
-        choices=("local", "hdfs"),
+        choices=FILES,
         default="local",
-        help="file system of the tables that the kernel's tests make",
+        help="file system of the tables that the tests of the kernel and of the cluster make",
     )
 
 

@@ -66,6 +66,11 @@ class Hdfs:
     def uri(self) -> str:
         return f"hdfs://localhost:{self._port}"
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """What Hadoop's client has to know: nothing, for URIs name the NameNode."""
+        return {}
+
     def start_namenode(self) -> None:
         """Start the NameNode, on what an earlier one has left."""
         self._namenode = self._spawn(_NAMENODE, self._http)

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-import engines.hdfs
-import engines.mariadb
-import engines.postgres
-from engines.hdfs import Hdfs
-from engines.installed import require
-from engines.mariadb import MariaDb
-from engines.postgres import Postgres
+from engines.services import Storage, metastore_on, storage_of
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
@@ -24,31 +16,19 @@ _NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def hdfs(request: pytest.FixtureRequest) -> Iterator[Hdfs | None]:
-    """HDFS, where the tables of all tests are to lie there (``--files hdfs``)."""
-    if request.config.getoption("--files") == "local":
-        yield None
-        return
-    require("hdfs", engines.hdfs.missing())
-    started = Hdfs().start()
-    yield started
-    started.stop()
+def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
+    """Where the tables of all tests lie (``--files``)."""
+    with storage_of(request.config.getoption("--files")) as storage:
+        yield storage
 
 
 @pytest.fixture(scope="session")
 def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hdfs: Hdfs | None
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, storage: Storage
 ) -> Iterator[MetastoreServer]:
     """A metastore process, on Derby unless ``--metastore`` names another database."""
     database = request.config.getoption("--metastore")
-    warehouse = f"{hdfs.uri}/warehouse" if hdfs else ""
-    directory = tmp_path_factory.mktemp("metastore")
-    if database == "derby":
-        server = MetastoreServer(directory, warehouse=warehouse).start()
-        yield server
-        server.stop()
-        return
-    with _on_database(database, directory, warehouse) as server:
+    with metastore_on(database, tmp_path_factory.mktemp("metastore"), storage) as server:
         yield server
 
 
@@ -66,26 +46,6 @@ def derby(request: pytest.FixtureRequest) -> None:
         pytest.skip("needs a metastore on Derby")
 
 
-@contextmanager
-def _on_database(name: str, directory: Path, warehouse: str = "") -> Iterator[MetastoreServer]:
-    """A metastore process on a database server of its own."""
-    module = {"postgres": engines.postgres, "mariadb": engines.mariadb}[name]
-    require(name, module.missing())
-    database = (Postgres() if name == "postgres" else MariaDb()).start()
-    server = MetastoreServer(
-        directory,
-        settings=database.settings,
-        warehouse=warehouse,
-        classpath=(module.DRIVER,),
-        transaction_tables=False,
-    ).start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        database.stop()
-
-
 @pytest.fixture(scope="session")
 def jvm(server: MetastoreServer) -> Iterator[Jvm]:
     """A bare JVM whose clients reach that metastore."""
@@ -98,7 +58,7 @@ def jvm(server: MetastoreServer) -> Iterator[Jvm]:
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
     """A metastore process on PostgreSQL."""
-    with _on_database("postgres", tmp_path_factory.mktemp("on_postgres")) as server:
+    with metastore_on("postgres", tmp_path_factory.mktemp("on_postgres")) as server:
         yield server
 
 

@@ -51,6 +51,7 @@ class MetastoreServer:
     Args:
         settings: further properties of hive-site.xml; those of the database among them where it is not Derby.
         warehouse: its URI; by default a folder below the directory.
+        storage: properties of the warehouse's file system, for the server and its clients.
         classpath: jars besides pyspark's, such as a JDBC driver.
         transaction_tables: also make the tables that Hive's locks need (Derby only).
     """
@@ -61,12 +62,14 @@ class MetastoreServer:
         *,
         settings: Mapping[str, str] | None = None,
         warehouse: str = "",
+        storage: Mapping[str, str] | None = None,
         classpath: tuple[Path, ...] = (),
         transaction_tables: bool = True,
     ) -> None:
         self.directory = directory
         (directory / "warehouse").mkdir(parents=True, exist_ok=True)
         self._warehouse = warehouse or (directory / "warehouse").as_uri()
+        self._storage = dict(storage or {})
         self.log = directory / "metastore.log"
         self._conf = {
             "javax.jdo.option.ConnectionURL": derby_url(directory),
@@ -75,6 +78,7 @@ class MetastoreServer:
             # the default pool, BoneCP, is not among pyspark's jars, and locks need one
             "datanucleus.connectionPoolingType": "HikariCP",
             "hive.metastore.warehouse.dir": self._warehouse,
+            **self._storage,
             **(settings or {}),
         }
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
@@ -92,6 +96,7 @@ class MetastoreServer:
         return {
             "hive.metastore.uris": self.uri,
             "hive.metastore.warehouse.dir": self._warehouse,
+            **self._storage,
         }
 
     def start(self) -> MetastoreServer:

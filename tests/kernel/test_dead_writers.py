@@ -15,26 +15,26 @@ import pytest
 
 from kernel.commits import COMMITS
 from kernel.servers import MetastoreServer
-from kernel.support import assert_whole, rows_of, settled
-from lakemerge.kernel import Jvm, Kernel, TableName
+from kernel.support import NO_RETENTION, assert_whole, rows_of, settled
+from lakemerge.kernel import Jvm, Kernel, TableName, vacuum
 
 _TESTS = Path(__file__).parents[1]
-Start = Callable[[TableName, float | None], subprocess.Popen[bytes]]
+Start = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
 def start(server: MetastoreServer, jvm: Jvm) -> Iterator[Start]:
-    """Starts a process that claims a version of a table and then dies, or stops, with a lease of so many seconds."""
+    """Starts a process that dies at a step of a commit, or stops there, with a lease of so many seconds."""
     parameters = jvm.gateway.gateway_parameters
     processes: list[subprocess.Popen[bytes]] = []
 
-    def run(name: TableName, stops: float | None) -> subprocess.Popen[bytes]:
+    def run(name: TableName, stops: float | None, step: str = "claimed") -> subprocess.Popen[bytes]:
         job = {
             "conf": server.client_conf,
             "gateway": [parameters.port, parameters.auth_token],
             "table": name.name,
             "kind": "swap",
-            "step": "claimed",
+            "step": step,
             "write": None,
             "stops": stops,
         }
@@ -88,4 +88,22 @@ def test_the_claim_of_a_stopped_writer_is_finished_after_its_lease_and_the_write
     assert process.wait(60) == 0
     assert settled(kernel, name).version == before + 1
     assert rows_of(kernel, name) == rows
+    assert_whole(kernel, name)
+
+
+def test_what_a_writer_has_staged_is_kept_for_the_retention_time(
+    start: Start, kernel: Kernel, name: TableName
+) -> None:
+    """Directories have no times on an object store: how old something is, its files tell."""
+    COMMITS["swap"].prepare(kernel, name)
+    layout = kernel.open(name).layout
+    before = {entry.name for entry in kernel.files.list(layout.data)}
+    wait_for(start(name, None, "manifest written"), "Z")
+    staged = {entry.name for entry in kernel.files.list(layout.data)} - before
+    assert len(staged) == 1
+    vacuum(kernel, name, dry_run=False)
+    assert staged <= {entry.name for entry in kernel.files.list(layout.data)}
+    vacuum(kernel, name, retention=NO_RETENTION, dry_run=False, allow_short_retention=True)
+    assert not staged & {entry.name for entry in kernel.files.list(layout.data)}
+    kernel.recover(name)  # which forgets it
     assert_whole(kernel, name)

@@ -16,8 +16,8 @@ from lakemerge.kernel import Kernel, TableName
 _COMMITS_BEFORE, _COMMITS_AFTER = 2, 3
 
 
-def test_commits_ride_out_its_restart(hdfs: Hdfs | None, kernel: Kernel, name: TableName) -> None:
-    if hdfs is None:
+def test_commits_ride_out_its_restart(storage: object, kernel: Kernel, name: TableName) -> None:
+    if not isinstance(storage, Hdfs):
         pytest.skip("runs with --files hdfs")
     create(kernel, name, {"p=0": ["first"], "p=1": ["first"]})
     done: list[int] = []
@@ -45,9 +45,9 @@ def test_commits_ride_out_its_restart(hdfs: Hdfs | None, kernel: Kernel, name: T
         assert writer.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    hdfs.kill_namenode()
+    storage.kill_namenode()
     time.sleep(2)  # for so long it is away
-    hdfs.start_namenode()
+    storage.start_namenode()
     restarted.set()
     writer.join(240)
     assert not writer.is_alive()

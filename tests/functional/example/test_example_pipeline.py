@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ import pytest
 
 import generate_customers as customers
 from bounded import MOST_SECONDS
+from engines import s3
+from engines.services import DATABASES, FILES, metastore_on, storage_of
+from engines.standalone import Standalone
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
-from small_spark import INTERPRETED
+from small_spark import INTERPRETED, SMALL_SPARK
 
 ROOT = Path(__file__).parents[3]
 DELIVERIES = customers.generate()
@@ -63,14 +68,41 @@ def state(size: FeedConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables by which Spark interprets queries, unless all are to be compiled."""
-    if request.config.getoption("--compiled"):
-        return {}
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """What spark-defaults.conf says of the cluster that ``--files`` and ``--metastore`` ask for; otherwise nothing."""
+    kinds = [request.config.getoption(name) for name in ("--files", "--metastore")]
+    if kinds == [FILES[0], DATABASES[0]]:
+        yield {}
+        return
+    with (
+        storage_of(kinds[0]) as storage,
+        metastore_on(kinds[1], tmp_path_factory.mktemp("metastore"), storage) as metastore,
+        contextlib.closing(Standalone()) as spark,
+    ):
+        conf = {f"spark.hadoop.{name}": value for name, value in metastore.client_conf.items()}
+        jars = {"spark.jars": ",".join(map(str, s3.jars()))} if kinds[0] == "s3" else {}
+        yield {**SMALL_SPARK, **conf, **jars, **spark.settings}
+        assert spark.executors(), "nothing was run on the workers"
+
+
+@pytest.fixture(scope="module")
+def settings(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cluster: dict[str, str]
+) -> dict[str, str]:
+    """Variables by which Spark interprets queries, unless all are to be compiled, and by which it finds the cluster."""
     folder = tmp_path_factory.mktemp("conf")
-    lines = (f"{name} {value}\n" for name, value in INTERPRETED.items())
-    (folder / "spark-defaults.conf").write_text("".join(lines))
-    return {"SPARK_CONF_DIR": str(folder)}
+    lines = {**cluster, **({} if request.config.getoption("--compiled") else INTERPRETED)}
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
+    found = {"SPARK_CONF_DIR": str(folder)}
+    if cluster:
+        found |= {
+            "DBT_TARGET": "cluster",
+            "LAKEMERGE_METASTORE": cluster["spark.hadoop.hive.metastore.uris"],
+            "LAKEMERGE_WAREHOUSE": cluster["spark.hadoop.hive.metastore.warehouse.dir"],
+        }
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -311,6 +311,8 @@ class TestFiles:
             ports.files.read_text(f"{root}/none")
 
     def test_a_file_is_no_folder(self, ports: Ports, root: str) -> None:
+        if root.startswith("s3a:"):
+            pytest.skip("a store has no folders: names may go on below a file's")
         ports.files.write_text(f"{root}/a", "x")
         with pytest.raises(StorageError):
             ports.files.write_text(f"{root}/a/b", "x")
@@ -330,7 +332,9 @@ class TestFiles:
         ports.files.make_directory(f"{root}/c")
         ports.files.move(f"{root}/a", f"{root}/c/b")
         (after,) = ports.files.list(f"{root}/c")
-        assert (after.name, after.size, after.modified) == ("b", 1, before.modified)
+        assert (after.name, after.size) == ("b", 1)
+        # a store copies it
+        assert after.modified == before.modified or root.startswith("s3a:")
         assert not ports.files.exists(f"{root}/a")
         with pytest.raises(StorageError):
             ports.files.move(f"{root}/a", f"{root}/c/d")

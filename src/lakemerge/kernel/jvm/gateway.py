@@ -118,6 +118,8 @@ class Jvm:
     ) -> Jvm:
         """Start a bare JVM on pyspark's jars; it ends with this process.
 
+        Like Hadoop's own programs it adds what the variable ``HADOOP_CLASSPATH`` names, such as the jars of a store.
+
         Args:
             conf: Hadoop and Hive settings, ``hive.metastore.uris`` or ``javax.jdo.option.ConnectionURL`` among them.
             java_options: further options of the JVM.
@@ -125,10 +127,11 @@ class Jvm:
         """
         import pyspark
 
-        jars = Path(pyspark.__file__).parent / "jars" / "*"
+        jars = str(Path(pyspark.__file__).parent / "jars" / "*")
+        more = os.environ.get("HADOOP_CLASSPATH")
         sink = Path(os.devnull).open("w") if quiet else None  # noqa: SIM115 - the JVM's for as long as it lives
         port, token = launch_gateway(
-            classpath=str(jars),
+            classpath=f"{jars}{os.pathsep}{more}" if more else jars,
             java_path=str(ensure_java() / "bin" / "java"),
             javaopts=[*_JAVA_OPTIONS, *java_options],
             die_on_exit=True,

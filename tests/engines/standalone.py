@@ -1,0 +1,95 @@
+"""Spark's own cluster, with a master and two workers, for this machine, from pyspark's jars."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pyspark
+
+from kernel.servers import JARS, free_port, wait_for_port
+from lakemerge.java import ensure_java
+
+_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
+_WORKERS = 2
+
+
+class Standalone:
+    """A master and two workers of one core each; their executors have no Python. Started when it is made."""
+
+    def __init__(self) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="lakemerge-standalone-"))
+        self._java = ensure_java()
+        self._port = free_port()
+        web = free_port()
+        self._processes = [
+            self._spawn("master.Master", self._port, "--port", str(self._port), "--webui-port", str(web))
+        ]
+        for _ in range(_WORKERS):
+            port, web = free_port(), free_port()
+            self._processes.append(
+                self._spawn(
+                    "worker.Worker",
+                    port,
+                    *("--port", str(port), "--webui-port", str(web), "--cores", "1", "--memory", "1g"),
+                    *("--work-dir", str(self._directory / "work"), self.master),
+                )
+            )
+
+    @property
+    def master(self) -> str:
+        return f"spark://127.0.0.1:{self._port}"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What spark-defaults.conf says of this cluster."""
+        return {
+            "spark.master": self.master,
+            "spark.driver.host": "127.0.0.1",
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "700m",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.pyspark.python": "/nowhere/python3",
+        }
+
+    def kill_worker(self) -> None:
+        """End the last worker that is left, and with it its executors, as a machine that fails."""
+        worker = self._processes.pop()
+        worker.kill()
+        worker.wait()
+
+    def executors(self) -> list[str]:
+        """The names of the folders of all executors that there have been."""
+        return sorted(str(path) for path in (self._directory / "work").glob("app-*/*"))
+
+    def close(self) -> None:
+        """End the processes and delete their files."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        shutil.rmtree(self._directory)
+
+    def _spawn(self, name: str, port: int, *arguments: str) -> subprocess.Popen[bytes]:
+        log = self._directory / f"{port}.log"
+        java = str(self._java / "bin" / "java")
+        main = f"org.apache.spark.deploy.{name}"
+        # without the version of Scala, a worker looks for it in folders that only Spark's sources have
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(Path(pyspark.__file__).parent),
+            "SPARK_SCALA_VERSION": "2.13",
+            "JAVA_HOME": str(self._java),
+        }
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [java, *_OPTIONS, "-cp", str(JARS), main, "--host", "127.0.0.1", *arguments],
+                cwd=self._directory,
+                env=environment,
+                stdout=output,
+                stderr=output,
+            )
+        wait_for_port(process, port, log)
+        return process
