@@ -410,12 +410,13 @@ class Table:
         return run(request, self._spark, None if query else self._frame(rows))
 
     def _frame(self, rows: Rows) -> DataFrame:
+        from lakemerge.engine.spark.small_frames import arrow_frame
         from lakemerge.engine.transactions.rows import arrow_of, frame_of
 
         if (frame := frame_of(rows)) is not None:
             return frame
         if (arrow := arrow_of(rows)) is not None:
-            return self._spark.createDataFrame(arrow)
+            return arrow_frame(self._spark, arrow)
         raise InvalidConfig(
             expected="rows as SQL of a query, a frame of Spark or pandas, or a table of Arrow",
             found=f"{type(rows).__module__}.{type(rows).__qualname__}",

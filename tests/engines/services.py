@@ -40,7 +40,7 @@ def metastore_on(name: str, directory: Path, storage: Storage = None) -> Iterato
     module = {"postgres": postgres, "mariadb": mariadb}.get(name)
     if module is not None:
         require(name, module.missing())
-    database = {"postgres": Postgres, "mariadb": MariaDb}[name]().start() if module else None
+    database = (Postgres() if name == "postgres" else MariaDb()).start() if module else None
     jars = (*([s3.JARS] if isinstance(storage, S3) else []), *([module.DRIVER] if module else []))
     server = MetastoreServer(
         directory,

@@ -24,6 +24,8 @@ def main() -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = run_example.main([*arguments, "--state", str(state)])
+    if code:
+        sys.exit(out.getvalue() + err.getvalue())
     # not by `dbt show`, which takes as long as a small build, for each
     spark = SparkSession.builder.getOrCreate().newSession()
     tables = {

@@ -14,6 +14,7 @@ from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.engine.spark.deep_queries import too_deep
+from lakemerge.engine.spark.small_frames import arrow_frame
 from lakemerge.engine.spark.sql_settings import require_own_sql
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _frame_of_pandas(frame: Any, spark: SparkSession) -> DataFrame:
             f"Expected a pandas DataFrame with one type a column; found {'; '.join(map(str, error.args))}. "
             "Give the column one type, with astype() for instance."
         ) from error
-    return spark.createDataFrame(table)
+    return arrow_frame(spark, table)
 
 
 def _compile(code: str, file_name: str) -> CodeType:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.spark.own_sql import run_sql
 from lakemerge.engine.spark.record_planning import planned_for_records
+from lakemerge.engine.spark.small_frames import empty_frame
 from lakemerge.kernel import SIDE_TABLES
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def quarantined(txn: NodeTransaction) -> DataFrame:
     columns = ", ".join(f"{column.name} {column.type}" for column in SIDE_TABLES[_QUARANTINE].columns)
     paths = txn.side_data.folders(_QUARANTINE)
     if not paths:
-        return txn.spark.createDataFrame([], columns)
+        return empty_frame(txn.spark, columns)
     return txn.spark.read.schema(columns).format("orc").load(paths)
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import types
 from lakemerge.engine.relations.sized_text import padded, unsized
 from lakemerge.engine.relations.table_schema import spark_type
 from lakemerge.engine.spark.scala import mapped, sequence
-from lakemerge.engine.spark.small_frames import small_frame
+from lakemerge.engine.spark.small_frames import empty_frame, small_frame
 from lakemerge.engine.sql_text import quote
 from lakemerge.kernel import DEFAULT_PARTITION, HiveColumn, partition_values
 
@@ -39,7 +39,7 @@ def frame_of_files(
     """
     schema = schema_of(columns)
     if not files:
-        return spark.createDataFrame([], schema_of([*columns, *partition_columns]))
+        return empty_frame(spark, schema_of([*columns, *partition_columns]))
     if partition_columns:
         frame = _partitioned(spark, files, file_format, schema, partition_columns)
     else:

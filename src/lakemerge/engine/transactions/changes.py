@@ -13,6 +13,7 @@ from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.table_schema import spark_type
 from lakemerge.engine.ruled_table import DELETES, ORDER, HandOver, RuledTable, Staged, WithoutRules
 from lakemerge.engine.spark.handle import SessionHandle
+from lakemerge.engine.spark.small_frames import arrow_frame
 from lakemerge.engine.statements.parsing import Statement
 from lakemerge.engine.statements.run import stage
 from lakemerge.engine.statements.target import target_of
@@ -142,7 +143,7 @@ class TableChanges:
             self._next += 1
         elif arrow is not None:
             self._write_buffer()
-            numbered = self._spark.createDataFrame(self._columns.numbered(arrow, self._next))
+            numbered = arrow_frame(self._spark, self._columns.numbered(arrow, self._next))
             self._write(
                 self._columns.selected(numbered, required, ORDER, f"{str(deletes).lower()} as {DELETES}")
             )

@@ -15,6 +15,7 @@ from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.table_schema import comparable, is_nested, spark_type
 from lakemerge.engine.ruled_table import rules_of
 from lakemerge.engine.spark.own_sql import run_sql
+from lakemerge.engine.spark.small_frames import empty_frame
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.engine.strategies import INCREMENTAL
 from lakemerge.engine.versions.version_rows import VersionRows
@@ -160,7 +161,7 @@ class Comparison:
     def _rows(self, version: VersionRows | None) -> DataFrame:
         """The rows of a version that may differ, in the columns of the newer one."""
         if version is None:
-            return self.spark.createDataFrame([], schema_of(self._columns))
+            return empty_frame(self.spark, schema_of(self._columns))
         rows = version.base(self.partitions)
         if self._changed_deltas:
             others = version.base(version.manifest.partitions.keys() - self.partitions)

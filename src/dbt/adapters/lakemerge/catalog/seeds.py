@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
+from lakemerge.engine.spark.small_frames import arrow_frame
 from lakemerge.engine.sql_text import quote
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def frame_of_agate(
         _array(name, types[name], table.columns[index].values())
         for index, name in enumerate(table.column_names)
     ]
-    frame = spark.createDataFrame(pyarrow.table(arrays, names=list(table.column_names)))
+    frame = arrow_frame(spark, pyarrow.table(arrays, names=list(table.column_names)))
     return frame.select(
         *(_typed(name, array.type, types[name]) for name, array in zip(types, arrays, strict=True))
     )

@@ -33,6 +33,7 @@ from lakemerge.engine.publish.feeds import FEED
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.ruled_table import RuledTable
 from lakemerge.engine.spark.configuration import session_settings
+from lakemerge.engine.spark.small_frames import empty_frame
 from lakemerge.errors import InvalidConfig
 from lakemerge.ingest import continuous
 from lakemerge.kernel import SIDE_TABLES, HiveColumn, check_side_table
@@ -86,7 +87,7 @@ class IngestMethods(Capability):
         from pyspark.sql.types import StructType
 
         schema = StructType([column.spark_field for column in columns])
-        self.handle.spark.createDataFrame([], schema).createOrReplaceTempView(FEED)
+        empty_frame(self.handle.spark, schema).createOrReplaceTempView(FEED)
         return IngestPlan(options, columns, enforced_checks(model), _partition_rules(columns, write))
 
     def _check_pattern(self, options: IngestOptions, columns: Any) -> None:
