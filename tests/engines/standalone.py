@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ _WORKERS = 2
 
 
 class Standalone:
-    """A master and two workers of one core each; their executors have no Python. Started when it is made."""
+    """A master and two workers of one core each. Started when it is made."""
 
     def __init__(self) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="lakemerge-standalone-"))
@@ -52,7 +53,8 @@ class Standalone:
             "spark.executor.cores": "1",
             "spark.executor.memory": "700m",
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            "spark.pyspark.python": "/nowhere/python3",
+            # for Python models; tests/functional/concurrency/test_without_python.py has none
+            "spark.pyspark.python": sys.executable,
         }
 
     def kill_worker(self) -> None:
