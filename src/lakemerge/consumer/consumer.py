@@ -213,7 +213,8 @@ class Consumer:
         self.kernel.heartbeats.start(layout, run)
         try:
             self.working_set.update(change)
-            self.pin(taken[0].progress)
+            # another run may be about to commit an older version than this one begins with
+            self.pin(taken[0].progress, unless_older=True)
         except BaseException:
             self.kernel.heartbeats.stop(layout, run)
             raise
@@ -454,8 +455,12 @@ class Consumer:
     def _pin_name(self) -> str:
         return f"{self.key[1]} of {self.output}"
 
-    def pin(self, progress: Progress) -> None:
-        """Protect the source's versions since this progress from vacuum for a time."""
+    def pin(self, progress: Progress, *, unless_older: bool = False) -> None:
+        """Protect the source's versions since this progress from vacuum for a time.
+
+        Args:
+            unless_older: protect those that the consumer's pin protects now, if they are more.
+        """
         if progress.position is None:
             return
         state = self.kernel.current_state(self.source)
@@ -464,7 +469,7 @@ class Consumer:
             now = from_milliseconds(self.kernel.files.now(state.layout.pins))
             expiry = now + self.options.pin
             pin = Pin(self._pin_name, progress.position.version, expiry.isoformat(timespec="seconds"))
-            set_pin(self.kernel.files, state.layout, pin)
+            set_pin(self.kernel.files, state.layout, pin, unless_older=unless_older)
 
 
 def _left(

@@ -5,13 +5,14 @@ A pin ends by itself at its expiry, so that a consumer nobody runs any more does
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
 import logging
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from lakemerge.errors import StorageError
 from lakemerge.kernel.ports.filesystem import FileSystem
@@ -35,9 +36,17 @@ class Pin:
     expires_at: str
 
 
-def set_pin(files: FileSystem, layout: Layout, pin: Pin) -> None:
-    """Write a consumer's pin in the place of the one it had."""
-    files.write_text(_path(layout, pin.consumer), json.dumps(asdict(pin)) + "\n")
+def set_pin(files: FileSystem, layout: Layout, pin: Pin, *, unless_older: bool = False) -> None:
+    """Write a consumer's pin in the place of the one it had.
+
+    Args:
+        unless_older: keep the version of the one it had, if that is older.
+    """
+    path = _path(layout, pin.consumer)
+    if unless_older:
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            pin = replace(pin, version=min(pin.version, json.loads(files.read_text(path))["version"]))
+    files.write_text(path, json.dumps(asdict(pin)) + "\n")
 
 
 def remove_pin(files: FileSystem, layout: Layout, consumer: str) -> None:
