@@ -60,3 +60,10 @@ def test_text_ends_with_one_line_break_and_has_no_trailing_spaces() -> None:
             if line != line.rstrip() or "\t" in line.lstrip("\t")
         ]
     assert untidy == []
+
+
+def test_packages_of_tests_have_names_of_their_own() -> None:
+    """pytest imports a folder with `__init__.py` by its name, of two with one name only the first."""
+    folders = [path.parent for path in (REPOSITORY / "tests").rglob("__init__.py")]
+    names = [folder.name for folder in folders if folder.parent not in folders]
+    assert sorted(names) == sorted(set(names))
