@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engines.installed import require
 from engines.plain_spark import PlainSpark
-from engines.postgres import DRIVER, Postgres, missing
+from engines.services import metastore_on
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
@@ -52,15 +51,9 @@ def derby_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """On a metastore server over PostgreSQL."""
-    require("postgres", missing())
     directory = tmp_path_factory.mktemp("on_postgres")
-    database = Postgres().start()
-    server = MetastoreServer(
-        directory, settings=database.settings, classpath=(DRIVER,), transaction_tables=False
-    ).start()
-    yield from _site(server, directory)
-    server.stop()
-    database.stop()
+    with metastore_on("postgres", directory) as server:
+        yield from _site(server, directory)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from bounded import MOST_SECONDS
 from engines.installed import folder_of
-from kernel.servers import free_port, wait_for_port
+from kernel.servers import free_port, serve
 from lakemerge.java import ensure_java
 
 _JARS = folder_of("hdfs", "LAKEMERGE_HDFS") / "lib"
@@ -103,8 +103,4 @@ class Hdfs:
         return [self._java, *_OPTIONS, "-cp", path, name]
 
     def _spawn(self, name: str, port: int) -> subprocess.Popen[bytes]:
-        log = self._directory / f"{name.rpartition('.')[2]}.log"
-        with log.open("ab") as output:
-            process = subprocess.Popen(self._command(name), cwd=self._directory, stdout=output, stderr=output)
-        wait_for_port(process, port, log)
-        return process
+        return serve(self._command(name), port, self._directory / f"{name.rpartition('.')[2]}.log")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 import urllib.request
 from pathlib import Path
 
 from engines.installed import folder_of
-from kernel.servers import free_port, wait_for_port
+from kernel.servers import free_port, serve
 
 _FOLDER = folder_of("s3", "LAKEMERGE_S3")
 _SERVER = _FOLDER / "venv" / "bin" / "moto_server"
@@ -38,10 +37,8 @@ class S3:
         """Start the process, and make the bucket."""
         self._port = free_port()
         self._log = Path(tempfile.mkdtemp(prefix="lakemerge-s3-")) / "moto.log"
-        with self._log.open("wb") as output:
-            command = [str(_SERVER), "-H", "127.0.0.1", "-p", str(self._port)]
-            self._process = subprocess.Popen(command, stdout=output, stderr=output)
-        wait_for_port(self._process, self._port, self._log)
+        command = [str(_SERVER), "-H", "127.0.0.1", "-p", str(self._port)]
+        self._process = serve(command, self._port, self._log)
         urllib.request.urlopen(urllib.request.Request(f"{self._endpoint}/{_BUCKET}", method="PUT")).close()
         os.environ["HADOOP_CLASSPATH"] = str(JARS)
         return self

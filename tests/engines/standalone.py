@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from kernel.servers import JARS, free_port, wait_for_port
+from kernel.servers import JARS, free_port, serve
 from lakemerge.java import ensure_java
 
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
@@ -85,13 +85,5 @@ class Standalone:
             "SPARK_SCALA_VERSION": "2.13",
             "JAVA_HOME": str(self._java),
         }
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [java, *_OPTIONS, "-cp", str(JARS), main, "--host", "127.0.0.1", *arguments],
-                cwd=self._directory,
-                env=environment,
-                stdout=output,
-                stderr=output,
-            )
-        wait_for_port(process, port, log)
-        return process
+        command = [java, *_OPTIONS, "-cp", str(JARS), main, "--host", "127.0.0.1", *arguments]
+        return serve(command, port, log, environment)

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -109,23 +109,17 @@ class MetastoreServer:
         )
         (conf / "hive-site.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
         java = str(ensure_java() / "bin" / "java")
-        with self.log.open("ab") as log:
-            if self._transaction_tables:
-                source = self.directory / "Prepare.java"
-                source.write_text(_PREPARE_TRANSACTION_TABLES)
-                command = [java, *_OPTIONS, "-cp", self._classpath, str(source)]
+        if self._transaction_tables:
+            source = self.directory / "Prepare.java"
+            source.write_text(_PREPARE_TRANSACTION_TABLES)
+            command = [java, *_OPTIONS, "-cp", self._classpath, str(source)]
+            with self.log.open("ab") as log:
                 subprocess.run(
                     command, cwd=self.directory, stdout=log, stderr=log, timeout=MOST_SECONDS, check=True
                 )
-            server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
-            self._process = subprocess.Popen(
-                [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self.port)],
-                cwd=self.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        wait_for_port(self._process, self.port, self.log)
+        server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+        command = [java, *_OPTIONS, "-cp", self._classpath, server, "-p", str(self.port)]
+        self._process = serve(command, self.port, self.log)
         return self
 
     def send_signal(self, number: int) -> None:
@@ -139,6 +133,23 @@ class MetastoreServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def serve(
+    command: Sequence[str], port: int, log: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a server in the folder of its log, and wait until its port answers; raises with the end of the log."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=log.parent,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    wait_for_port(process, port, log)
+    return process
 
 
 def wait_for_port(process: subprocess.Popen[bytes], port: int, log: Path) -> None:

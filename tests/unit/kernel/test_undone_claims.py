@@ -145,51 +145,50 @@ def test_the_first_version_of_a_table_has_none_before_it(world: World) -> None:
         writer.recover(NAME, undo_refused=True)
 
 
-def test_a_writer_that_sleeps_meanwhile_learns_of_it(world: World) -> None:
+def undone_in_sleep(world: World, undo: Callable[[Kernel, Refusing], object]) -> Kernel:
+    """A writer sleeps when it has claimed, another process has its claim undone, and the writer learns of it.
+
+    Returns:
+        The other's kernel.
+    """
     create(Kernel(world.process()), NAME, {"p=1": ["old"], "p=2": ["old"]})
     other, metastore = process(world)
     metastore.refused = {"alter_partitions"}
 
-    def undo(step: str) -> None:
+    def sleep(step: str) -> None:
         if step == "registered":
             world.timeline.pass_by(10 * Settings().lease_seconds)
             world.running.discard(ports.host.owner().pid)
-            other.recover(NAME, undo_refused=True)
+            undo(other, metastore)
 
     ports = world.process()
-    writer = Kernel(ports, step=undo)
     with pytest.raises(CommitConflict, match="undone"):
-        merge(writer, NAME, {"p=1": ["new"], "p=3": ["new"]})
-    assert picture(writer, NAME) is not None
+        merge(Kernel(ports, step=sleep), NAME, {"p=1": ["new"], "p=3": ["new"]})
     assert_whole(other, NAME)
+    return other
+
+
+def test_a_writer_that_sleeps_meanwhile_learns_of_it(world: World) -> None:
+    other = undone_in_sleep(world, lambda other, _: other.recover(NAME, undo_refused=True))
+    assert picture(other, NAME) is not None
     assert merge(other_without_refusals(world), NAME, {"p=1": ["after"]}) == 3
 
 
 def test_what_undoes_a_claim_is_not_undone_itself(world: World) -> None:
     """The writer of the claim sleeps through all of it, and learns that its commit is not there."""
-    create(Kernel(world.process()), NAME, {"p=1": ["old"], "p=2": ["old"]})
-    other, metastore = process(world)
-    metastore.refused = {"alter_partitions"}
 
-    def undo(step: str) -> None:
-        if step == "registered":
+    def undo(other: Kernel, metastore: Refusing) -> None:
+        metastore.refused |= {"drop_partition"}
+        for _ in range(2):
+            with pytest.raises(ClaimRefused, match="cannot be undone itself"):
+                other.recover(NAME, undo_refused=True)
             world.timeline.pass_by(10 * Settings().lease_seconds)
-            world.running.discard(ports.host.owner().pid)
-            metastore.refused |= {"drop_partition"}
-            for _ in range(2):
-                with pytest.raises(ClaimRefused, match="cannot be undone itself"):
-                    other.recover(NAME, undo_refused=True)
-                world.timeline.pass_by(10 * Settings().lease_seconds)
-            metastore.refused = set()
-            other.recover(NAME)
+        metastore.refused = set()
+        other.recover(NAME)
 
-    ports = world.process()
-    writer = Kernel(ports, step=undo)
-    with pytest.raises(CommitConflict, match="undone"):
-        merge(writer, NAME, {"p=1": ["new"], "p=3": ["new"]})
+    other = undone_in_sleep(world, undo)
     assert rows_of(other, NAME) == {"p=1": ["old"], "p=2": ["old"]}
     assert [version.operation for version in history(other, NAME)] == ["release", "create"]
-    assert_whole(other, NAME)
 
 
 def other_without_refusals(world: World) -> Kernel:

@@ -260,17 +260,16 @@ def staged_version(kernel: Kernel, state: TableState) -> Manifest:
 
 def _first(ports: Ports, name: TableName, start: Choice) -> Manifest | None:
     """The version to begin with; ``None`` for the table before its first commit."""
-    if start != Choice() and start.version != 0:
-        return start.find(ports, name)[1]
-    *_, first = commits_of(ReadOnlyKernel(ports), name)
-    if start == Choice() and first.parent is not None:
-        raise VersionVacuumed(
-            expected=f"the first version of {name} to be kept, to tell all that was inserted since",
-            found=f"that the oldest one is version {first.version}",
-            action=f"Begin there: from_version={first.version}.",
-        )
-    if start == Choice() or (start.version == 0 and first.parent is None and first.version == 1):
-        return None
+    if start == Choice() or start.version == 0:
+        *_, first = commits_of(ReadOnlyKernel(ports), name)
+        if start == Choice() and first.parent is not None:
+            raise VersionVacuumed(
+                expected=f"the first version of {name} to be kept, to tell all that was inserted since",
+                found=f"that the oldest one is version {first.version}",
+                action=f"Begin there: from_version={first.version}.",
+            )
+        if start == Choice() or (first.parent is None and first.version == 1):
+            return None
     return start.find(ports, name)[1]
 
 

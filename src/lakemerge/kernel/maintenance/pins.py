@@ -5,7 +5,6 @@ A pin ends by itself at its expiry, so that a consumer nobody runs any more does
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import json
@@ -43,9 +42,9 @@ def set_pin(files: FileSystem, layout: Layout, pin: Pin, *, unless_older: bool =
         unless_older: keep the version of the one it had, if that is older.
     """
     path = _path(layout, pin.consumer)
-    if unless_older:
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            pin = replace(pin, version=min(pin.version, json.loads(files.read_text(path))["version"]))
+    known = _read(files, path) if unless_older else None
+    if known is not None:
+        pin = replace(pin, version=min(pin.version, known.version))
     files.write_text(path, json.dumps(asdict(pin)) + "\n")
 
 
@@ -57,16 +56,21 @@ def remove_pin(files: FileSystem, layout: Layout, consumer: str) -> None:
 def pins(files: FileSystem, layout: Layout) -> Iterator[Pin]:
     """All pins of a table, expired ones among them."""
     for entry in files.list(layout.pins):
-        if not entry.name.startswith("."):
-            try:
-                yield Pin(**json.loads(files.read_text(entry.path)))
-            except FileNotFoundError:
-                continue  # removed in this moment
-            except (ValueError, StorageError):
-                # being rewritten in this moment: what it needs is not known, so all is needed
-                yield Pin(
-                    entry.name, 0, datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).isoformat()
-                )
+        pin = None if entry.name.startswith(".") else _read(files, entry.path)
+        if pin is not None:
+            yield pin
+
+
+def _read(files: FileSystem, path: str) -> Pin | None:
+    """A pin, or ``None`` where there is none."""
+    try:
+        return Pin(**json.loads(files.read_text(path)))
+    except FileNotFoundError:
+        return None
+    except (ValueError, StorageError):
+        # being rewritten in this moment: what it needs is not known, so all is needed
+        never = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc)
+        return Pin(path.rpartition("/")[2], 0, never.isoformat())
 
 
 def keepers(files: FileSystem, layout: Layout, now: datetime.datetime) -> list[str]:
