@@ -38,9 +38,9 @@ def test_a_pin_lasts_whatever_the_clocks_of_those_who_set_it_and_who_vacuum(
 
 
 @pytest.mark.parametrize(("known", "expected"), [(None, 5), ("3", 3), ("7", 5), ("being rewritten", 0)])
-def test_a_run_that_begins_moves_no_pin_forward(known: str | None, expected: int, world: World) -> None:
+def test_a_run_that_begins_moves_no_pin_forward(known: str | None, expected: int) -> None:
     """What a pin needs that cannot be read is not known, so all is kept."""
-    kernel = Kernel(world.process())
+    kernel = Kernel(World().process())
     create_appendable(kernel, SOURCE, {"p=1": ["a"]})
     layout, pin = kernel.open(SOURCE).layout, Pin("c of s.copy", 5, "2030-01-01T00:00:00+00:00")
     set_pin(kernel.files, layout, pin)
