@@ -12,6 +12,8 @@ from kernel.support import assert_whole
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName, Transaction
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION, escape
 
+pytestmark = pytest.mark.slow
+
 ID = HiveColumn("id", "int")
 ITEM = HiveColumn("item", "string")
 PRICE = HiveColumn("price", "decimal(9,2)")

@@ -22,6 +22,8 @@ from kernel.support import stage
 from lakemerge.engine.merge_on_read.overlay_view import overlay_text
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName, add_overlay
 
+pytestmark = pytest.mark.slow
+
 _TESTS = Path(__file__).parents[1]
 PARTITIONS = 20
 ROWS = 50
@@ -130,21 +132,18 @@ def read_while_merging(site: Site, name: TableName, reads: int) -> None:
     read_while(site, name, reads, "engines.delta_writer", [str(contents), deltas])
 
 
-@pytest.mark.parametrize("reads", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reads", [10, 200])
 def test_swapped_partitions_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
     read_while_swapping(derby_site, name, reads, most_torn=reads // 100)
 
 
-@pytest.mark.slow
 def test_swapped_partitions_over_postgres(postgres_site: Site, name: TableName) -> None:
     read_while_swapping(postgres_site, name, 600)
 
 
-@pytest.mark.slow
 def test_views_over_derby(derby_site: Site, name: TableName) -> None:
     read_while_merging(derby_site, name, 200)
 
 
-@pytest.mark.slow
 def test_views_over_postgres(postgres_site: Site, name: TableName) -> None:
     read_while_merging(postgres_site, name, 600)

@@ -40,16 +40,13 @@ from lakemerge.kernel.maintenance.vacuum import vacuum
 from lakemerge.kernel.ports.metastore import HiveTable, Metastore, Storage
 from lakemerge.kernel.protocol import swaps
 
+pytestmark = pytest.mark.slow
+
 _SETTINGS = Settings(claim_timeout=20)
 _OLD: Rows = {"p=1": ["old"], "p=2": ["old"]}
 #: Seconds after which an impatient client gives up.
 _PATIENCE = 2
 _ALWAYS = 1000
-
-
-def one_of(fast: str, *others: str) -> list[object]:
-    """The cases of a test, of which the fast ring runs one."""
-    return [fast, *(pytest.param(other, marks=pytest.mark.slow) for other in others)]
 
 
 @dataclass
@@ -103,7 +100,7 @@ def postgres_site(postgres_server: MetastoreServer, postgres_jvm: Jvm) -> Iterat
         yield site
 
 
-@pytest.fixture(params=["derby_site", pytest.param("postgres_site", marks=pytest.mark.slow)])
+@pytest.fixture(params=["derby_site", "postgres_site"])
 def site(request: pytest.FixtureRequest) -> Site:
     site: Site = request.getfixturevalue(request.param)
     site.proxy.clear()
@@ -126,7 +123,7 @@ def texts_of(site: Site, name: TableName) -> list[str]:
 # -- each call once --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", one_of("lose_answer", "lose_request", "repeat"))
+@pytest.mark.parametrize("fault", ["lose_answer", "lose_request", "repeat"])
 def test_each_call_may_be_cut_or_repeated_once(site: Site, name: TableName, fault: str) -> None:
     """Creation, claim, registration, swap, drop of a partition, settling; then the drop."""
 
@@ -153,7 +150,7 @@ def test_each_call_may_be_cut_or_repeated_once(site: Site, name: TableName, faul
     assert not site.straight.files.exists(root)
 
 
-@pytest.mark.parametrize("fault", one_of("lose_request", "lose_answer", "repeat"))
+@pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "repeat"])
 def test_appends_and_unpartitioned_tables_may_be_cut_or_repeated_once(
     site: Site, name: TableName, fault: str
 ) -> None:
@@ -173,7 +170,7 @@ def test_appends_and_unpartitioned_tables_may_be_cut_or_repeated_once(
         assert_nothing_orphaned(site.straight, table)
 
 
-@pytest.mark.parametrize("fault", one_of("lose_answer", "lose_request", "repeat"))
+@pytest.mark.parametrize("fault", ["lose_answer", "lose_request", "repeat"])
 def test_the_first_call_of_a_process_finds_out_what_the_metastore_does(
     site: Site, name: TableName, fault: str
 ) -> None:
@@ -186,7 +183,6 @@ def test_the_first_call_of_a_process_finds_out_what_the_metastore_does(
     assert_nothing_orphaned(site.straight, name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("call", ["create_table", "alter_table", "drop_table"])
 @pytest.mark.parametrize("fault", ["lose_request", "lose_answer", "repeat"])
 def test_the_first_call_of_a_process_may_be_to_a_view(
@@ -208,7 +204,7 @@ def test_the_first_call_of_a_process_may_be_to_a_view(
 
 
 @pytest.mark.parametrize(
-    "call", one_of("alter_partitions", "create_table", "alter_table", "add_partitions", "drop_partition")
+    "call", ["alter_partitions", "create_table", "alter_table", "add_partitions", "drop_partition"]
 )
 def test_what_never_arrives_is_told_and_the_table_takes_the_next_commit(
     site: Site, name: TableName, call: str
@@ -286,7 +282,7 @@ def test_a_late_claim_is_refused(site: Site, name: TableName) -> None:
     assert_nothing_orphaned(site.straight, name)
 
 
-@pytest.mark.parametrize("look", one_of("vacuum", "commit", "recover"))
+@pytest.mark.parametrize("look", ["vacuum", "commit", "recover"])
 def test_a_late_swap_is_undone_and_vacuum_spares_what_it_shows(
     site: Site, name: TableName, look: str
 ) -> None:
@@ -343,7 +339,7 @@ def test_a_late_drop_spares_the_next_table_of_the_name(site: Site, name: TableNa
     assert_nothing_orphaned(site.straight, name)
 
 
-@pytest.mark.parametrize("meanwhile", one_of("nothing", "another table", "another table, dropped"))
+@pytest.mark.parametrize("meanwhile", ["nothing", "another table", "another table, dropped"])
 def test_a_creation_that_is_never_answered_is_in_doubt_and_may_come_late(
     site: Site, name: TableName, meanwhile: str
 ) -> None:
@@ -363,7 +359,6 @@ def test_a_creation_that_is_never_answered_is_in_doubt_and_may_come_late(
     assert_nothing_orphaned(site.straight, name)
 
 
-@pytest.mark.slow
 def test_a_swap_that_is_repeated_after_its_answer_is_put_right_by_vacuum(site: Site, name: TableName) -> None:
     create(site.straight, name, _OLD)
     for call in ("alter_table", "alter_table", "alter_partitions"):
@@ -388,7 +383,7 @@ def _short_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_short_locks")
-@pytest.mark.parametrize("fault", one_of("lose_answer", "lose_request", "repeat"))
+@pytest.mark.parametrize("fault", ["lose_answer", "lose_request", "repeat"])
 def test_calls_of_a_lock_may_be_cut_or_repeated_once(site: Site, name: TableName, fault: str) -> None:
     create(site.straight, name, _OLD)
     kernel = site.kernel(DeafMetastore)
@@ -431,7 +426,7 @@ def test_a_write_without_an_answer_keeps_its_lock_against_others(
 
 
 @pytest.mark.parametrize(
-    "call", one_of("alter_table", "create_table", "add_partitions", "alter_partitions", "drop_partition")
+    "call", ["alter_table", "create_table", "add_partitions", "alter_partitions", "drop_partition"]
 )
 def test_a_metastore_that_stops_carries_out_later_what_impatient_clients_have_sent(
     site: Site, name: TableName, call: str
@@ -461,7 +456,6 @@ def test_a_metastore_that_stops_carries_out_later_what_impatient_clients_have_se
     assert_nothing_orphaned(site.straight, name)
 
 
-@pytest.mark.slow
 def test_commits_beside_a_metastore_that_stops_again_and_again(site: Site, name: TableName) -> None:
     """Each is there once, or in doubt, or not at all."""
     create_appendable(site.straight, name, {"p=1": ["first"]})

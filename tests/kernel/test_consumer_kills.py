@@ -92,6 +92,7 @@ def kill_at(
     return kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [False, True])
 def test_killed_at_telling_writes(
     changes: bool,

@@ -187,9 +187,10 @@ def test_killed_with_its_java(
     check_recovery(kernel, name, expected["swap"], claimed=step not in BEFORE_CLAIM)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [("vacuum", 3), *[pytest.param(kind, None, marks=pytest.mark.slow) for kind in OPERATIONS]],
+    [("vacuum", 3), *[(kind, None) for kind in OPERATIONS]],
 )
 def test_operation_killed_after_each_write(
     kind: str, most: int | None, killer: Killer, kernel: Kernel, jvm: Jvm, expected: Expectations

@@ -71,6 +71,7 @@ def change_type(kernel: Kernel, name: TableName) -> None:
         transaction.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -32,6 +32,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_call_of_java_leaves_no_file_half_written(jvm: Jvm, tmp_path: Path) -> None:
     for number in range(1, 100):
         (tmp_path / f"known-{number}").write_text("as before")

@@ -13,6 +13,8 @@ from run_tutorial import Command, NewFile, steps
 from lakemerge.java import find_java
 from small_spark import SMALL_SPARK
 
+pytestmark = pytest.mark.slow
+
 RUNNER = Path(__file__).with_name("run_tutorial.py")
 #: What differs from run to run, and what stands for it in both texts.
 VARYING = {
@@ -41,7 +43,7 @@ def shows(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, without_varying(printed)) is not None
 
 
-@pytest.mark.parametrize("how", ["--one-process", pytest.param("", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["--one-process", ""])
 def test_the_tutorial_does_what_it_says(wheel_environment: Environment, tmp_path: Path, how: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -10,6 +10,8 @@ import pytest
 from environments import REPOSITORY, Distributions, Environment, make_environment, run
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.slow
+
 GUIDE = REPOSITORY / "docs" / "guides" / "python.md"
 
 

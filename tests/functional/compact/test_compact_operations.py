@@ -147,6 +147,7 @@ class TestCompaction:
         assert made.total_files == 1
         assert len(self.rows(project, "events")) == 3
 
+    @pytest.mark.slow
     def test_an_unpartitioned_table_is_sorted_and_z_ordered_once(self, project: Any) -> None:
         run("whole")
         before = self.rows(project, "whole")

@@ -13,6 +13,8 @@ import lakemerge
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import CompactionLog, Kernel, TableName, history
 
+pytestmark = pytest.mark.slow
+
 MAINTENANCE = """
 import lakemerge
 
@@ -116,7 +118,6 @@ class TestProgram:
         assert record.requested_by["agent"] == "lakemerge.compact"
         assert lakemerge.compact(everything, spark=tables.spark) == []
 
-    @pytest.mark.slow
     def test_a_table_that_fails_stops_no_other(self, tables: Tables) -> None:
         files = tables.kernel.files
         state, manifest = tables.kernel.settled(tables.name("events"))
@@ -151,7 +152,6 @@ class TestProgram:
             lakemerge.vacuum(events, spark=spark, retain_last=0)
         assert lakemerge.compact(f"{tables.schema}.ev*", spark=spark, exclude=[events]) == []
 
-    @pytest.mark.slow
     def test_a_vacuum_tells_first(self, tables: Tables) -> None:
         lakemerge.compact(f"{tables.schema}.events", spark=tables.spark)
         before = tables.rows("events")
@@ -172,7 +172,6 @@ class TestProgram:
         assert frame.count() == 2
 
 
-@pytest.mark.slow
 class TestCrossings:
     def test_two_programs_at_once_do_the_work_once_and_lose_nothing(self, tables: Tables) -> None:
         before = tables.rows("events"), tables.rows("on_read")
@@ -209,7 +208,6 @@ class TestCrossings:
         assert tables.rows("on_read") == before
 
 
-@pytest.mark.slow
 class TestModel:
     def test_each_run_adds_what_it_has_done(self, project: Any, tables: Tables) -> None:
         run_dbt(["run", "--select", "maintenance"])

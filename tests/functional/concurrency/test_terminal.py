@@ -16,6 +16,8 @@ from bounded import MOST_SECONDS, killed_after
 from functional.concurrency.conftest import read_until
 from functional.concurrency.small_disks import SmallDisks
 
+pytestmark = pytest.mark.slow
+
 # By model: its SQL, and what the message has to say.
 MISTAKES = {
     "ambiguous_column": (
@@ -107,7 +109,6 @@ select count(distinct a.id * b.id) as pairs from range(1000000) as a cross join 
 """
 
 
-@pytest.mark.slow
 def test_ctrl_c_takes_some_lines(dbt_project: Callable[..., Any]) -> None:
     project = dbt_project("interrupted")
     project.write("models/a_good_one.sql", "{{ config(materialized='table') }} select id from range(3)")

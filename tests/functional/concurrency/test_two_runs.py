@@ -10,6 +10,8 @@ import pytest
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 from lakemerge.kernel.maintenance.history import history
 
+pytestmark = pytest.mark.slow
+
 MODEL = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='ts',
           partition_by='part') }}

@@ -91,6 +91,7 @@ class Project:
         return run_dbt(["run-operation", macro, "--args", arguments])
 
 
+@pytest.mark.slow
 class TestConsume(Project):
     def test_each_partition_is_seen_once(self, project: Any) -> None:
         run("raw", day=1)
@@ -187,6 +188,7 @@ class TestPoison(Project):
         assert self.sql(project, "show tables in {0} like 'clean__consumers'") == []
 
 
+@pytest.mark.slow
 class TestPlainText(Project):
     def test_files_of_a_table_that_is_not_ours_are_read_once(self, project: Any, tmp_path: Any) -> None:
         place = tmp_path / "land ing"

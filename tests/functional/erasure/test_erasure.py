@@ -15,6 +15,8 @@ from lakemerge.engine.spark.session import application_of
 from lakemerge.errors import InvalidConfig, NotErased, UnsupportedStatement
 from lakemerge.kernel import Kernel, Pin, Settings, TableName, remove_pin, set_pin
 
+pytestmark = pytest.mark.slow
+
 MARK = "zerastusmarkervalue"
 #: Files are not compressed and have no dictionary, so that a value stands in them as it is.
 PLAIN = {

@@ -74,6 +74,7 @@ class TestErasureInDbt:
         run_dbt(["build"])
         assert self.rows(project, "alerts", "id, name") == [(1, "one")]
 
+    @pytest.mark.slow
     def test_what_a_snapshot_makes_of_statements(self, project: Any) -> None:
         """It has no ledger: the current rows are compared with the source."""
         names = f"{project.test_schema}.names"

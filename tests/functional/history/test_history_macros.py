@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.slow
+
 # Customer 1 has three versions, one in between deleted; customer 2 has one. Dates as numbers.
 SOUND = """
 select id, name, starts as __start_at, ends as __end_at

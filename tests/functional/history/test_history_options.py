@@ -121,6 +121,7 @@ class TestVersions:
                 assert table.merge([change(1, "other", 5)]).version == 0
             assert versions(table, "name") == [("a",), ("b",)]
 
+    @pytest.mark.slow
     def test_a_new_column_in_feed_table_and_ledger(self, merger: Any) -> None:
         table = merger({**FEED, "on_schema_change": "append_new_columns"}, SCHEMA)
         table.merge([change(1, "a", 1), change(1, "a", 5, note="x")])
@@ -226,6 +227,7 @@ class TestRefusals:
         assert [row["name"] for row in table.rows()] == ["a"]
 
 
+@pytest.mark.slow
 class TestAdoption:
     def test_a_hand_written_history_is_kept_as_it_is(self, merger: Any) -> None:
         table = merger(

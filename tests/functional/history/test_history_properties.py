@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from examples import OFTEN
 from functional.merge.test_merge_properties import SCHEMA, as_stored, feeds, split
 from lakemerge.engine.publish.side_data import SideData
-from rings import of_rings
 
 from .oracle import Change, history
+
+pytestmark = pytest.mark.slow
 
 # A failing feed is shown as it was drawn: each step of making it smaller would cost as many merges again.
 RUN: dict[str, Any] = {
@@ -40,8 +41,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 #: Those whose ways through the merge differ most; all of them run in the slow ring.
 REPRESENTATIVE = ("all tracked", "key in the partition", "truncates", "bitemporal")
-#: Those of the fast ring.
-FEW = ("bitemporal",)
 
 
 def tracked(config: dict[str, Any]) -> list[str]:
@@ -111,10 +110,7 @@ def compiles() -> bool:
 
 
 class TestHistoryProperties:
-    @pytest.mark.parametrize(
-        "variant",
-        of_rings(REPRESENTATIVE, FEW),
-    )
+    @pytest.mark.parametrize("variant", REPRESENTATIVE)
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant]}
 
@@ -125,7 +121,6 @@ class TestHistoryProperties:
 
         run()
 
-    @pytest.mark.slow
     def test_repetitions_stay_repetitions_for_ever(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -140,7 +135,6 @@ class TestHistoryProperties:
 
         run()
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_repetitions_stay_repetitions_for_ever_often(
         self, merger: Any, variant: str, monkeypatch: pytest.MonkeyPatch
@@ -155,7 +149,6 @@ class TestHistoryProperties:
 
         run()
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_any_split_and_order_gives_the_oracles_table_often(self, merger: Any, variant: str) -> None:
         config = {**CONFIG, **VARIANTS[variant]}

@@ -10,6 +10,8 @@ import pytest
 from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_types import ValueType
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = IngestOptions.of({"landing": "/landing", "format": "delimited"})
 NUMBER = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)"
 ZONE = r"( ?(Z|UTC|GMT|[+-][0-9:]+))?"

@@ -135,6 +135,7 @@ class TestDelimited:
         texts = [row.reason_text for row in table.quarantine("reason_text, file, line")]
         assert texts[1] == 'expected date that the table can hold, found "1582-10-05"'
 
+    @pytest.mark.slow
     def test_a_time_that_the_sessions_clock_never_showed_is_rejected(self, ingester: Any) -> None:
         columns = {"id": "int", "t": "timestamp", "d": "date"}
         table = ingester({"field_delimiter": "|"}, columns)
@@ -197,6 +198,7 @@ class TestDelimited:
         assert wrong == []
 
 
+@pytest.mark.slow
 class TestJson:
     def test_numbers_are_judged_and_shown_as_they_are_written(self, ingester: Any) -> None:
         columns = {

@@ -52,6 +52,7 @@ class TestBatches:
         again = table.run()
         assert (again.files, again.version) == (0, 0)
 
+    @pytest.mark.slow
     def test_a_continuous_run_commits_as_files_land_and_compacts(
         self, ingester: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -15,6 +15,7 @@ COLUMNS = {"id": "int", "name": "string", "price": "decimal(6,2)", "on_day": "da
 
 
 class TestDelimited:
+    @pytest.mark.slow
     def test_records_become_rows_or_reasons(self, ingester: Any) -> None:
         table = ingester({"null_literal": ""}, COLUMNS)
         table.land(
@@ -59,6 +60,7 @@ class TestDelimited:
         assert [problem.column_name for problem in last.problems] == ["id", "price", "on_day"]
         assert last.file.endswith("/a.csv")
 
+    @pytest.mark.slow
     def test_header_says_the_order_of_the_fields(self, ingester: Any) -> None:
         table = ingester({"header": True, "quote": ""}, {"id": "int", "name": "string"})
         table.land("a.csv", "NAME,id\nx,1\ny,no\n")
@@ -77,6 +79,7 @@ class TestDelimited:
         assert table.rows() == [(1, "x"), (2, "z"), (3, None), (4, "z")]
         assert [row.record for row in table.quarantine()] == ["y,no"]
 
+    @pytest.mark.slow
     def test_records_end_where_the_options_say_and_empty_ones_are_left_out(self, ingester: Any) -> None:
         options = {"line_delimiter": "|\n", "skip_empty_lines": True}
         table = ingester(options, {"id": "int", "name": "string"})
@@ -166,6 +169,7 @@ class TestDelimited:
             ("too_long", "c"),
         ]
 
+    @pytest.mark.slow
     def test_bad_bytes_and_a_truncated_end_are_kept_as_they_are(self, ingester: Any) -> None:
         table = ingester({}, {"id": "int", "name": "string"})
         table.land("a.csv", b"1,\xc3\xa9\n2,\xff\xfe\n3,cut")
@@ -178,6 +182,7 @@ class TestDelimited:
         assert table.rows() == [(1, "é"), (2, "ÿþ"), (3, "cut")]
         assert table.quarantine() == []
 
+    @pytest.mark.slow
     def test_bytes_that_are_no_text_are_found_in_every_field(self, ingester: Any) -> None:
         columns = {"id": "int", "name": "string", "tags": "array<string>", "code": "varchar(3)"}
         table = ingester({}, columns)
@@ -278,6 +283,7 @@ class TestJson:
         assert [row[0] for row in table.rows("id")] == [1, 2, 6, 7, 12]
 
 
+@pytest.mark.slow
 class TestHeader:
     @pytest.mark.parametrize(
         ("header", "reason", "relaxed"),

@@ -164,6 +164,7 @@ class TestProject:
         again = {result.node.name: result.adapter_response for result in run_dbt(["run"])}
         assert {name: response["version"] for name, response in again.items()} == dict.fromkeys(again, 0)
 
+    @pytest.mark.slow
     def test_quarantine_and_replay(self, project: Any) -> None:
         view = f"{project.test_schema}.product_files__quarantine_by_reason"
         assert self.rows(project, f"select reason, column_name, records from {view} order by reason") == [

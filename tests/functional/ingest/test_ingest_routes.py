@@ -104,6 +104,7 @@ class TestRoutes:
         made.ingest.run()
         assert made.ids() == {2: "later"}
 
+    @pytest.mark.slow
     def test_what_does_not_fit_its_table_is_quarantined_and_replayed_into_it(
         self, shop: Callable[..., Shop]
     ) -> None:
@@ -171,6 +172,7 @@ class TestRoutes:
         assert made.ids() == {1: "first", 5: "of dbt", 6: "new"}
         assert (made.logged(), len(made.ingest.rows())) == (["begin", "once"], 3)
 
+    @pytest.mark.slow
     def test_a_table_that_is_merged_on_read(self, shop: Callable[..., Shop]) -> None:
         made = shop({"write_mode": "merge_on_read"})
         made.ingest.land("a.csv", "orders,U,2,b,1,2\norders,D,1,-,-,3\n")

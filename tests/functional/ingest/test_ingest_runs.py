@@ -108,6 +108,7 @@ class TestFiles:
         table.run()
         assert table.rows() == [(1, "a")]
 
+    @pytest.mark.slow
     def test_full_refresh_reads_everything_again(self, ingester: Any) -> None:
         table = ingester({}, COLUMNS)
         table.land("a.csv", "1,a\nx,b\n")
@@ -116,6 +117,7 @@ class TestFiles:
         assert table.rows() == [(1, "a")]
         assert len(table.quarantine()) == 1
 
+    @pytest.mark.slow
     def test_lines_are_right_in_files_of_many_splits(self, ingester: Any) -> None:
         table = ingester({"record_columns": ["_line"], "header": True}, COLUMNS)
         lines = [f"{n},{'x' * (n % 50)}" if n % 7 else f"bad{n}," for n in range(2, 400)]
@@ -211,6 +213,7 @@ class TestPartitions:
         ]
 
 
+@pytest.mark.slow
 class TestBadRecords:
     @pytest.mark.parametrize(
         "bad", of_rings([3, 6000], [3]), ids=["few", "more than have marks of their own"]

@@ -107,6 +107,7 @@ class TestDeleteInsert:
             table.run((1, "a", "mon"))
 
 
+@pytest.mark.slow
 class TestWithoutKey:
     @pytest.mark.parametrize("strategy", ["merge", pytest.param("delete+insert", marks=pytest.mark.slow)])
     def test_all_rows_are_added_and_a_warning_says_so(self, project: Any, strategy: str) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from .joining import CONFIG, FEED, changes, joined
 
+pytestmark = pytest.mark.slow
+
 
 def files_of(table: Any) -> dict[str, set[str]]:
     """The files of each partition that have rows."""
@@ -56,7 +58,6 @@ class TestGatheredMerges:
         assert rows[0] == {"id": 0, "region": "r1", "name": "moved", "ts": 2}
         assert set(rows) == set(range(40)) - {2}
 
-    @pytest.mark.slow
     def test_deletes_of_keys_that_are_nowhere_rewrite_nothing(self, table: Any) -> None:
         before = files_of(table)
         with joined(by_one_task=False):

@@ -142,6 +142,7 @@ def current(rows: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, 
     ]
 
 
+@pytest.mark.slow
 class TestColumnsOfAnyName:
     @pytest.mark.parametrize("all_in_one", ALL_IN_ONE)
     @pytest.mark.parametrize("mode", of_rings(MODES, FEW))

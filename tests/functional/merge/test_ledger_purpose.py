@@ -52,6 +52,7 @@ def names(table: Any) -> list[str]:
 
 
 class TestAnotherKeyOrSequence:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "options",
         [
@@ -81,6 +82,7 @@ class TestAnotherKeyOrSequence:
         assert table.merge([change(2, "b", 20, sku=7)], rebuild=True).inserted == 1
         assert recorded(table)["key"] == [{"expression": "sku", "type": "bigint"}]
 
+    @pytest.mark.slow
     def test_nor_those_of_another_sequence(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, "a", 10), delete(7, 50)])
@@ -96,6 +98,7 @@ class TestAnotherKeyOrSequence:
         assert reset(table) == 2
         assert table.merge([change(7, "b", 20)]).inserted == 1
 
+    @pytest.mark.slow
     def test_other_spellings_and_another_order_of_the_key_are_the_same(self, merger: Any) -> None:
         config = {**FEED, "unique_key": ["id", "name"], "sequence_by": "coalesce(ts, 0)"}
         table = merger(config, SCHEMA)
@@ -107,6 +110,7 @@ class TestAnotherKeyOrSequence:
         with pytest.raises(DbtRuntimeError, match="LedgerMismatch"):
             table.merge([change(8, "y", 60)])
 
+    @pytest.mark.slow
     def test_a_ledger_that_is_empty_is_one_for_any_key(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, "a", 10)])
@@ -115,6 +119,7 @@ class TestAnotherKeyOrSequence:
         assert recorded(table)["sequence"] == [{"expression": "ts + 1", "type": "bigint"}]
         assert table.merge([change(7, "late", 25)]).version == 0
 
+    @pytest.mark.slow
     def test_it_is_kept_for_new_names_of_the_same_columns(self, merger: Any) -> None:
         table = merger({**FEED, "on_schema_change": "append_new_columns"}, SCHEMA)
         table.merge([change(1, "a", 10), delete(7, 50)])
@@ -157,6 +162,7 @@ class TestAnotherKeyOrSequence:
         with pytest.raises(DbtRuntimeError, match="InvalidConfig"):
             history.merge([change(2, "b", 20)])
 
+    @pytest.mark.slow
     def test_it_is_known_after_what_other_programs_do(self, merger: Any) -> None:
         table = merger({**FEED, "partition_by": "name"}, SCHEMA)
         table.sql(
@@ -172,6 +178,7 @@ class TestAnotherKeyOrSequence:
         with pytest.raises(DbtRuntimeError, match="LedgerMismatch"):
             table.merge([change(2, "b", 20, sku=7)])
 
+    @pytest.mark.slow
     def test_wider_types_are_read_as_they_are(self, merger: Any) -> None:
         config = {**FEED, "except_column_list": ["op", "at", "ts"], "on_schema_change": "sync_all_columns"}
         table, big = merger(config, SCHEMA.replace("bigint", "int")), 2**40
@@ -189,6 +196,7 @@ class TestAnotherKeyOrSequence:
         table.model["config"]["sequence_by"] = None
         assert table.merge([change(7, "again", 40)]).inserted == 1
 
+    @pytest.mark.slow
     def test_rows_whose_sequences_the_table_shows_need_them_there_for_good(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         table.merge([change(1, "a", 10)])

@@ -60,6 +60,7 @@ def check(merger: Any, config: dict[str, Any], feed: list[Change], seed: int) ->
         assert table.left() == []
 
 
+@pytest.mark.slow
 class TestMergeOnRead:
     @pytest.mark.parametrize("variant", of_rings(REPRESENTATIVE, FEW[:1]))
     def test_any_split_and_order_gives_the_oracles_table(self, merger: Any, variant: str) -> None:
@@ -237,6 +238,7 @@ class TestAfterCommit:
         assert is_done(table)
         table.drop()
 
+    @pytest.mark.slow
     def test_the_move_of_auto_fails_and_a_later_run_does_it(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -9,6 +9,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .test_merge_properties import CONFIG
 
+pytestmark = pytest.mark.slow
+
 FEED = "id bigint, price int, ts bigint, op string"
 
 
@@ -29,9 +31,7 @@ BREAKING = [row(1, -1, 2), row(2, 100, 2), row(3, None, 2), row(-4, 1, 2)]
 
 
 class TestContracts:
-    @pytest.mark.parametrize(
-        "write_mode", ["merge_on_read", pytest.param("copy_on_write", marks=pytest.mark.slow)]
-    )
+    @pytest.mark.parametrize("write_mode", ["merge_on_read", "copy_on_write"])
     def test_a_row_that_breaks_a_constraint_is_not_published(self, merger: Any, write_mode: str) -> None:
         table = constrained(merger, write_mode=write_mode)
         table.merge([row(1, 1, 1), row(2, 2, 1)])

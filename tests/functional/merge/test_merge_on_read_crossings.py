@@ -49,6 +49,7 @@ def insert(table: Any, *values: tuple[int, str, int]) -> None:
     table.sql(f"insert into {{table}}__base partition (region = 'north') values {rows}")
 
 
+@pytest.mark.slow
 class TestForeignWrite:
     def test_rows_in_the_base_show_unless_a_delta_has_their_key(self, merger: Any) -> None:
         table = outstanding(merger)
@@ -85,6 +86,7 @@ class TestForeignWrite:
         table.drop()
 
 
+@pytest.mark.slow
 class TestCompactionMeanwhile:
     @pytest.mark.parametrize(
         ("while_computed", "exact_counts"),
@@ -118,6 +120,7 @@ class TestCompactionMeanwhile:
         table.drop()
 
 
+@pytest.mark.slow
 class TestRename:
     def test_it_is_refused_as_of_any_table_with_versions(self, merger: Any) -> None:
         table = outstanding(merger)

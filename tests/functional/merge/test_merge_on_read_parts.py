@@ -14,6 +14,8 @@ from lakemerge.engine.merge_on_read import delta_share
 
 from .test_merge_properties import CONFIG
 
+pytestmark = pytest.mark.slow
+
 FEED = "id bigint, region string, name string, ts bigint, op string"
 ON_READ = {**CONFIG, "write_mode": "merge_on_read", "partition_by": "region", "compaction": "off"}
 REGIONS = ("east", "north", "south")
@@ -69,7 +71,6 @@ class TestParts:
         assert compact(table, max_bytes=size) == {}
         table.drop()
 
-    @pytest.mark.slow
     def test_a_dry_run_tells_of_the_deltas_that_the_base_does_not_hold(self, merger: Any) -> None:
         table = outstanding(merger)
         table.merge([change(6, 7), change(7, 7)])
@@ -113,7 +114,6 @@ class TestParts:
         assert names(table) == names(table, "__base")
         table.drop()
 
-    @pytest.mark.slow
     def test_much_is_moved_by_several_commits(self, merger: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         table = outstanding(merger)
         shown = names(table)
@@ -130,7 +130,6 @@ class TestParts:
         assert names(table) == [line.replace("n5", "n6") for line in shown]
         table.drop()
 
-    @pytest.mark.slow
     def test_a_condition_chooses_partitions_and_the_others_wait(self, merger: Any) -> None:
         deleted = [change(1, 5), change(2, 5), {**change(4, 5), "op": "D"}]
         table = outstanding(merger, *deleted, change(20, 5, "west"))
@@ -152,7 +151,6 @@ class TestParts:
         assert names(table) == names(table, "__base") == shown
         table.drop()
 
-    @pytest.mark.slow
     def test_a_key_that_moves_waits_for_both_and_leaves_first(self, merger: Any) -> None:
         table = outstanding(merger, change(1, 5, "south"), change(4, 5, "south"), change(2, 5))
         shown = names(table)
@@ -165,7 +163,6 @@ class TestParts:
         assert (names(table, "__base"), waiting(table)) == (shown, [])
         table.drop()
 
-    @pytest.mark.slow
     def test_rows_without_a_value_for_their_partition_are_moved_too(self, merger: Any) -> None:
         table = merger(ON_READ, FEED)
         table.merge([change(number, 1, region) for number, region in enumerate(["", "north", "south"])])
@@ -178,7 +175,6 @@ class TestParts:
         assert names(table) == names(table, "__base") == ["0 - n5", "1 - n5", "2 north n5"]
         table.drop()
 
-    @pytest.mark.slow
     def test_a_merge_and_another_part_that_come_first(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -194,7 +190,6 @@ class TestParts:
         assert waiting(table) == [2, 5]
         table.drop()
 
-    @pytest.mark.slow
     def test_partitions_of_two_columns_and_a_key_of_two_in_parquet(self, merger: Any) -> None:
         config = {
             **ON_READ,
@@ -219,7 +214,6 @@ class TestParts:
         assert len(table.partitions()) == 4
         table.drop()
 
-    @pytest.mark.slow
     def test_a_table_without_partitions_is_one_part(self, merger: Any) -> None:
         table = outstanding(merger, partition_by=None)
         shown = names(table)

@@ -10,6 +10,8 @@ import pytest
 
 from .test_merge_on_read_parts import FEED, ON_READ, change, compact
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -57,7 +59,7 @@ def scans(table: Any, query: str) -> list[Scan]:
 
 
 class TestPlans:
-    @pytest.mark.parametrize("file_format", ["orc", pytest.param("parquet", marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("file_format", ["orc", "parquet"])
     def test_a_query_reads_its_columns_of_its_partitions_and_the_deltas_of_the_view(
         self, merger: Any, file_format: str
     ) -> None:

@@ -9,6 +9,8 @@ from dbt.tests.util import run_dbt, write_file
 
 from lakemerge.kernel import TableName
 
+pytestmark = pytest.mark.slow
+
 MASTER = """
 {{ config(
     materialized='incremental', incremental_strategy='merge', unique_key='id', sequence_by='ts',
@@ -126,13 +128,11 @@ class TestProject:
         ("before", "then", "key", "publish"),
         [
             ("copy_on_write", "merge_on_read", "'no_id'", "at_once"),
-            pytest.param("merge_on_read", "merge_on_read", "'no_id'", "at_once", marks=pytest.mark.slow),
-            pytest.param(
-                "copy_on_write", "merge_on_read", "['id', 'no_id']", "at_once", marks=pytest.mark.slow
-            ),
-            pytest.param("copy_on_write", "auto", "'no_id'", "at_once", marks=pytest.mark.slow),
-            pytest.param("merge_on_read", "auto", "'no_id'", "at_once", marks=pytest.mark.slow),
-            pytest.param("copy_on_write", "merge_on_read", "'no_id'", "after_tests", marks=pytest.mark.slow),
+            ("merge_on_read", "merge_on_read", "'no_id'", "at_once"),
+            ("copy_on_write", "merge_on_read", "['id', 'no_id']", "at_once"),
+            ("copy_on_write", "auto", "'no_id'", "at_once"),
+            ("merge_on_read", "auto", "'no_id'", "at_once"),
+            ("copy_on_write", "merge_on_read", "'no_id'", "after_tests"),
         ],
     )
     def test_a_key_that_is_no_column_changes_nothing_for_readers(
@@ -154,7 +154,6 @@ class TestProject:
         assert self.rows(project) == THREE
         build("run", "--full-refresh")
 
-    @pytest.mark.slow
     def test_a_key_column_that_the_run_adds(self, project: Any) -> None:
         more = MASTER.replace("select *", "select *, id * 10 as account").replace(
             "unique_key='id'", "unique_key='account', on_schema_change='append_new_columns'"
@@ -177,7 +176,6 @@ class TestProject:
         assert found["copy_on_write"] == sorted(before + after, key=lambda row: (row[0], row[1] or 0))
         assert found["merge_on_read"] == found["copy_on_write"]
 
-    @pytest.mark.slow
     def test_columns_that_come_and_a_view_in_its_place(self, project: Any) -> None:
         build("run", upto=2)
         more = MASTER.replace("select *", "select *, 'x' as more").replace(

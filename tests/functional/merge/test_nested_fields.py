@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.slow
+
 # Each with a format and a policy, so that each of these meets all that matters in a few models.
 STRATEGIES: Mapping[str, dict[str, Any]] = {
     "merged": {"unique_key": "id", "file_format": "orc", "on_schema_change": "sync_all_columns"},

@@ -14,6 +14,8 @@ import lakemerge
 from lakemerge.kernel import TableName
 from odd_names import ODD_NAMES as NAMES
 
+pytestmark = pytest.mark.slow
+
 # Besides the columns of these names, two of constant values, by which tables are partitioned.
 KEPT = "materialized='incremental', unique_key='id'"
 TABLES: Mapping[str, str] = {

@@ -95,6 +95,7 @@ def adopted(merger: Any) -> Any:
 
 
 class TestOneSpelling:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("kind", "spelling", "text", "other"), SPELLINGS)
     def test_a_merge_writes_into_the_partition_that_is_there(
         self, adopted: Any, kind: str, spelling: str, text: str, other: str
@@ -181,6 +182,7 @@ class TestSeveralSpellings:
         assert table.rows() == [(1, 1, "1"), (1, 1, "1"), (3, 3, "2")]
 
 
+@pytest.mark.slow
 class TestTextsOfALength:
     """Spark writes a `char(4)` with blanks up to its length, and Hive without."""
 
@@ -204,6 +206,7 @@ class TestTextsOfALength:
         assert table.rows() == [(1, 10, "full"), (2, 20, "full"), (3, 3, "more")]
 
 
+@pytest.mark.slow
 def test_texts_that_differ_in_blanks_at_the_end_are_refused_before_anything_is_claimed(adopted: Any) -> None:
     table = adopted("string")
     both = r"UnsupportedTable.*'part=ab' beside 'part=ab '.*rtrim"

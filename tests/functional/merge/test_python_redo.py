@@ -10,6 +10,8 @@ from dbt.tests.util import run_dbt
 
 from functional import overtaking
 
+pytestmark = pytest.mark.slow
+
 # What the table holds is read while the model runs, and one is added to it.
 COUNTER = """
 from functional.overtaking import come_in
@@ -46,7 +48,7 @@ class TestPythonRedo:
 
     @pytest.mark.parametrize(
         "moment",
-        [overtaking.overtake, pytest.param(overtaking.come_in_next, marks=pytest.mark.slow)],
+        [overtaking.overtake, overtaking.come_in_next],
         ids=["commit", "computing"],
     )
     def test_the_model_is_computed_again_on_what_the_other_commit_left(

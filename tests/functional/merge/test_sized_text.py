@@ -139,6 +139,7 @@ class TestExistingTables:
         table.write("ab   ", "C", "z", "u", "r", 3)
         assert len(table.rows()) == len(ended) * 2 + 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "setting",
         [
@@ -159,6 +160,7 @@ class TestExistingTables:
         with pytest.raises(DbtRuntimeError, match=r"IncompatibleColumn: .*at most 3 characters in name"):
             table.write("ab", "B", "long", "u", "r", 3, setting)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", of_rings({**MATCHING, **ADDING}, ["merge on read", "append"]))
     def test_a_longer_text_is_refused_and_blanks_beyond_the_length_go(self, existing: Any, mode: str) -> None:
         table = existing({"unique_key": "code", **{**MATCHING, **ADDING}[mode]})
@@ -171,6 +173,7 @@ class TestExistingTables:
         table.write("ab       ", "A      ", "xyz   ", "t", "q", 2)
         assert ("ab   ", "A   ", "xyz", "t", "q ") in table.rows()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", of_rings(["copy on write", "merge on read"], ["copy on write"]))
     def test_a_column_that_becomes_a_string_takes_longer_texts(self, existing: Any, mode: str) -> None:
         table = existing({"unique_key": "code", "on_schema_change": "sync_all_columns", **MATCHING[mode]})
@@ -183,6 +186,7 @@ class TestExistingTables:
         assert table.rows()[0] == ("abcdef", "longest", "longest", "tag", "member")
 
 
+@pytest.mark.slow
 class TestTransactions:
     def test_a_programs_rows_match_and_fit_too(self, existing: Any, project: Any) -> None:
         table = existing({"unique_key": "code", "sequence_by": "ts"})
@@ -253,6 +257,7 @@ from {{ target.schema }}.texts
 """
 
 
+@pytest.mark.slow
 class TestOtherKinds:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -68,7 +68,7 @@ def held(key: int, ts: int, values: Row, note: str | None = "n") -> Row:
     return {name: value for name, value in change(key, ts, values, note).items() if name != "op"}
 
 
-@pytest.mark.parametrize("mode", of_rings(MODES, ["merge on read", "parquet, partitioned"]))
+@pytest.mark.parametrize("mode", of_rings(MODES, ["merge on read"]))
 class TestUnavailableValues:
     def test_they_stay_and_nulls_are_nulls(self, merger: Any, mode: str) -> None:
         table = merger({**CONFIG, **MODES[mode]}, FEED)
@@ -91,6 +91,7 @@ class TestUnavailableValues:
             held(3, 5, {**NOTHING, "doc": "three"}),
         ]
 
+    @pytest.mark.slow
     def test_they_do_not_outlive_a_delete_or_a_truncate(self, merger: Any, mode: str) -> None:
         table = merger({**CONFIG, **MODES[mode]}, FEED)
         table.merge([change(1, 1, large("one")), change(2, 1, large("two"))])
@@ -103,6 +104,7 @@ class TestUnavailableValues:
 
 
 class TestOtherTables:
+    @pytest.mark.slow
     def test_a_table_without_a_sequence(self, merger: Any) -> None:
         config = {**CONFIG, "sequence_by": None, "apply_as_truncates": None}
         table = merger(config, FEED)
@@ -117,6 +119,7 @@ class TestOtherTables:
         table.merge([change(1, 2, {**UNAVAILABLE, "doc": None}, note=None)])
         assert table.rows() == [held(1, 2, large("one"))]
 
+    @pytest.mark.slow
     def test_a_history_refuses_them(self, merger: Any) -> None:
         table = merger({**CONFIG, "stored_as_scd_type": 2}, FEED)
         table.merge([change(1, 1, large("one"))])

@@ -130,6 +130,7 @@ class Ranges:
             assert project.adapter.handle.spark.conf.get("spark.sql.session.timeZone") == self.zone
 
 
+@pytest.mark.slow
 class TestEastOfUtc(Ranges):
     zone = "Asia/Tokyo"
 

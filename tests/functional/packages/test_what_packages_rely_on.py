@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = """
 name: helpers
 version: "1.0"

@@ -14,13 +14,14 @@ from examples import OFTEN
 from functional.node_table import NodeTable
 from functional.snapshots.oracle import Row, State, Version, histories
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = "id int, name string, changed_at timestamp"
 ROWS: st.SearchStrategy[Row] = st.tuples(
     st.sampled_from(["a", "b", None]), st.one_of(st.none(), st.integers(1, 5))
 )
 STATES = st.lists(st.dictionaries(st.integers(1, 3), ROWS), min_size=2, max_size=5)
-FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(FEW, max_examples=OFTEN)
+MANY = settings(max_examples=OFTEN, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class Snapshotter(NodeTable):
@@ -92,25 +93,22 @@ def ran(project: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "hard_deletes", "examples"),
+    ("strategy", "hard_deletes"),
     [
-        pytest.param("timestamp", "invalidate", FEW),
-        pytest.param("timestamp", "new_record", MANY, marks=pytest.mark.slow),
-        pytest.param("timestamp", "invalidate", MANY, marks=pytest.mark.slow),
-        pytest.param("timestamp", "ignore", MANY, marks=pytest.mark.slow),
-        pytest.param("check", "invalidate", MANY, marks=pytest.mark.slow),
-        pytest.param("check", "new_record", MANY, marks=pytest.mark.slow),
+        ("timestamp", "new_record"),
+        ("timestamp", "invalidate"),
+        ("timestamp", "ignore"),
+        ("check", "invalidate"),
+        ("check", "new_record"),
     ],
 )
 class TestHistories:
-    def test_a_history_is_what_the_oracle_tells(
-        self, ran: Any, strategy: str, hard_deletes: str, examples: settings
-    ) -> None:
+    def test_a_history_is_what_the_oracle_tells(self, ran: Any, strategy: str, hard_deletes: str) -> None:
         options: dict[str, Any] = (
             {"updated_at": "changed_at"} if strategy == "timestamp" else {"check_cols": ["name"]}
         )
 
-        @examples
+        @MANY
         @given(states=STATES)
         @example(states=[{}, {}])
         def check(states: list[State]) -> None:

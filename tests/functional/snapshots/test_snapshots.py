@@ -146,6 +146,7 @@ class TestLayout:
 
 
 class TestChanges:
+    @pytest.mark.slow
     def test_rows_that_go_and_come_back(self, snapshot: Any) -> None:
         """Whatever the source says of the time: nothing overlaps, and no id is used twice."""
         snapshot.configure(**TIMESTAMP, hard_deletes="invalidate")
@@ -201,6 +202,7 @@ class TestChanges:
         names = snapshot.rows("name, dbt_valid_from is null, dbt_valid_to is null", "name")
         assert names == [("a", True, False), ("b", False, True)]
 
+    @pytest.mark.slow
     def test_columns_that_are_new_wider_or_gone(self, snapshot: Any) -> None:
         snapshot.configure(**CHECK)
         snapshot.source(

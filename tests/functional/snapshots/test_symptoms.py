@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = "id int, name string, changed_at timestamp"
 TIMESTAMP = {"unique_key": "id", "strategy": "timestamp", "updated_at": "changed_at"}
 
@@ -65,7 +67,6 @@ class TestSymptoms:
         assert "(1)" in result.message
         assert "(2)" not in result.message
 
-    @pytest.mark.slow
     def test_a_change_that_arrives_out_of_order_ends_no_version_before_it_begins(self, snapshot: Any) -> None:
         """dbt-core #7138: by `check` with `updated_at`, an older row closes the newer one before its beginning."""
         snapshot.configure(unique_key="id", strategy="check", check_cols=["name"], updated_at="changed_at")
@@ -86,9 +87,7 @@ class TestSymptoms:
         assert (1, "b", day(17), False) in names
         assert names[3:] == [(2, "x", day(16), True), (2, "same day", day(16), False)]
 
-    @pytest.mark.parametrize(
-        "sentinel", ["to_timestamp('9999-12-31')", pytest.param("date('9999-12-31')", marks=pytest.mark.slow)]
-    )
+    @pytest.mark.parametrize("sentinel", ["to_timestamp('9999-12-31')", "date('9999-12-31')"])
     def test_rows_that_multiply_in_each_run_with_dbt_valid_to_current(
         self, snapshot: Any, sentinel: str
     ) -> None:
@@ -101,7 +100,6 @@ class TestSymptoms:
         assert snapshot.rows("id, name, dbt_valid_to")[:3] == expected
         snapshot.assert_sound(valid_to_current=sentinel)
 
-    @pytest.mark.slow
     def test_rows_that_multiply_when_dbt_valid_to_current_is_changed(self, snapshot: Any) -> None:
         """dbt-core #11747: rows with the value of the earlier configuration are no longer taken for current."""
         snapshot.source(COLUMNS, [row(1, "a", 1), row(2, "b", 1), row(3, "c", 1)])

@@ -11,6 +11,8 @@ from dbt_common.events.base_types import EventMsg
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """
 {{ config(materialized='table', publish='after_tests') }}
 select id, region, amount from {{ target.schema }}.raw_orders
@@ -62,7 +64,6 @@ class TestHooksOfTheProject:
         assert str(results["test-on-run-end-2"].status) == "error"
 
 
-@pytest.mark.slow
 class TestWithoutStaging:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -9,6 +9,8 @@ from dbt.tests.util import run_dbt
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.slow
+
 PYTHON = """
 def model(dbt, session):
     dbt.config(materialized='table')

@@ -13,6 +13,8 @@ from lakemerge.kernel import Kernel, Transaction
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """
 {{ config(materialized='incremental', incremental_strategy='append') }}
 select id, amount from {{ target.schema }}.raw_orders
@@ -138,7 +140,6 @@ class TestATestFails:
         assert shop.rows("shown") == [(210,)]
         assert shop.rows("counted") == [(2,)]
 
-    @pytest.mark.slow
     def test_2_so_it_is_after_fail_fast(self, shop: Shop) -> None:
         shop.land((3, "n", 3000))
         shop.dbt("build", "--fail-fast", passes=False)
@@ -163,7 +164,6 @@ def ends_by(error: type[Exception], after: bool = False) -> Any:
     return commit_together
 
 
-@pytest.mark.slow
 class TestAPublicationFails:
     def test_1_what_had_nothing_to_write_is_built_and_tested_again(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,8 @@ import pytest
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """
 {{ config(materialized='incremental', unique_key='id', on_schema_change=var('policy', 'fail'),
           write_mode='%s') }}
@@ -89,7 +91,6 @@ class TestColumnsThatChange:
         assert shop.rows("orders") == shop.rows("copied") == shop.rows("shown") == rows
 
 
-@pytest.mark.slow
 class TestMergeOnRead(TestColumnsThatChange):
     @pytest.fixture(scope="class")
     def write_mode(self) -> str:

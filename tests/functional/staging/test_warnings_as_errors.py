@@ -12,6 +12,8 @@ from lakemerge.engine.publish.publisher import Publisher
 
 from .conftest import Shop
 
+pytestmark = pytest.mark.slow
+
 ORDERS = """
 {{ config(materialized='table', publish='after_tests') }}
 select id, amount from {{ target.schema }}.raw_orders

@@ -6,19 +6,15 @@ import pytest
 
 from functional.statements.conftest import KINDS, Statements
 
+pytestmark = pytest.mark.slow
+
 ROWS = "select id, 'n' as name, 1 as ts, if(id < 2, 'p', 'q') as d from range(4)"
 #: Of tables that are merged on read, the name is a view.
 TABLES = [kind for kind in KINDS if not kind.startswith("merge on read")]
 
 
 class TestAltered:
-    @pytest.mark.parametrize(
-        "kind",
-        [
-            kind if kind in ("partitioned", "keyed") else pytest.param(kind, marks=pytest.mark.slow)
-            for kind in TABLES
-        ],
-    )
+    @pytest.mark.parametrize("kind", TABLES)
     def test_a_column_that_spark_has_added(self, statements: Statements, kind: str) -> None:
         table = f"altered_{TABLES.index(kind)}"
         statements.make(table, kind, ROWS)

@@ -38,6 +38,7 @@ class TestEvolution:
         ]
         assert "Extra" in statements.spark.table(name).columns
 
+    @pytest.mark.slow
     def test_only_what_is_assigned_is_added(self, statements: Statements) -> None:
         table = statements.make("named", "partitioned", ROWS)
         assert (

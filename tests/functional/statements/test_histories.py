@@ -111,6 +111,7 @@ class History:
             self.merge((9, "a", "a@x", 1, "U"), (9, "a", "b@x", 2, "U"))
 
 
+@pytest.mark.slow
 class TestErasure:
     @pytest.mark.parametrize("kind", EACH_KIND)
     def test_a_key_is_forgotten_and_may_come_back(self, statements: Statements, kind: str) -> None:
@@ -198,6 +199,7 @@ class TestErasure:
 
 
 class TestCorrections:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", EACH_KIND)
     def test_a_correction_stays(self, statements: Statements, kind: str) -> None:
         history = History(statements, f"corrected_{list(KINDS).index(kind)}", **KINDS[kind])
@@ -223,6 +225,7 @@ class TestCorrections:
             (1, "bergen", "y@x", 30, 40),
         ]
 
+    @pytest.mark.slow
     def test_no_row_of_before_is_remembered(self, statements: Statements) -> None:
         history = History(statements, "anonymous")
         history.run("update {t} set email = null where id = 1")
@@ -230,6 +233,7 @@ class TestCorrections:
         history.run("update {t} set city = 'x' where id = 1 and __end_at is null")
         assert history.ledger(1) == [(20, "settled", None, 10), (25, "settled", None, 20)]
 
+    @pytest.mark.slow
     def test_after_the_retention(self, statements: Statements, monkeypatch: pytest.MonkeyPatch) -> None:
         history = History(statements, "later")
         history.month_passes(monkeypatch)

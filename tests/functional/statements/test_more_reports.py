@@ -7,6 +7,8 @@ from pyspark.errors import PySparkException
 
 from functional.statements.conftest import Statements
 
+pytestmark = pytest.mark.slow
+
 ROWS = "select * from values (1, 'a', 'p'), (2, null, 'p'), (3, 'c', 'q') as v(id, name, d)"
 
 

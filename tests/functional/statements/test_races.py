@@ -30,6 +30,7 @@ class TestRaces:
             return lambda: table.merge(NEWER)
         return lambda: table.append(NEWER)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "kind", of_rings(["keyed, partitioned", "merge on read", "append"], ["merge on read"])
     )
@@ -83,6 +84,7 @@ class TestRaces:
             (7, "seven"),
         ]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "statement",
         [
@@ -100,6 +102,7 @@ class TestRaces:
         statements.run(statement)
         assert statements.rows("select max(greatest(id, ts)) from read_twice where d = 'p'") == [(11,)]
 
+    @pytest.mark.slow
     def test_a_history_that_a_statement_overtakes(
         self, statements: Statements, monkeypatch: pytest.MonkeyPatch
     ) -> None:

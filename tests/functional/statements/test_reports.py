@@ -7,6 +7,8 @@ import pytest
 from functional.statements.conftest import Statements
 from lakemerge.errors import IncompatibleColumn
 
+pytestmark = pytest.mark.slow
+
 ROWS = "select * from values (1, 'a', 'p'), (2, null, 'p'), (3, 'c', 'q'), (null, 'n', 'q') as v(id, name, d)"
 
 

@@ -23,6 +23,7 @@ class TestStatementsInTransactions:
         names = [f"{statements.schema}.{table}" for table in tables]
         return lakemerge.transaction(*names, spark=statements.spark)
 
+    @pytest.mark.slow
     def test_every_kind_of_table(self, statements: Statements) -> None:
         """All of them at once, and each may be changed by a program afterwards."""
         tables = {f"t{number}": kind for number, kind in enumerate(KINDS)}

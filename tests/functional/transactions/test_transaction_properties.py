@@ -81,6 +81,7 @@ def two_deltas_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestTransactionProperties:
+    @pytest.mark.slow
     @pytest.mark.parametrize("variant", REPRESENTED)
     def test_a_transaction_gives_the_table_of_a_dbt_run(
         self, merger: Any, program: Any, variant: str

@@ -40,7 +40,7 @@ KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "commits": ("append", {"append_layout": "commit_partitioned"}),
 }
 
-EACH_KIND = of_rings(KINDS, ("partitioned", "on read", "commits"))
+EACH_KIND = of_rings(KINDS, ("partitioned", "on read"))
 
 
 class Recorded:

@@ -30,6 +30,7 @@ class TestChanges:
         frame = self.table.changes(**arguments)
         return Counter(map(tuple, frame.selectExpr("_change_type", "_commit_version", *columns).collect()))
 
+    @pytest.mark.slow
     def test_copies_nulls_and_odd_columns(self) -> None:
         rows = """select cast(id as bigint) as `order`, map('a', id, 'b', null) as `m.x y`, array(id, null) as list,
             named_struct('Inner', cast(null as string)) as s, cast('NaN' as double) as d
@@ -84,6 +85,7 @@ class TestChanges:
             diff = one.table.diff(from_version=last)
             assert (diff.inserted, diff.updated, diff.deleted) == (0, 0, 0)
 
+    @pytest.mark.slow
     def test_versions_in_between_that_are_gone(self, recorded: Make, program: Program) -> None:
         one = recorded("partitioned")
         first = one.bring()

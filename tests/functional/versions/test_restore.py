@@ -39,8 +39,8 @@ class TestRestore:
     @pytest.mark.parametrize(
         "options",
         [
-            {"partition_by": ["region"]},
-            {"except_column_list": ["op", "ts"]},
+            pytest.param({"partition_by": ["region"]}, marks=pytest.mark.slow),
+            pytest.param({"except_column_list": ["op", "ts"]}, marks=pytest.mark.slow),
             {"partition_by": ["region"], "write_mode": "merge_on_read", "compaction": "off"},
         ],
         ids=["partitioned", "hidden sequence", "on read"],
@@ -84,6 +84,7 @@ class TestRestore:
         with pytest.raises(InvalidConfig):
             whole.restore(version=first.version, dry_run="no")
 
+    @pytest.mark.slow
     def test_columns_are_those_of_the_version(self, recorded: Make) -> None:
         one = recorded("partitioned")
         first = one.bring()
@@ -104,6 +105,7 @@ class TestRestore:
         with pytest.raises(UnsupportedTable, match="partitioned by region string, and now"):
             one.table.restore(version=first, dry_run=False)
 
+    @pytest.mark.slow
     def test_a_history_comes_back_whole_or_not_at_all(self, recorded: Make) -> None:
         one = recorded("history")
         first = one.bring()
@@ -136,6 +138,7 @@ class TestRestore:
         assert "foreign" in str(texts(one.table.to_df()))
 
 
+@pytest.mark.slow
 class TestWhatWasRead:
     @pytest.mark.parametrize("take_again", of_rings([False, True], [True]))
     def test_files_are_read_again_if_they_are_to_be(
@@ -169,6 +172,7 @@ select id from {{ consume(ref('raw')) }}
 """
 
 
+@pytest.mark.slow
 class TestWhatWasConsumed:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

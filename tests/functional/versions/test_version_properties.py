@@ -12,6 +12,8 @@ import lakemerge
 from examples import OFTEN
 from functional.versions.conftest import KINDS, Recorded, texts
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Recorded]
 #: The fast ring has one history, the slow one several of each kind.
 CASES = [

@@ -138,6 +138,7 @@ from {{ changes(ref('feed'), from_version=last, net=true, preimages=false) }}
 """
 
 
+@pytest.mark.slow
 class TestFollowing:
     """A mart that is merged from the changes of its master, as the guide shows it."""
 

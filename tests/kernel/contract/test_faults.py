@@ -169,6 +169,7 @@ def test_doubtful_claim_keeps_its_files(site: Site, name: TableName) -> None:
     assert_whole(sound, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "site", ["jvm"], indirect=True
 )  # in memory, a process that runs has its transactions

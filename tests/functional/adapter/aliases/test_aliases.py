@@ -10,6 +10,8 @@ from dbt.tests.adapter.aliases.test_aliases import (
     BaseSameAliasDifferentSchemas,
 )
 
+pytestmark = pytest.mark.slow
+
 # the suite's own is PostgreSQL's `'…'::text`
 STRING_LITERAL = "{% macro string_literal(s) -%} cast('{{ s }}' as string) {%- endmacro %}"
 
@@ -20,12 +22,10 @@ class SparkLiterals:
         return {"cast.sql": STRING_LITERAL, "expect_value.sql": fixtures.MACROS__EXPECT_VALUE_SQL}
 
 
-@pytest.mark.slow
 class TestAliases(SparkLiterals, BaseAliases):
     pass
 
 
-@pytest.mark.slow
 class TestAliasErrors(SparkLiterals, BaseAliasErrors):
     pass
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.slow
+
 SYNCED = """
 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', sync='full') }}
 select id, name, at from {{ source('shop', 'people') }}

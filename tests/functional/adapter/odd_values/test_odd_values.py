@@ -10,6 +10,8 @@ import pytest
 from dbt.adapters.contracts.relation import RelationType
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
+pytestmark = pytest.mark.slow
+
 ODD = [
     *("it's", 'say "x"', "back`tick", "semi;colon", "two\nlines", "carriage\rreturn", "tab\tand\\slash\\"),
     *(
@@ -241,6 +243,5 @@ class TestOddValues(OddValues):
         assert "partition_by must be a string or a list of strings" in output
 
 
-@pytest.mark.slow
 class TestEachOddValue(OddValues):
     values = ODD

@@ -95,6 +95,7 @@ class TestVersionedTable:
             assert adapter.get_relation(None, schema, "model").is_table
             assert adapter.get_relation(None, schema, "renamed") is None
 
+    @pytest.mark.slow
     def test_a_view_is_renamed(self, project: Any) -> None:
         run_dbt(["run"])
         adapter, schema = project.adapter, project.test_schema
@@ -139,6 +140,7 @@ select id, cast(id as string) as size, 'a' as note, date'2024-01-01' as day from
 """
 
 
+@pytest.mark.slow
 class TestAlteredColumns:
     """Packages change columns by dbt's macros; models by `on_schema_change`."""
 
@@ -249,6 +251,7 @@ class TestGrants:
             assert project.adapter.get_columns_in_relation(relation) == []
 
 
+@pytest.mark.slow
 class TestSeedTypes:
     @pytest.fixture(scope="class")
     def seeds(self) -> dict[str, str]:

@@ -11,6 +11,8 @@ from dbt.tests.util import run_dbt
 import lakemerge
 from lakemerge.kernel import HiveColumn, TableName
 
+pytestmark = pytest.mark.slow
+
 SELECT = "select 1 as CustomerId, named_struct('Inner', 1) as Deep, cast('x' as varchar(3)) as Short, {more}'p' as Pt"
 KEYED = "materialized='incremental', unique_key='customerid', partition_by='pt', on_schema_change='append_new_columns'"
 MODELS = {

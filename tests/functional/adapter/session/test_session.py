@@ -23,6 +23,8 @@ from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.record_planning import MANY_COLUMNS, planned_for_records
 from lakemerge.errors import InvalidConfig
 
+pytestmark = pytest.mark.slow
+
 LEAKS_SQL = """
 {{ config(
     materialized='table',
