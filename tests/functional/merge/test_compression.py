@@ -74,6 +74,12 @@ class TestCodecs:
         assert [one["id"] for one in table.rows()] == [1, 2, 3]
         assert codecs(table, file_format) == (codec, codec)
 
+    @pytest.mark.parametrize(("file_format", "codec"), [("orc", "zlib"), ("parquet", "snappy")])
+    def test_old_readers_get_a_codec_that_they_know(self, merger: Any, file_format: str, codec: str) -> None:
+        table = merger({**CONFIG, "file_format": file_format, "reader_compatibility": "hive2"}, SCHEMA)
+        table.merge([row(1)])
+        assert codecs(table, file_format) == (codec, codec)
+
     def test_the_model_changes_the_codec_of_a_table(self, merger: Any) -> None:
         table = merger(CONFIG, SCHEMA)
         make_plain(table, "orc", "zlib")

@@ -21,8 +21,14 @@ def declared_codec(properties: Mapping[str, str], file_format: str) -> str:
     return properties.get(CODEC[file_format], "").strip().lower()
 
 
-def default_codec(spark: SparkSession, file_format: str) -> str:
-    """The codec of the session's settings. Spark's own are zstd for ORC and snappy for Parquet."""
+def default_codec(spark: SparkSession, file_format: str, readers: str) -> str:
+    """The codec of the session's settings. Spark's own are zstd for ORC and snappy for Parquet.
+
+    Args:
+        readers: the model's ``reader_compatibility``. Hive before release 4 knows no zstd in ORC.
+    """
+    if file_format == "orc" and readers != "current":
+        return "zlib"
     return str(spark.conf.get(f"spark.sql.{file_format}.compression.codec")).lower()
 
 

@@ -13,6 +13,8 @@ from lakemerge.kernel import HiveColumn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_REBASING = ("spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.parquet.int96RebaseModeInWrite")
+
 
 def writer_options(file_format: str, codec: str) -> dict[str, str]:
     """How data files are written, as Spark's options."""
@@ -31,12 +33,14 @@ class DataFiles:
         file_format: ``orc`` or ``parquet``.
         codec: how they are compressed, by Spark's name.
         size: bytes that one should have.
+        readers: the model's ``reader_compatibility``.
         properties: what else the model's tblproperties say of files of this format.
     """
 
     file_format: str
     codec: str
     size: int
+    readers: str = "current"
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def of_format(self, file_format: str, codec: str) -> DataFiles:
@@ -60,6 +64,9 @@ class DataFiles:
             # without it Hive's own reader cannot read decimals in Parquet
             "spark.sql.parquet.writeLegacyFormat": "true",
         }
+        if self.readers == "hive2":
+            # Hive 2 knows the calendar of Java's older classes only. The files say so to Spark.
+            settings |= dict.fromkeys(_REBASING, "LEGACY")
         # files have all names in lower case: Hive looks for its own columns in them
         lower = [name.lower() for name in frame.columns]
         frame = frame if lower == frame.columns else frame.toDF(*lower)

@@ -18,7 +18,7 @@ from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.publisher import Publisher
 
 # The options of a model that say how files are written, and how often an attempt is redone.
-_OPTIONS = ("target_file_size", "tblproperties", "max_attempts")
+_OPTIONS = ("target_file_size", "tblproperties", "reader_compatibility", "max_attempts")
 
 
 @dataclass(frozen=True)

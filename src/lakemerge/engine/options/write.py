@@ -37,6 +37,7 @@ class WriteConfig:
         compaction: whether a commit is followed by a compaction, where it is due: ``auto`` or ``off``.
         compact_max_bytes: the most bytes of small files that such a compaction writes again.
         names_format: whether the model's config names ``file_format``.
+        reader_compatibility: the oldest readers of what is written: ``hive2``, ``hive3``, or ``current`` ones.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
         changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
@@ -51,6 +52,7 @@ class WriteConfig:
         "target_file_size",
         "compaction",
         "compact_max_bytes",
+        "reader_compatibility",
     )
 
     to_change_layout: ClassVar[str] = "run its model with --full-refresh"
@@ -68,6 +70,7 @@ class WriteConfig:
     compaction: str = "auto"
     compact_max_bytes: int = 2**30
     tblproperties: Mapping[str, str] = field(default_factory=dict)
+    reader_compatibility: str = "current"
     publish: str = "at_once"
 
     @classmethod
@@ -107,6 +110,7 @@ class WriteConfig:
             "compaction": reader.choice("compaction", "auto", "off"),
             "compact_max_bytes": reader.size("compact_max_bytes", cls.compact_max_bytes),
             "tblproperties": reader.texts("tblproperties"),
+            "reader_compatibility": reader.choice("reader_compatibility", "current", "hive3", "hive2"),
             "publish": reader.choice("publish", "at_once", "after_tests"),
         }
 

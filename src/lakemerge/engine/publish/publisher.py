@@ -320,7 +320,7 @@ class Publisher(Generic[C]):
             plan,
             table=qualified(self.name),
             files=files,
-            side_files=files.of_format("orc", default_codec(self.spark, "orc")),
+            side_files=files.of_format("orc", self._default_codec("orc")),
             rebuilds=rebuilds,
             constraints=constraints or {},
             reads_all=self._handle.reads == "all",
@@ -336,8 +336,13 @@ class Publisher(Generic[C]):
         )
         if not codec and base and base.file_format == file_format:
             codec = stored_codec(self.spark, self._kernel.files, transaction.layout, base)
-        codec = codec or default_codec(self.spark, file_format)
-        return DataFiles(file_format, codec, config.target_file_size, config.tblproperties)
+        codec = codec or self._default_codec(file_format)
+        return DataFiles(
+            file_format, codec, config.target_file_size, config.reader_compatibility, config.tblproperties
+        )
+
+    def _default_codec(self, file_format: str) -> str:
+        return default_codec(self.spark, file_format, self.config.reader_compatibility)
 
     def _feed(self, base: Manifest | None) -> tuple[DataFrame, list[str]]:
         """The feed, computed for the transaction that has begun, and the columns of it that the table gets.
@@ -426,7 +431,7 @@ class Publisher(Generic[C]):
             commit_column=config.new_commit_column,
             parameters={
                 # for programs that write to the table without lakemerge
-                CODEC[config.file_format]: default_codec(self.spark, config.file_format).upper(),
+                CODEC[config.file_format]: self._default_codec(config.file_format).upper(),
                 **config.tblproperties,
                 **{key: text for key, text in rules.items() if text},
             },

@@ -21,7 +21,15 @@ from lakemerge.engine.strategies import INCREMENTAL, config_of
 from lakemerge.kernel import TableName, Transaction, find_row
 
 # What a clone takes from its model.
-_OF_CLONES = ("file_format", "options", "location_root", "tblproperties", "target_file_size", "max_attempts")
+_OF_CLONES = (
+    "file_format",
+    "options",
+    "location_root",
+    "tblproperties",
+    "target_file_size",
+    "reader_compatibility",
+    "max_attempts",
+)
 
 
 class NodeMethods(Capability):
