@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from dbt.adapters.lakemerge.after_tests import rows
 from dbt.adapters.lakemerge.column import LakemergeColumn
 from dbt.adapters.lakemerge.constraints import enforced_checks
 from dbt.adapters.lakemerge.impl import LakemergeAdapter
 from dbt.adapters.lakemerge.methods import ingest as ingest_methods
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.staged import rows
 from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from lakemerge.engine import event_times
@@ -238,12 +238,10 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
     ],
     "statements.conditions.equal_to": lambda name: conditions.equal_to({name: name, "other": None}),
     "sql_text.qualified": lambda name: qualified(TableName(name, name)),
-    "after_tests.rows.staged_sql": lambda name: rows.staged_sql(
+    "staged.rows.staged_sql": lambda name: rows.staged_sql(
         [HiveColumn(name, "int")], "files", "t", {name: "int"}, "true", [name]
     ),
-    "after_tests.rows._published_column": lambda name: rows._published_column(
-        HiveColumn(name, "int"), "bigint"
-    ),
+    "staged.rows._published_column": lambda name: rows._published_column(HiveColumn(name, "int"), "bigint"),
 }
 #: What runs its SQL in Spark, or hands on what the functions above give. Odd names and values go through these in
 #: tests/functional: merge/test_odd_names.py, adapter/odd_values, and the tests of the capability.
@@ -291,9 +289,10 @@ ON_SPARK = {
         "relations.file_frames.frame_of_files",
     ),
     *("catalog.seeds._typed", "relations.sized_text.padded_columns", "relations.sized_text.with_lengths"),
-    *("ruled_table.RuledTable._config_of", "staged_names.published_text", "after_tests.rows._in_version"),
-    *("after_tests.rows._kept", "after_tests.rows.define_query", "after_tests.rows.define_rows"),
+    *("ruled_table.RuledTable._config_of", "staged_names.published_text", "staged.rows._in_version"),
+    *("staged.rows._kept", "staged.rows.define_query", "staged.rows.define_rows"),
     *("transactions.rows.ChangeColumns.selected", "transactions.transaction.Transaction.commit"),
+    "publish.amending.AmendedTransaction.stage_delta",
     "methods.versions.VersionMethods.changes",
     "methods.versions.VersionMethods.version_of",
     "versions.comparison.Comparison._in_shape",

@@ -61,7 +61,7 @@ class PackagedMacros:
     def _module(self, path: Path) -> Any:
         tree = self._environment.parse(path.read_text(), path.name, str(path))
         for macro in tree.find_all(nodes.Macro):
-            macro.name = _PREFIX + macro.name
+            macro.name = _PREFIX + macro.name.removeprefix(_PREFIX)  # two threads may have the same tree
         code = self._environment.compile(tree, path.name, str(path))
         return jinja2.Template.from_code(self._environment, code, self._environment.globals).module
 

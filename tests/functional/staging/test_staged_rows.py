@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.adapters.lakemerge.after_tests.run import staged_run
+from dbt.adapters.lakemerge.staged.run import staged_run
 
 from lakemerge.kernel import TableName
 

@@ -19,10 +19,6 @@ MODEL = """
 select * from (values (1, 'a', 1), (2, 'b', 1), (3, null, 1)) as v(id, name, ts)
 """
 LOG = "{{ config(materialized='table') }} select 0L as seen"
-STAGED = """
-{{ config(materialized='table', publish='after_tests', post_hook="delete from {{ this }} where id = 1") }}
-select 1 as id
-"""
 MACROS = """
 {% macro correct(text) %}
   {% set found = run_query(text.replace('@', target.schema)) %}
@@ -49,7 +45,6 @@ class TestStatementsInDbt:
         return {
             "customers.sql": "-- depends_on: {{ ref('log') }}\n" + MODEL,
             "log.sql": LOG,
-            "staged.sql": STAGED,
         }
 
     @pytest.fixture(scope="class")
@@ -89,7 +84,3 @@ class TestStatementsInDbt:
             expect_pass=False,
         )
         assert "ORC or Parquet" in log, log
-
-    def test_a_staged_table_is_refused(self, project: Any) -> None:
-        _, log = run_dbt_and_capture(["build", "-s", "staged"], expect_pass=False)
-        assert "staged" in log, log

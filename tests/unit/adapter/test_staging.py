@@ -9,14 +9,14 @@ from unittest.mock import MagicMock, Mock
 
 import pytest
 from dbt.adapters.lakemerge import staged_names
-from dbt.adapters.lakemerge.after_tests import run as runs
 from dbt.adapters.lakemerge.after_tests.hook import arrange_hook
 from dbt.adapters.lakemerge.after_tests.methods import StagingMethods, publishes_after_tests
 from dbt.adapters.lakemerge.after_tests.outcome import mark_published, mark_unpublished, what_stops
-from dbt.adapters.lakemerge.after_tests.rows import GlobalView, staged_sql
-from dbt.adapters.lakemerge.after_tests.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt.adapters.lakemerge.cursor import ConnectionHandle
 from dbt.adapters.lakemerge.relation import LakemergeRelation
+from dbt.adapters.lakemerge.staged import run as runs
+from dbt.adapters.lakemerge.staged.rows import GlobalView, staged_sql
+from dbt.adapters.lakemerge.staged.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt.artifacts.schemas.results import NodeStatus, RunStatus, TestStatus
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import reset_invocation_id
@@ -134,8 +134,7 @@ def test_an_invocations_names_are_its_own() -> None:
 def waiting(kernel: Kernel) -> StagedTable:
     txn = kernel.create(TableDefinition(ORDERS, COLUMNS, KEYS))
     stage(kernel, txn, {"p=1": ["a"]})
-    suspend(txn)
-    return StagedTable(ORDERS, "model.shop.orders", view("1"), txn, refresh=lambda: None)
+    return StagedTable(ORDERS, "model.shop.orders", view("1"), txn, suspend(txn), Mock())
 
 
 def test_a_run_knows_what_it_has_staged_until_its_end() -> None:

@@ -77,6 +77,15 @@ def test_rows_that_only_move_are_told_by_the_update_not_by_the_operation(
     assert kernel.settled(table)[1].only_moves_rows is not data_change
 
 
+def test_what_is_staged_for_a_partition_that_is_removed_later_is_not_written(
+    kernel: Kernel, table: TableName
+) -> None:
+    txn = stage(kernel, kernel.begin(table, "merge"), "p=1", "p=2")
+    txn.remove(["p=2"])
+    txn.commit()
+    assert set(kernel.settled(table)[1].partitions) == {"p=1"}
+
+
 def test_a_schema_and_its_parameters_change_with_the_claim(kernel: Kernel, table: TableName) -> None:
     txn = stage(kernel, kernel.begin(table, "merge"), "p=1")
     txn.set_schema([*COLUMNS, HiveColumn("extra", "int")])

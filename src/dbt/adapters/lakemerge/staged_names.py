@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from dbt_common.invocation import get_invocation_id
@@ -67,6 +67,16 @@ def staged_view(name: TableName) -> str | None:
     return _views.get((_invocation(), name)) if getattr(_frame, "depth", 0) else None
 
 
+def table_meant(parts: Sequence[str]) -> TableName | None:
+    """The table for which the view of this name, given in parts, stands; ``None`` for any other name."""
+    given, current = ".".join(parts).lower(), _invocation()
+    with _lock:
+        views = {
+            view.replace("`", "").lower(): name for (run, name), view in _views.items() if run == current
+        }
+    return views.get(given)
+
+
 def spelled_as(view: str, name: str) -> str:
     """The view, noting what the query would have named if nothing was staged."""
     _spelled[view] = name
@@ -87,7 +97,8 @@ def require_published(name: TableName, doing: str) -> None:
         raise InvalidTransactionState(
             expected=f"{name} not to be staged by this run, to {doing} it",
             found="a version that waits to be published after tests",
-            action="Do it in the model's query or in an on-run-end hook, or set publish: at_once on the model.",
+            action="Do it in the model's query, by a DELETE, UPDATE or MERGE INTO in its own post-hook, or in an "
+            "on-run-end hook; or set publish: at_once on the model.",
         )
 
 

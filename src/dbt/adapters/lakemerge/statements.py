@@ -6,13 +6,14 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from dbt.adapters.lakemerge import staged_names
+from dbt.adapters.lakemerge.staged.waiting import change_waiting
 from dbt_common.invocation import get_invocation_id
 
 from lakemerge.engine.packaged_macros import packaged_macros
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.sql_text import tokens
 from lakemerge.engine.statements import run
+from lakemerge.engine.statements.parsing import statement_of
 from lakemerge.kernel import Settings
 
 if TYPE_CHECKING:
@@ -47,24 +48,24 @@ def carry_out(handle: SessionHandle, sql: str) -> CommitResult | None:
     """Carry out a statement that changes rows of a table of ours; ``None``, and nothing done, for any other.
 
     Raises:
-        InvalidTransactionState: the run has staged a version of the table, and not published it yet.
+        InvalidTransactionState: another node of the run has staged a version of the table that is not published yet.
         LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
     """
-    found = run.ours(handle.spark, handle.application, sql)
-    if found is None:
+    statement = statement_of(handle.spark, sql)
+    if statement is None:
         return None
-    statement, name = found
-    staged_names.require_published(name, f"{statement.kind} rows of")
     writer = {
         "agent": "dbt-lakemerge",
         "node": handle.name,
         "invocation_id": str(get_invocation_id()),
         **run.text_for_history(handle.spark, sql),
     }
-    held = handle.held
+    settings, held = Settings(writer=writer), handle.held
     try:
-        settings = Settings(writer=writer)
-        return run.carry_out(statement, name, handle.spark, handle, packaged_macros(), settings)
+        if (done := change_waiting(handle, statement, settings)) is not None:
+            return done
+        found = run.ours(handle.spark, handle.application, statement)
+        return found and run.carry_out(*found, handle.spark, handle, packaged_macros(), settings)
     finally:
         handle.release(held)
 

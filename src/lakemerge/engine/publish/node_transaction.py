@@ -110,6 +110,11 @@ class NodeTransaction:
     # -- what macros ask -----------------------------------------------------------------------
 
     @property
+    def files(self) -> DataFiles:
+        """How rows are written."""
+        return self._files
+
+    @property
     def file_format(self) -> str:
         """The format that files are written in: an existing table keeps its own."""
         return self._files.file_format
@@ -258,6 +263,10 @@ class NodeTransaction:
         spelling.check(written | gone)
         if gone and self.partitions:
             self._transaction.remove(gone)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Drop partitions, of which nothing is read."""
+        self._transaction.remove(names)
 
     def stage_delta(self, sql: str) -> None:
         """Write changed rows beside the base, for readers to merge.

@@ -60,7 +60,10 @@ class Publisher(Generic[C]):
         name: the table.
         config: what the model's config says about writing.
         queries: the node's session.
+        constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
         committed: the version that the last piece of work made; ``None`` where it made none.
+        staged: what the last piece of work left for later; ``None`` where it left nothing.
+        rules: the parameter that records by which rules programs may change the table, where the commits record it.
     """
 
     def __init__(
@@ -78,7 +81,6 @@ class Publisher(Generic[C]):
     ) -> None:
         """
         Args:
-            constraints: SQL that finds the rows which break the contract's constraints, by the constraint's name.
             declared: types of texts with a length that the feed's query cannot have; see :func:`declared_texts`.
             records_rules: whether its commits record, for programs, the rules by which the table may be changed.
             commit: takes the transaction that brings the feed into the table; see :class:`NodeTransaction`.
@@ -89,13 +91,15 @@ class Publisher(Generic[C]):
         self.queries = Queries(handle)
         self._handle = handle
         self._kernel = kernel
-        self._constraints = constraints
+        self.constraints = constraints
         self._declared = declared or {}
         self._records_rules = records_rules
         self._commit = commit
         self._retries = retries
         self._has_warned = False
         self.committed: Manifest | None = None
+        self.staged: NodeTransaction | None = None
+        self.rules: Mapping[str, str] = {}
 
     @property
     def kernel(self) -> Kernel:
@@ -133,6 +137,7 @@ class Publisher(Generic[C]):
     def note(self, txn: NodeTransaction) -> None:
         """Keep the version that a transaction has made, and let Spark forget the files of the version before."""
         self.committed = txn.made
+        self.staged = txn if txn.is_staged else None
         if self.committed is not None:
             self.refresh()
 
@@ -183,7 +188,8 @@ class Publisher(Generic[C]):
         if view or not self._kernel.exists(self.name):
             feed, keep = self._feed(None)
             plan = self._plan_new(feed, keep)
-            definition = self._definition(plan, self._rules(feed, keep, plan))
+            self.rules = self._rules(feed, keep, plan)
+            definition = self._definition(plan, self.rules)
             transaction = self._kernel.create(definition, operation, in_place_of_view=view)
             self._handle.on_release(transaction.abort)
         else:
@@ -195,6 +201,7 @@ class Publisher(Generic[C]):
                 if rebuild
                 else self._plan_next(transaction, table, feed, keep, operation)
             )
+            self.rules = self._rules(feed, keep, plan)
         if transaction.overlay is not None and not self.config.merges_on_read:
             raise InvalidTransactionState(
                 expected=f"{self.name} to be read as a table, as the model's write_mode says",
@@ -202,16 +209,14 @@ class Publisher(Generic[C]):
                 action="Give both the same write_mode, and run again.",
             )
         files = self._files(transaction, table, rebuild)
-        changes_rules = self._describe(
-            transaction, table, plan, files, rebuild, self._rules(feed, keep, plan)
-        )
+        changes_rules = self._describe(transaction, table, plan, files, rebuild, self.rules)
         self._type_feed(feed, plan, keep)
         return self._node_transaction(
             transaction,
             plan,
             files,
             rebuilds=rebuild,
-            constraints=self._constraints,
+            constraints=self.constraints,
             changes_rules=changes_rules,
             processing=self._handle.processing,
             publish=self._commit,
@@ -240,7 +245,7 @@ class Publisher(Generic[C]):
         require_castable(self.spark, self.name, plan, base)
         files = self._files(transaction, table)
         self._describe(transaction, table, plan, files)
-        constraints = self._constraints if changes_rows else None
+        constraints = self.constraints if changes_rows else None
         return self._node_transaction(transaction, plan, files, constraints=constraints, publish=self._commit)
 
     def begin_move(self, operation: str) -> NodeTransaction:
@@ -414,7 +419,7 @@ class Publisher(Generic[C]):
         shown = {column.name for column in plan.columns} & {name.lower() for name in keep}
         hidden = {name.lower(): kind for name, kind in feed.dtypes if name.lower() not in shown}
         of_feed = hidden if config.changed_by == "merge" else {}
-        rules = TableRules(config.changed_by, config.recorded, self._constraints, of_feed)
+        rules = TableRules(config.changed_by, config.recorded, self.constraints, of_feed)
         return {RULES: rules.text}
 
     def _definition(self, plan: SchemaPlan, rules: Mapping[str, str]) -> TableDefinition:

@@ -36,7 +36,7 @@ class Delete(RowChanges):
         if not names:
             txn.skip()
             return {"deleted": 0}
-        txn.kernel_transaction.remove(names)
+        txn.remove(names)
         every = txn.partitions.are_all(names)
         before = txn.rows_before if every else None
         counts = {"partitions": len(names)} if before is None else {"deleted": before}

@@ -10,10 +10,11 @@ from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
+from lakemerge.engine.publish.amending import AmendingPublisher
 from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
-from lakemerge.engine.ruled_table import HandOver, Staged
+from lakemerge.engine.ruled_table import HandOver, Staged, rules_of
 from lakemerge.engine.spark.beside import session_beside
 from lakemerge.engine.spark.handle import SessionHandle
 from lakemerge.engine.spark.session import Application, application_of
@@ -25,11 +26,12 @@ from lakemerge.engine.statements.merge_into import MergeInto
 from lakemerge.engine.statements.parsing import Statement, statement_of
 from lakemerge.engine.statements.quarantine import QuarantineDelete
 from lakemerge.engine.statements.row_changes import RowChanges
-from lakemerge.engine.statements.target import Target, is_ours, name_of, quarantine_of, target_of
+from lakemerge.engine.statements.target import Target, is_ours, name_of, quarantine_of, target_by, target_of
 from lakemerge.engine.statements.truncate import Truncate
 from lakemerge.errors import UnsupportedStatement, shown
-from lakemerge.kernel import Kernel, Settings, TableName, Transaction
+from lakemerge.kernel import Kernel, Manifest, Settings, TableName, Transaction
 from lakemerge.redaction import redacted
+from lakemerge.table_rules import RULES, TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,13 +49,14 @@ _DRIVERS: dict[str, type[RowChanges]] = {
 }
 
 
-def ours(spark: SparkSession, application: Application, sql: str) -> tuple[Statement, TableName] | None:
-    """The statement that a text is, and its table; ``None`` for what Spark carries out.
+def ours(
+    spark: SparkSession, application: Application, statement: Statement | None
+) -> tuple[Statement, TableName] | None:
+    """A statement and its table; ``None`` for what Spark carries out.
 
     Raises:
         UnsupportedTable: neither can.
     """
-    statement = statement_of(spark, sql)
     if statement is None:
         return None
     names = [name_of(spark, target) for target in (statement.target, *statement.others)]
@@ -90,7 +93,7 @@ def required(spark: SparkSession, application: Application, sql: str) -> tuple[S
     Raises:
         UnsupportedStatement, UnsupportedTable: it is none that lakemerge carries out.
     """
-    found = ours(spark, application, sql)
+    found = ours(spark, application, statement_of(spark, sql))
     if found is None:
         # what Spark cannot read, it says best itself
         spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
@@ -129,9 +132,73 @@ def carry_out(
     """
     kernel = Kernel(handle.application.ports, settings)
     with typed_failures():
-        done = Lifecycle(_driver(statement, name, session, handle, macros, kernel)).publish()
+        done = life_of(statement, name, session, handle, macros, kernel).publish()
     session.catalog.refreshTable(qualified(name))
     return done
+
+
+def life_of(
+    statement: Statement,
+    name: TableName,
+    session: SparkSession,
+    handle: SessionHandle,
+    macros: Macros,
+    kernel: Kernel,
+    commit: Publish = Transaction.commit,
+) -> Lifecycle:
+    """The life of a statement's commit.
+
+    Args:
+        session, handle: as of :func:`carry_out`.
+        commit: takes the complete transaction.
+
+    Raises:
+        LakemergeError: the table cannot be written.
+    """
+    return Lifecycle(_driver(statement, name, session, handle, macros, kernel, commit))
+
+
+def amend(
+    statement: Statement,
+    life: Lifecycle,
+    staged: Manifest,
+    rows: str,
+    handle: SessionHandle,
+) -> CommitResult:
+    """Let a statement change a version that is staged, in the session that has staged it.
+
+    The kernel's transaction has to be open. If the statement fails, the version stays as it was.
+
+    Args:
+        life: of the commit that waits.
+        staged: the version.
+        rows: the view of its rows.
+
+    Raises:
+        UnsupportedStatement: the statement cannot be done before the version is published.
+        LakemergeError, PySparkException: nothing was changed.
+    """
+    publisher, work = life.publisher, life.publisher.staged
+    assert work is not None, "it is staged"
+    name, kernel = publisher.name, publisher.kernel
+    if statement.kind == "insert" or work.commit_column:
+        raise UnsupportedStatement(
+            expected=f"a DELETE, UPDATE, MERGE INTO or TRUNCATE of {name}, whose rows this run has staged"
+            f"{', with an append_layout other than commit_partitioned' if work.commit_column else ''}",
+            found=statement.kind.upper(),
+            action="Let the model's query say what the rows are, or set publish: at_once on the model.",
+        )
+    recorded = publisher.rules.get(RULES)
+    known = TableRules.of_text(recorded, name) if recorded else None
+    if recorded is None and staged.parent is not None:
+        known = rules_of(kernel, name, "")
+    with typed_failures():
+        target = target_by(known, staged, statement, name)
+        amending: Publisher[Any] = AmendingPublisher(
+            handle, kernel, target.config, work, staged, rows, constraints=publisher.constraints
+        )
+        driver = _DRIVERS[statement.kind]
+        return driver(amending, packaged_macros(), handle, handle.spark, statement, target).run()
 
 
 def stage(

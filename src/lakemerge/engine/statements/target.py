@@ -17,6 +17,7 @@ from lakemerge.kernel import (
     TAG_OF,
     HiveTable,
     Kernel,
+    Manifest,
     Metastore,
     TableName,
     check_supported,
@@ -24,6 +25,7 @@ from lakemerge.kernel import (
     is_overlay_view,
     state_of,
 )
+from lakemerge.table_rules import TableRules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,10 +120,15 @@ def target_of(kernel: Kernel, statement: Statement, name: TableName) -> Target:
         UnsupportedStatement: its rows are formed from changes, and cannot be changed themselves.
     """
     state, manifest = kernel.settled(name)
+    return target_by(rules_of(kernel, name, state.commit_column), manifest, statement, name)
+
+
+def target_by(rules: TableRules | None, manifest: Manifest, statement: Statement, name: TableName) -> Target:
+    """As :func:`target_of`, for a version with the rules by which it is changed."""
     purpose = manifest.side_data_for.get("ledger")
     if purpose and purpose["history"]:
         _require_of_versions(statement, name)
-    if (rules := rules_of(kernel, name, state.commit_column)) is not None:
+    if rules is not None:
         config = config_of(rules.options, rules.strategy)
         return Target(name, config, rules.constraints, rules.feed)
     if purpose:

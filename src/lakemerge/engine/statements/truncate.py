@@ -22,7 +22,7 @@ class Truncate(Delete):
         return super().begin()
 
     def attempt(self, txn: NodeTransaction) -> Counts:
-        if self._partition:
+        if self._partition or txn.is_staged:
             return self.delete(txn, self.plans().expression(equal_to(self._partition)))
         before = txn.rows_before
         txn.kernel_transaction.replace_all()

@@ -88,6 +88,10 @@ class TableCommit:
     claim_sent: bool = False
     looked_at: float = -math.inf
 
+    def add_removal(self, removal: RemovePartitions) -> None:
+        """Drop partitions, also those that it was to write: when updates are applied, writes come after removals."""
+        self.updates = [*(one.without(removal.names) for one in self.updates), removal]
+
     # -- what the updates make of it -----------------------------------------------------------
 
     @property

@@ -257,9 +257,9 @@ class Transaction:
         return list(by_name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Drop partitions."""
+        """Drop partitions; what was staged for them by then is not written."""
         self._require_open()
-        self._commit.updates.append(RemovePartitions(frozenset(names), self._data_change))
+        self._commit.add_removal(RemovePartitions(frozenset(names), self._data_change))
 
     def replace_all(self) -> None:
         """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""

@@ -17,13 +17,14 @@ from dbt.adapters.lakemerge.after_tests.outcome import (
     staged_by_another,
     what_stops,
 )
-from dbt.adapters.lakemerge.after_tests.rows import define_query, define_rows
-from dbt.adapters.lakemerge.after_tests.run import StagedRun, StagedTable, StagedView, staged_run
 from dbt.adapters.lakemerge.capability import Capability
 from dbt.adapters.lakemerge.dbt_errors import as_dbt_error, config_errors
 from dbt.adapters.lakemerge.dbt_log import warn_only
 from dbt.adapters.lakemerge.relation import LakemergeRelation
 from dbt.adapters.lakemerge.responses import STAGED, CommitResponse, NodeResponse
+from dbt.adapters.lakemerge.staged.rows import define_query, define_rows
+from dbt.adapters.lakemerge.staged.run import StagedRun, StagedTable, StagedView, staged_run
+from dbt.adapters.lakemerge.staged.waiting import let_wait
 from dbt_common.exceptions import DbtRuntimeError
 
 from lakemerge.engine.lifecycle import Lifecycle
@@ -45,10 +46,8 @@ from lakemerge.kernel import (
     Manifest,
     TableName,
     Transaction,
-    discard_left,
     find_row,
     is_overlay_view,
-    new_spelling,
     resume,
     spelling_of,
     staged_versions,
@@ -146,42 +145,13 @@ class StagingMethods(Capability):
         waiting: list[tuple[Transaction, Manifest]] = []
         life = life_of(lambda one: waiting.append((one, suspend(one))))
         done = life.commit()
+        unique_id = str(model["unique_id"])
         for transaction, manifest in waiting:
-
-            def refresh(transaction: Transaction = transaction) -> None:
-                life.publisher.committed = transaction.made
-                life.publisher.refresh()
-
-            def finish() -> None:
-                try:
-                    life.follow()
-                finally:
-                    handle.release()
-
-            self._let_wait(transaction, manifest, str(model["unique_id"]), refresh, finish)
-        return CommitResponse.of(done)
-
-    def _let_wait(
-        self,
-        transaction: Transaction,
-        manifest: Manifest,
-        unique_id: str,
-        refresh: Callable[[], None],
-        finish: Callable[[], None],
-    ) -> None:
-        name, layout, kernel = transaction.name, transaction.layout, self.kernel()
-        run = staged_run()  # before its views are made: what an earlier run has left is dropped by its name
-        try:
             with self.guarded(f"read what is staged of {name}"):
-                discard_left(kernel, layout)
-                row = find_row(kernel.metastore, name)
-                spelling = {**(spelling_of(row) if row else {}), **new_spelling(transaction)}
-                rows = define_rows(self.handle.spark, name, layout, manifest, spelling, like=name)
-                run.add(StagedTable(name, unique_id, rows, transaction, refresh, [finish]))
-        except BaseException:
-            resume(transaction)
-            transaction.abort()
-            raise
+                let_wait(handle, life, transaction, manifest, unique_id)
+        if not waiting:
+            staged_run().note_unchanged(name, unique_id)
+        return CommitResponse.of(done)
 
     def _require_stageable(self, name: TableName) -> None:
         row = self.handle.application.metastore.get_table(name)

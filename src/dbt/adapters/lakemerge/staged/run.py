@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dbt.adapters.lakemerge import staged_names
-from dbt.adapters.lakemerge.after_tests.rows import GlobalView
+from dbt.adapters.lakemerge.staged.rows import GlobalView
 from dbt_common.invocation import get_invocation_id
 
+from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.errors import InvalidTransactionState
-from lakemerge.kernel import TableName, Transaction, leave
+from lakemerge.kernel import Manifest, TableName, Transaction, leave
 
 _CUT_OFF = "its run ended before it could publish it"
 
@@ -36,13 +37,20 @@ class StagedTable(StagedNode):
 
     Attributes:
         transaction: complete, and waiting to be published.
-        refresh: lets Spark know that it is published.
-        finish: what is to be done after that, in order, when the views are made as well.
+        manifest: the version that it would make.
+        life: of the commit.
+        finish: what is to be done after the publication, in order, when the views are made as well.
     """
 
     transaction: Transaction
-    refresh: Callable[[], object]
+    manifest: Manifest
+    life: Lifecycle
     finish: list[Callable[[], object]] = field(default_factory=list)
+
+    def refresh(self) -> None:
+        """Let Spark know that it is published."""
+        self.life.publisher.committed = self.transaction.made
+        self.life.publisher.refresh()
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,7 @@ class StagedRun:
     def __init__(self, invocation: str) -> None:
         self.invocation = invocation
         self._nodes: dict[TableName, StagedNode] = {}
+        self._unchanged: dict[TableName, str] = {}
         self._is_over = self._dropped = False
         self._lock = threading.Lock()
 
@@ -84,6 +93,21 @@ class StagedRun:
                 )
             self._nodes[node.name] = node
         staged_names.stand_in(node.name, node.rows.name)
+
+    def replace(self, table: StagedTable) -> None:
+        """Let a table be read as its node's hook has changed it."""
+        with self._lock:
+            self._nodes[table.name] = table
+        staged_names.stand_in(table.name, table.rows.name)
+
+    def note_unchanged(self, name: TableName, unique_id: str) -> None:
+        """Note a table that is as its node wants it, so that nothing is staged; the node's hooks may change it."""
+        with self._lock:
+            self._unchanged[name] = unique_id
+
+    def is_unchanged(self, name: TableName, unique_id: str) -> bool:
+        """Whether a node has built a table, and staged nothing."""
+        return not self._is_over and self._unchanged.get(name) == unique_id
 
     def find(self, name: TableName) -> StagedNode | None:
         """What is staged of a name; ``None`` where nothing is, or the run is over."""
