@@ -10,7 +10,7 @@ from simulation.faults_of_calls import OF_CALLS
 from simulation.faults_of_refusals import OF_REFUSALS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
-from simulation.seeds import FORKING, GROUPS, NARROW, RARE, SLEPT, STAGED
+from simulation.seeds import CONDITIONAL, FORKING, GROUPS, NARROW, RARE, SLEPT, STAGED
 
 MUTANTS = {
     # faults that there were once
@@ -273,6 +273,14 @@ MUTANTS = {
         "        row = find_row(self._metastore, member.table)\n",
         "        row = self._metastore.get_table(member.table)\n",
         first=GROUPS,
+    ),
+    # of statements
+    "new-partitions-unseen": Mutant(
+        "a DELETE leaves rows that another commit has copied from those it deletes to a new partition",
+        "kernel.commit.reads",
+        "        if self.known is not None and ",
+        "        if False and ",
+        first=CONDITIONAL,
     ),
     # of commits that wait to be published
     "staged-on-other-rows": Mutant(

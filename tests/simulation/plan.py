@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lakemerge.kernel import TableDefinition, TableName
+from simulation.by_condition import ByCondition, CopyNewest
 from simulation.compactions import Compact, Pack
 from simulation.consumers import Consume
 from simulation.drops import Drop, Remake
@@ -258,6 +259,8 @@ class Planner:
             return Remake(TABLE, label, definition=DEFINITIONS[self._kind])
         if work in ("ingest", "anew"):
             return Ingest(TABLE, label, most=self._dice.choice((0, 1, 2)), anew=work == "anew")
+        if work in ("by condition", "copy"):
+            return self._conditional_work(work, label)
         if not work.endswith("merge"):
             return _PLAIN[work](TABLE, label)
         changes = tuple(
@@ -269,6 +272,13 @@ class Planner:
         if work.startswith("overlaid"):
             return MergeOnRead(TABLE, label, changes=changes)
         return Merge(TABLE, label, changes=changes, truncate=truncate)
+
+    def _conditional_work(self, work: str, label: str) -> Operation:
+        dice = self._dice
+        if work == "copy":
+            return CopyNewest(TABLE, label, number=dice.randrange(9))
+        rest, number = dice.randrange(3), dice.choice((None, None, 0, 1, 2))
+        return ByCondition(TABLE, label, rest=rest, number=number, deletes=dice.random() < 0.7)
 
     def _served_work(self, work: str, label: str) -> Operation:
         if work == "stage first":

@@ -463,7 +463,8 @@ class Run:
             # what was claimed when it was planned may not have been swapped
             commits = self.checker.of(TABLE)[max(0, since - 1) :]
             later = [by_txn.get(commit.manifest.txn) for commit in commits]
-            replaced = any(type(one).__name__ in ("Replace", "Rewrite", "Overwrite") for one in later)
+            replacing = ("Replace", "Rewrite", "Overwrite", "ByCondition")
+            replaced = any(type(one).__name__ in replacing for one in later)
             if row not in rows and not replaced and value not in self.done.partitions:
                 written = any(f"inserts {row}" in line for line in self.result.log)
                 if written or value == "9":

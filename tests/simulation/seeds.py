@@ -27,6 +27,8 @@ BESIDE = 130_000_000
 FORKING = 140_000_000
 #: Consumers that follow the changes of a table, version by version.
 CHANGING = 150_000_000
+#: Rows that are changed by a condition, wherever they are.
+CONDITIONAL = 170_000_000
 
 #: The first seed of each world.
 WORLDS = (
@@ -44,6 +46,7 @@ WORLDS = (
     BESIDE,
     FORKING,
     CHANGING,
+    CONDITIONAL,
 )
 
 

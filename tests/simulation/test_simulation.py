@@ -17,6 +17,7 @@ import pytest
 from simulation.seeds import (
     BESIDE,
     CHANGING,
+    CONDITIONAL,
     FORKING,
     GROUPS,
     NARROW,
@@ -56,6 +57,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (BESIDE, 25),
         (FORKING, 50),
         (CHANGING, 50),
+        (CONDITIONAL, 50),
         pytest.param(150, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(PARTIAL + 50, 5_000, marks=pytest.mark.slow),
@@ -70,6 +72,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(BESIDE + 25, 5_000, marks=pytest.mark.slow),
         pytest.param(FORKING + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(CHANGING + 50, 5_000, marks=pytest.mark.slow),
+        pytest.param(CONDITIONAL + 50, 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_no_schedule_breaks_an_invariant(first: int, seeds: int) -> None:

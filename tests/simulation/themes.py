@@ -11,7 +11,18 @@ import random
 
 from simulation.forks import FORKED_THEMES
 from simulation.refused import REFUSED_THEMES
-from simulation.seeds import CHANGING, FORKING, NARROW, OVERLAID, PARTIAL, RARE, REFUSING, SERVED, SLEPT
+from simulation.seeds import (
+    CHANGING,
+    CONDITIONAL,
+    FORKING,
+    NARROW,
+    OVERLAID,
+    PARTIAL,
+    RARE,
+    REFUSING,
+    SERVED,
+    SLEPT,
+)
 from simulation.served import SERVED_THEMES
 from simulation.theme import Theme, either
 
@@ -365,6 +376,24 @@ THEMES["changing, late"] = dataclasses.replace(
 )
 
 
+THEMES["conditional"] = Theme(
+    0,
+    kinds=("partitioned", "partitioned", "whole"),
+    work=either({"by condition": 45, "copy": 20, "merge": 25, "overwrite": 4, "pack": 6}),
+    writers=(2, 3, 3),
+    several=(2, 3),
+    keys=6,
+    consumed=0.0,
+)
+THEMES["conditional, late"] = dataclasses.replace(
+    THEMES["conditional"],
+    strangers=0.0,
+    tears=0.0,
+    faults={"stop": 3, "lose reply": 1, "lose request": 1, "die after": 1},
+    calls=("alter_table", "alter_partitions", "add_partitions", "drop_partition", "write_text"),
+    most=(1, 2, 3, 4),
+)
+
 THEMES.update(SERVED_THEMES)
 THEMES.update(REFUSED_THEMES)
 THEMES.update(FORKED_THEMES)
@@ -377,6 +406,7 @@ def theme_of(seed: int) -> str:
         names = [name for name in THEMES if THEMES[name].weight]
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     worlds = {
+        CONDITIONAL: "conditional",
         CHANGING: "changing",
         FORKING: "forked",
         REFUSING: "refused",

@@ -191,7 +191,7 @@ class ReadOnlyKernel(Kernel):
         raise _only_reads(name)
 
     def commit_external_changes(
-        self, name: TableName, names: Iterable[str] | None
+        self, name: TableName, names: Iterable[str] | None, *, missing: bool = False
     ) -> tuple[TableState, frozenset[str]]:
         """Raises InvalidTransactionState."""
         raise _only_reads(name)

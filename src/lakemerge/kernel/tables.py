@@ -380,9 +380,12 @@ class Tables:
     # -- what other programs did ---------------------------------------------------------------
 
     def commit_external_changes(
-        self, name: TableName, names: Iterable[str] | None
+        self, name: TableName, names: Iterable[str] | None, *, missing: bool = False
     ) -> tuple[TableState, frozenset[str]]:
         """Look whether other programs changed partitions (``None``: all) and commit what they did.
+
+        Args:
+            missing: whether to look for partitions that the table does not know as well.
 
         Returns:
             The state after it, and the names of the partitions that had been changed.
@@ -390,17 +393,20 @@ class Tables:
         wanted = None if names is None else frozenset(names)
         seen: set[str] = set()
         return self.retried(
-            lambda: self._commit_external_changes(name, wanted, seen), LostRace, first=0.01, longest=0.5
+            lambda: self._commit_external_changes(name, wanted, missing, seen),
+            LostRace,
+            first=0.01,
+            longest=0.5,
         )
 
     def _commit_external_changes(
-        self, name: TableName, wanted: frozenset[str] | None, seen: set[str]
+        self, name: TableName, wanted: frozenset[str] | None, missing: bool, seen: set[str]
     ) -> tuple[TableState, frozenset[str]]:
         state, manifest = self.settled(name)
         changed: list[str] = []
         taken_in = 0
         while taken_in < _MAX_TAKEN_IN:
-            found = self.external.inspect(state, manifest, wanted)
+            found = self.external.inspect(state, manifest, wanted, missing=missing)
             astray = [
                 partition
                 for partition, entry in found.present.items()

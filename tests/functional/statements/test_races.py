@@ -102,6 +102,30 @@ class TestRaces:
         statements.run(statement)
         assert statements.rows("select max(greatest(id, ts)) from read_twice where d = 'p'") == [(11,)]
 
+    @pytest.mark.parametrize("condition", of_rings(["id = 1", "id = 1 and d in ('p', 'copy')"], ["id = 1"]))
+    def test_rows_that_are_copied_to_a_new_partition_meanwhile(
+        self, statements: Statements, monkeypatch: pytest.MonkeyPatch, condition: str
+    ) -> None:
+        name = f"copied_{len(condition)}"
+        statements.make(name, "partitioned", ROWS)
+        copy = f"insert into {name} select id, name, ts, 'copy' from {name} where d = 'p'"
+        overtake(monkeypatch, lambda: statements.run(copy))
+        assert statements.run(f"delete from {name} where {condition}").deleted == 2
+        assert statements.rows(f"select d from {name} where id < 2") == [("copy",), ("p",)]
+
+    @pytest.mark.parametrize(
+        "condition", of_rings(["id = 11", "d = 'plain'", "id = 11 and d > 'o'"], ["id = 11"])
+    )
+    def test_partitions_that_spark_has_added(self, statements: Statements, condition: str) -> None:
+        name = f"plain_{len(condition)}"
+        statements.make(name, "partitioned", ROWS)
+        statements.spark.sql(f"insert into {name} values (11, 'eleven', 1, 'plain')")
+        assert statements.run(f"update {name} set name = 'one' where {condition}").updated == 1
+        assert statements.rows(f"select name from {name} where id = 11") == [("one",)]
+        statements.spark.sql(f"insert into {name} values (11, 'again', 1, 'plainer')")
+        statements.run(f"delete from {name} where {condition.replace('plain', 'plainer')}")
+        assert statements.rows(f"select name from {name} where d = 'plainer'") == []
+
     @pytest.mark.slow
     def test_a_history_that_a_statement_overtakes(
         self, statements: Statements, monkeypatch: pytest.MonkeyPatch

@@ -49,6 +49,36 @@ def test_a_second_read_finds_that_others_have_gone_on(world: World, kernel: Kern
             transaction.read(["p=2"])
 
 
+@pytest.mark.parametrize("missing", [True, False])
+def test_who_has_looked_for_other_partitions_is_overtaken_by_new_ones(
+    world: World, kernel: Kernel, missing: bool
+) -> None:
+    create(kernel, NAME, {"p=1": ["old"], "p=2": ["old"]})
+    other = Kernel(world.process())
+    with kernel.begin(NAME, "delete") as transaction:
+        transaction.read(["p=1"], missing=missing)
+        stage(kernel, transaction, {"p=1": ["new"]})
+        # what is there already is as before
+        merge(other, NAME, {"p=2": ["theirs"]})
+        move_rows(other)
+        merge(other, NAME, {"p=3": ["theirs"]})
+        if missing:
+            with pytest.raises(CommitConflict, match="came first"):
+                transaction.commit()
+        else:
+            transaction.commit()
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_who_looks_for_other_partitions_finds_those_of_other_programs(kernel: Kernel, missing: bool) -> None:
+    create(kernel, NAME, {"p=1": ["old"]})
+    add_plain_partition(kernel, NAME, "p=2", "/other/p=2")
+    with kernel.begin(NAME, "delete") as transaction:
+        transaction.read(["p=1"], missing=missing)
+        assert transaction.base is not None
+        assert set(transaction.base.partitions) == ({"p=1", "p=2"} if missing else {"p=1"})
+
+
 def test_who_has_staged_nothing_reads_other_columns(world: World, kernel: Kernel) -> None:
     create(kernel, NAME, {"p=1": ["old"]})
     with kernel.begin(NAME, "merge") as transaction:

@@ -195,7 +195,7 @@ class AmendedTransaction(NodeTransaction):
     def next_version(self) -> int:
         return self._staged.version
 
-    def read(self, names: Iterable[str] | None = None) -> None:
+    def read(self, names: Iterable[str] | None = None, *, missing: bool = False) -> None:
         """Nothing is to be said: whatever another commit changes in the table, the staged version is given up."""
 
     # -- writing ---------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ class NodeTransaction:
 
     # -- reading and writing -------------------------------------------------------------------
 
-    def read(self, names: Iterable[str] | None = None) -> None:
+    def read(self, names: Iterable[str] | None = None, *, missing: bool = False) -> None:
         """Say which partitions (``None``: all) are about to be read; see :meth:`Transaction.read`.
 
         A commit that rewrites all partitions reads all, including those that other commits add meanwhile. So does a
@@ -192,7 +192,7 @@ class NodeTransaction:
             return
         wanted = None if names is None or self.rewrites_all else set(names)
         reads_all = wanted is None or self.partitions.needs_all(wanted)
-        self._transaction.read(None if reads_all else wanted)
+        self._transaction.read(None if reads_all else wanted, missing=missing)
         now = self._transaction.base
         if now is not None and now.txn != base.txn and not only_moved_since(self._transaction, base):
             raise self.overtaken(f"that version {now.version} came first ({now.operation})")

@@ -44,7 +44,7 @@ class Insert(RowChanges):
         changes = [Changes(_NEW, "insert", values, is_stored=False)]
         replaced = self._replaced(plans, txn, touched)
         if replaced is None:
-            self.read(txn, touched)
+            self.read(txn, touched, looks=False)
             self.show(KEPT, plans.frame(self.rows_of(plans, txn)))
         else:
             if bool(plan.ifPartitionNotExists()) and set(touched) & set(txn.partitions.stored):

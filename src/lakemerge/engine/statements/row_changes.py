@@ -121,9 +121,14 @@ class RowChanges(Driver[Any]):
             return [[self.statement.alias]]
         return [[name.name], [name.schema, name.name], ["spark_catalog", name.schema, name.name]]
 
-    def read(self, txn: NodeTransaction, names: Iterable[str]) -> None:
-        """Say which partitions the statement depends on; on all where rows of deltas may lie in others."""
-        txn.read(None if txn.overlay else names)
+    def read(self, txn: NodeTransaction, names: Iterable[str], *, looks: bool = True) -> None:
+        """Say which partitions the statement depends on; on all where rows of deltas may lie in others.
+
+        Args:
+            looks: whether it has looked for these among all. There may be more, which another program has added, or to
+                which another commit copies rows of these.
+        """
+        txn.read(None if txn.overlay else names, missing=looks)
 
     def read_sources(self, txn: NodeTransaction, rows: DataFrame, *, own: int = 0) -> None:
         """Say that a query's rows depend on all of the table, where it reads the table in a subquery or as a source.

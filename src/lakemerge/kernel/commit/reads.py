@@ -16,6 +16,8 @@ class Reads:
     Attributes:
         partitions: names of those that were read, whether they are there or not.
         everything: whether all partitions were read, including those that later commits add.
+        known: all partitions there were, if those that later commits add were looked for, and not found; ``None`` if
+            they were not.
         states: of those that exist, the states in which they were read.
         side_data: by kind, the partitions whose side data was read; ``None`` for that of all.
         rows: whether any commit that changes rows, whatever partitions it touches, is in conflict with the work; a
@@ -26,6 +28,7 @@ class Reads:
 
     partitions: set[str] = field(default_factory=set)
     everything: bool = False
+    known: frozenset[str] | None = None
     states: dict[str, PartitionState] = field(default_factory=dict)
     side_data: dict[str, frozenset[str] | None] = field(default_factory=dict)
     rows: bool = False
@@ -44,13 +47,19 @@ class Reads:
             return frozenset()
         return None if names is None else names - self.partitions
 
-    def add_partitions(self, base: Manifest, names: frozenset[str] | None) -> None:
-        """Note partitions of a version (``None``: all) as read, even missing ones: they may be made meanwhile."""
+    def add_partitions(self, base: Manifest, names: frozenset[str] | None, *, missing: bool = False) -> None:
+        """Note partitions of a version (``None``: all) as read, even missing ones: they may be made meanwhile.
+
+        Args:
+            missing: whether others were looked for, whatever their names.
+        """
         known = base.partitions
         self.partitions |= set(known) if names is None else names
         present = known if names is None else names & set(known)
         self.states.update({name: known[name] for name in present})
         self.everything = self.everything or names is None
+        if missing:
+            self.known = frozenset(known)
 
     def add_side_data(self, kind: str, names: Iterable[str] | None) -> None:
         """Note the side data of a kind that concerns these partitions (``None``: all) as read."""
@@ -88,6 +97,8 @@ class Reads:
         if self.places:
             moved = moved & frozenset(later.written) & self.states.keys() if rewrites else frozenset()
         touched = later.touched - moved
+        if self.known is not None and not (later.touched - set(later.rewritten)) <= self.known:
+            return True
         if (self.rows and changes_rows(later)) or touched & self.partitions or (self.everything and touched):
             return True
         return any(

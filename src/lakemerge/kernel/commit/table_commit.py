@@ -88,9 +88,10 @@ class TableCommit:
     claim_sent: bool = False
     looked_at: float = -math.inf
 
-    def add_removal(self, removal: RemovePartitions) -> None:
+    def add_removal(self, names: frozenset[str], data_change: bool) -> None:
         """Drop partitions, also those that it was to write: when updates are applied, writes come after removals."""
-        self.updates = [*(one.without(removal.names) for one in self.updates), removal]
+        kept = (one.without(names) for one in self.updates)
+        self.updates = [*kept, RemovePartitions(names, data_change)]
 
     # -- what the updates make of it -----------------------------------------------------------
 

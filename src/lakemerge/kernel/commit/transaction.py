@@ -15,7 +15,6 @@ from lakemerge.kernel.commit.updates import (
     ChangeSideData,
     DescribeSideData,
     Fence,
-    RemovePartitions,
     ReplaceAll,
     SetParameters,
     SetReference,
@@ -126,11 +125,13 @@ class Transaction:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def read(self, names: Iterable[str] | None = None) -> None:
+    def read(self, names: Iterable[str] | None = None, *, missing: bool = False) -> None:
         """Declare that partitions (``None``: the whole table) are about to be read.
 
-        What other programs changed in them is taken in first, as a version of its own. From then on, a change by
-        another program is a conflict.
+        What other programs changed in them is taken in first, as a version of its own. Later changes conflict.
+
+        Args:
+            missing: whether others were looked for. One that a commit adds is a conflict, unless each commit adds some.
 
         Raises:
             CommitConflict: the table has moved on since an earlier read of this transaction, or is another one by now.
@@ -140,9 +141,10 @@ class Transaction:
         if self._table is None or self.base is None:
             return
         wanted = None if names is None else frozenset(names)
-        state, _ = self._tables.commit_external_changes(self.name, self._commit.reads.unread(wanted))
+        reads = self._commit.reads
+        state, _ = self._tables.commit_external_changes(self.name, reads.unread(wanted), missing=missing)
         if state.txn != self.base.txn:
-            if self._commit.reads:
+            if reads:
                 raise self._commit.conflict(f"that version {state.version} came first")
             newest = self._tables.manifest(state)
             if newest.table_id != self.base.table_id:
@@ -152,12 +154,10 @@ class Transaction:
             if self._staging.is_open:  # what it has staged may be gone, and the new base would hide that
                 self._commit.check_not_fenced(self._tables.files, state, newest)
                 if not newest.same_shape(self.base):  # and it has other columns, or is in other partitions
-                    raise self._commit.conflict(
-                        f"that version {state.version} has changed the table's columns"
-                    )
+                    raise self._commit.conflict(f"that version {state.version} has changed its columns")
             self._table, self._commit.base = state, newest
             self.properties = dict(self.base.properties)
-        self._commit.reads.add_partitions(self.base, wanted)
+        reads.add_partitions(self.base, wanted, missing=missing and not self.commit_column)
 
     def read_side_data(self, kind: str, names: Iterable[str] | None = None) -> None:
         """Declare that this work depends on the side data of a kind, whether there is any or not.
@@ -259,7 +259,7 @@ class Transaction:
     def remove(self, names: Iterable[str]) -> None:
         """Drop partitions; what was staged for them by then is not written."""
         self._require_open()
-        self._commit.add_removal(RemovePartitions(frozenset(names), self._data_change))
+        self._commit.add_removal(frozenset(names), self._data_change)
 
     def replace_all(self) -> None:
         """Drop every partition that is not staged; what other commits do meanwhile is replaced too."""

@@ -131,8 +131,13 @@ class ExternalChanges:
         # otherwise the manifest stays for vacuum: a lost reply may hide that it is needed
         return done
 
-    def inspect(self, state: TableState, manifest: Manifest, names: Iterable[str] | None) -> Found:
+    def inspect(
+        self, state: TableState, manifest: Manifest, names: Iterable[str] | None, *, missing: bool = False
+    ) -> Found:
         """What the partitions of these names (``None``: all) are now.
+
+        Args:
+            missing: whether those that the manifest lacks are asked for as well.
 
         Raises:
             LostRace: the table's row has been made anew since the state was read, or is gone at this moment.
@@ -144,7 +149,7 @@ class ExternalChanges:
         # the old text. A list read from that index then lacks the partition, which is there and is found by its name.
         asked = known | set(manifest.partitions)
         if names is not None:
-            asked &= set(names)
+            asked &= {*names, *(known.difference(manifest.partitions) if missing else ())}
         present = self._look(state.table, state.layout, sorted(asked))
         strays = {
             name
