@@ -26,8 +26,12 @@ fi
 say "making $folder: pyspark $spark, DuckDB, Matplotlib (some minutes)"
 ${PYTHON:-python3} -m venv "$folder/venv"
 grep -v '^pyspark' constraints.txt > "$folder/constraints.txt"
+# as scripts/create_environment.sh has it
+parser=dbt-core-experimental-parser
+"$folder/venv/bin/python" scripts/empty_wheel.py "$parser" 2.9999 "$folder/wheels"
 "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$folder/constraints.txt" \
-    "pyspark==$spark" 'duckdb>=1.1' 'matplotlib>=3.9' psutil --editable .
+    --find-links "$folder/wheels" --only-binary "$parser" \
+    "pyspark==$spark" 'duckdb>=1.1' 'matplotlib>=3.9' psutil --editable '.[dbt]'
 mkdir -p "$folder/jars"
 for jar in $jars; do
     mvn --quiet --batch-mode dependency:copy "-Dartifact=$jar" "-DoutputDirectory=$(cd "$folder" && pwd)/jars"
