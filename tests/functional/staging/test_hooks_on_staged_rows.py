@@ -99,7 +99,12 @@ class Twins:
             before = [shop.versions(name)[0] if shop.exists(name) else 0 for name in names]
             shop.dbt("build")
             for kind in self.kinds:
-                assert shop.rows(f"{kind}_after_tests") == shop.rows(f"{kind}_at_once"), (kind, delivery)
+                # the versions by which rows were closed have other numbers
+                columns = "* except (dbt_closed_in)" if kind == "history" else "*"
+                assert shop.rows(f"{kind}_after_tests", columns) == shop.rows(f"{kind}_at_once", columns), (
+                    kind,
+                    delivery,
+                )
             assert shop.rows("reads") == shop.rows(names[0])
             # the build and its hooks are one version; a table that is merged on read has others, which change no row
             for name, version in zip(names, before, strict=True):
