@@ -68,6 +68,7 @@ def tag(
                 found=f"that it names {_described(kernel, name, label)}",
                 action="Choose another name, or take this one away first (lakemerge_untag).",
             )
+        _require_own(base, label, table)
         expires_at = "" if kept_for is None else (kernel.clock.now() + kept_for).isoformat(timespec="seconds")
         wanted = Reference(version.txn, expires_at, table)
         if known is not None and known.table and known.table != table:
@@ -121,6 +122,21 @@ def _arguments(name: TableName, label: Any, retain: Any, as_table: Any) -> tuple
         problems.append("retain and as_table exclude each other: a version that has a table is kept for good")
     reader.require_sound("valid arguments of a tag", "Correct them.")
     return str(label), kept_for, table.lower()
+
+
+def _require_own(base: Manifest, label: str, table: str) -> None:
+    """No two tags may have one table, for it goes with either of them. Raises InvalidConfig."""
+
+    def names(of: str) -> set[str]:
+        return {of, f"{of}__base", f"{of}__deltas"} if of else set()
+
+    for other, one in base.references.items():
+        if other != label and names(one.table) & names(table):
+            raise InvalidConfig(
+                expected=f"a name for the table of {label} that no other tag has",
+                found=f"{table}; {other} has {one.table}",
+                action="Give as_table another name.",
+            )
 
 
 def _described(kernel: Kernel, name: TableName, label: str) -> str:

@@ -20,6 +20,7 @@ from kernel.support import (
 )
 from lakemerge.engine.versions.choice import Choice
 from lakemerge.engine.versions.tags import tag, untag
+from lakemerge.errors import InvalidConfig, UnknownReference, VersionNotFound
 from lakemerge.kernel import Kernel, TableName, find_version
 from lakemerge.testing import World
 
@@ -91,3 +92,22 @@ def test_killed_after_any_write(undoes: bool, on_read: bool) -> None:
         assert picture(kernel, NAME) == before
         assert_nothing_orphaned(kernel, NAME)
     assert write > 5
+
+
+def test_no_two_tags_have_one_table() -> None:
+    world = World()
+    kernel = Kernel(world.process())
+    create(kernel, NAME, {"p=1": ["old"]})
+    add_overlay(kernel, NAME)
+    add_delta(kernel, NAME, "delta 1")
+    first = tag(kernel, NAME, "month.end", Choice(), as_table=True)
+    for label in ("month-end", "MONTH.end", "month.end__base"):
+        with pytest.raises(InvalidConfig, match=r"month\.end has t__month_end"):
+            tag(kernel, NAME, label, Choice(), as_table=True)
+        with pytest.raises(UnknownReference):
+            untag(kernel, NAME, label)
+    tag(kernel, NAME, "20261031", Choice(), as_table=True)  # digits are a name, and no number
+    untag(kernel, NAME, "20261031")
+    assert {row.name for row in kernel.metastore.table_summaries("s")} >= {first.table.partition(".")[2]}
+    with pytest.raises(VersionNotFound):
+        Choice.of(version=20261031).find_with(kernel, NAME)
