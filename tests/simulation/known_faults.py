@@ -10,7 +10,7 @@ from simulation.faults_of_calls import OF_CALLS
 from simulation.faults_of_refusals import OF_REFUSALS
 from simulation.faults_on_read import ON_READ
 from simulation.mutant import Mutant
-from simulation.seeds import CONDITIONAL, FORKING, GROUPS, NARROW, RARE, SLEPT, STAGED
+from simulation.seeds import CONDITIONAL, FORKING, GROUPS, NARROW, RARE, RESTORING, SLEPT, STAGED
 
 MUTANTS = {
     # faults that there were once
@@ -462,6 +462,23 @@ MUTANTS = {
         "kernel.protocol.versions",
         "            self.alter(name, changed, (DDL_TIME, before))\n",
         "            self._metastore.alter_table(name, changed)\n",
+    ),
+    "restore-unseen": Mutant(
+        "a restore counts as a commit that only moves rows, which consumers of changes leave out",
+        "kernel.commit.reads",
+        "    moves = not later.touched or later.only_moves_rows\n",
+        '    moves = not later.touched or later.only_moves_rows or later.operation == "restore"\n',
+        first=RESTORING,
+    ),
+    "restored-ledger-taken": Mutant(
+        "vacuum takes side data that a newer version has left, though a restore names it again",
+        "kernel.maintenance.garbage",
+        "    current = pointed | set(places_of(layout, versions.newest))\n",
+        "    older = [one for one in versions if one.txn != versions.newest.txn]\n"
+        "    left = {place for one in older for place in places_of(layout, one)}\n"
+        "    side = {normal(layout.absolute(one)) for one in versions.newest.sidecars.get('ledger', ())}\n"
+        "    current = (pointed | set(places_of(layout, versions.newest))) - (side & left)\n",
+        first=RESTORING,
     ),
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,12 +76,14 @@ class Model:
         tombstones: the highest sequence of a delete by key.
         facts: rows without keys.
         truncated: no change at or before this sequence counts.
+        past: what they were after each commit, by its transaction.
     """
 
     keyed: dict[str, tuple[int, str]] = field(default_factory=dict)
     tombstones: dict[str, int] = field(default_factory=dict)
     facts: list[str] = field(default_factory=list)
     truncated: int = -1
+    past: dict[str, Model] = field(default_factory=dict)
 
     def copy(self) -> Model:
         return Model(dict(self.keyed), dict(self.tombstones), list(self.facts), self.truncated)
@@ -105,6 +108,7 @@ class Operation(ABC):
         version: that it made, as acknowledged.
         decided: the transaction that made it, when it is applied.
         found_files_gone: whether files were gone that it was about to read.
+        took: the seconds until it found that out.
         error: how it failed.
         transaction: of the last try.
     """
@@ -116,6 +120,7 @@ class Operation(ABC):
     version: int | None = None
     decided: str = ""
     found_files_gone: bool = False
+    took: float = 0.0
     error: str = ""
     transaction: Transaction | None = field(default=None, repr=False)
 
@@ -130,7 +135,7 @@ class Operation(ABC):
     def run(self, kernel: Kernel) -> None:
         """Try until it is done, or fails for good."""
         for _ in range(20):
-            self.transaction = None
+            self.transaction, began = None, kernel.clock.monotonic()
             try:
                 self.version = self.attempt(kernel)
                 self.outcome = "acknowledged"
@@ -140,12 +145,17 @@ class Operation(ABC):
                 self.outcome, self.error = "unfinished", str(error).replace("\n", " ")
             except FilesGone:
                 self.outcome, self.found_files_gone = "failed", True
+                self.took = kernel.clock.monotonic() - began
             except LakemergeError as error:
                 self.error = str(error).replace("\n", " ")
                 doubtful = self.transaction is not None and self.transaction.state == "in doubt"  # type: ignore[unreachable]
                 self.outcome = "doubtful" if doubtful else "failed"
             return
         self.outcome = "failed"
+
+    def misses_files(self, retention: datetime.timedelta, taken: Collection[str]) -> bool:
+        """Whether files were gone that stay for this long, and that nobody else has ``taken``."""
+        return self.found_files_gone and not taken and self.took <= retention.total_seconds()
 
     def began(self, transaction: Transaction) -> Transaction:
         self.txns.append(transaction.txn)

@@ -32,6 +32,7 @@ from simulation.operations import (
 )
 from simulation.operators import Undo
 from simulation.overlays import FoldDeltas, IntoBase, Lay, MergeOnRead, Retire, SomeIntoBase, TakeOff
+from simulation.restores import Restore
 from simulation.served_work import Describe, Name, OddAppend, Reject, StageFirst
 from simulation.streams import Batches
 from simulation.themes import THEMES, Theme, theme_of
@@ -251,7 +252,7 @@ class Planner:
         work = self._dice.choices(list(chances), list(chances.values()))[0]
         if work == "overwrite":
             return Overwrite(TABLE, label, number=self._dice.randrange(3))
-        if work in ("stage first", "name", "reject"):
+        if work in ("stage first", "name", "reject", "restore"):
             return self._served_work(work, label)
         if work == "recover":
             return Upkeep(TABLE, label, action="recover")
@@ -283,6 +284,8 @@ class Planner:
     def _served_work(self, work: str, label: str) -> Operation:
         if work == "stage first":
             return StageFirst(TABLE, label, number=self._dice.randrange(3))
+        if work == "restore":
+            return Restore(TABLE, label, back=self._dice.choice((1, 1, 2, 4)))
         if work == "name":
             return Name(TABLE, label, seconds=self._dice.choice((0.0, 100.0, 100.0)))
         return Reject(TABLE, label, clears=self._dice.random() < 0.3)

@@ -384,7 +384,7 @@ class Run:
     def _check_operations(self) -> None:
         made = {commit.manifest.txn: commit for commit in self.checker.commits}
         for operation in self.result.operations:
-            if operation.found_files_gone and not self.checker.dropped and not self.done.emptied:
+            if operation.misses_files(self.plan.retention, self.checker.dropped or self.done.emptied):
                 raise Violation(f"{operation} found files gone, and nobody has dropped the table")
             commits = [made[txn] for txn in operation.txns if txn in made]
             versions = [commit.version for commit in commits]
@@ -416,6 +416,7 @@ class Run:
             table_id = commit.table_id
             operation = by_txn.get(commit.manifest.txn)
             self._apply(model, commit, operation)
+            model.past[commit.manifest.txn] = model.copy()
             if commit.rows != model.rows():
                 raise Violation(
                     f"version {commit.version} by {operation} holds {commit.rows}; expected {model.rows()}"

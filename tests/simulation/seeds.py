@@ -27,6 +27,8 @@ BESIDE = 130_000_000
 FORKING = 140_000_000
 #: Consumers that follow the changes of a table, version by version.
 CHANGING = 150_000_000
+#: Earlier versions are brought back, beside writers, vacuum, and consumers of the changes.
+RESTORING = 160_000_000
 #: Rows that are changed by a condition, wherever they are.
 CONDITIONAL = 170_000_000
 
@@ -46,6 +48,7 @@ WORLDS = (
     BESIDE,
     FORKING,
     CHANGING,
+    RESTORING,
     CONDITIONAL,
 )
 

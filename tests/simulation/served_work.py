@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lakemerge.errors import LakemergeError
 from lakemerge.kernel import Kernel, Reference, find_version
 from lakemerge.kernel.ports.names import DEFAULT_PARTITION
 from simulation.intents import Violation
@@ -110,7 +111,10 @@ class Name(Operation):
 
     def _read(self, kernel: Kernel, txn: str, table_id: str) -> None:
         watched: Any = kernel.metastore.inner  # type: ignore[attr-defined]
-        state, newest = kernel.settled(self.table)
+        try:
+            state, newest = kernel.settled(self.table)
+        except LakemergeError:
+            return  # another process died with the lock, so nobody can look now
         if newest.table_id != table_id or newest.references.get(self.label) != Reference(txn):
             return  # of a table that was dropped, or replaced with all its names
         found = find_version(kernel, self.table, tag=self.label)[1]

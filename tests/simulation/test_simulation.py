@@ -25,6 +25,7 @@ from simulation.seeds import (
     PARTIAL,
     RARE,
     REFUSING,
+    RESTORING,
     SERVED,
     SERVED_GROUPS,
     SLEPT,
@@ -57,6 +58,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (BESIDE, 25),
         (FORKING, 50),
         (CHANGING, 50),
+        (RESTORING, 50),
         (CONDITIONAL, 50),
         pytest.param(150, 20_000, marks=pytest.mark.slow),
         pytest.param(OVERLAID + 50, 5_000, marks=pytest.mark.slow),
@@ -72,6 +74,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(BESIDE + 25, 5_000, marks=pytest.mark.slow),
         pytest.param(FORKING + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(CHANGING + 50, 5_000, marks=pytest.mark.slow),
+        pytest.param(RESTORING + 50, 5_000, marks=pytest.mark.slow),
         pytest.param(CONDITIONAL + 50, 5_000, marks=pytest.mark.slow),
     ],
 )

@@ -20,6 +20,7 @@ from simulation.seeds import (
     PARTIAL,
     RARE,
     REFUSING,
+    RESTORING,
     SERVED,
     SLEPT,
 )
@@ -394,6 +395,28 @@ THEMES["conditional, late"] = dataclasses.replace(
     most=(1, 2, 3, 4),
 )
 
+
+# earlier versions brought back, which consumers of changes follow, and some of which vacuum takes or a name keeps
+THEMES["restoring"] = dataclasses.replace(
+    THEMES["changing"],
+    kinds=("partitioned", "partitioned", "whole"),
+    work=either({"merge": 45, "restore": 30, "overwrite": 8, "pack": 7, "replace": 3, "name": 7}),
+    writers=(2, 3),
+    consumed=0.7,
+)
+THEMES["restoring, late"] = dataclasses.replace(
+    THEMES["restoring"],
+    faults=THEMES["changing, late"].faults,
+    calls=THEMES["changing, late"].calls,
+    most=(1, 2, 3, 4),
+)
+THEMES["restoring, rebuilt and dropped"] = dataclasses.replace(
+    THEMES["restoring"],
+    work=either({"merge": 45, "restore": 35, "rewrite": 8, "drop": 4, "remake": 8}),
+    consumed=0.0,
+)
+
+
 THEMES.update(SERVED_THEMES)
 THEMES.update(REFUSED_THEMES)
 THEMES.update(FORKED_THEMES)
@@ -407,6 +430,7 @@ def theme_of(seed: int) -> str:
         return dice.choices(names, [THEMES[name].weight for name in names])[0]
     worlds = {
         CONDITIONAL: "conditional",
+        RESTORING: "restoring",
         CHANGING: "changing",
         FORKING: "forked",
         REFUSING: "refused",

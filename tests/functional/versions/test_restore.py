@@ -127,6 +127,17 @@ class TestRestore:
         assert texts(one.table.to_df()) == one.rows[first]
         assert done.version == first + 3
 
+    def test_a_delete_that_comes_first_and_has_no_row_is_forgotten_too(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table, made = self.merged("raced", GOOD, partition_by=["region"])
+        self.merged("raced", [(1, 12, 2, "north", "U")])
+        # remembered beside the rows, of which it changes none
+        overtake(monkeypatch, lambda: self.merged("raced", [(9, 0, 9, "north", "D")]))
+        table.restore(version=made.version, dry_run=False)
+        self.merged("raced", [(9, 90, 5, "north", "I")])
+        assert self.rows(table) == [(1, 10), (2, 20), (3, 30), (9, 90)]
+
     def test_what_other_programs_wrote_is_a_version_too(self, recorded: Make) -> None:
         one = recorded("appended")
         first = one.bring()

@@ -145,6 +145,8 @@ class Restore(Driver[WriteConfig]):
         base, transaction = txn.base, txn.kernel_transaction
         assert base is not None, "it has versions"
         txn.read()
+        for kind in self._kinds:  # also if nothing differs yet: it may when another commit comes first
+            transaction.read_side_data(kind)
         base = txn.base
         assert base is not None
         compared = self._compare(base)
@@ -157,7 +159,6 @@ class Restore(Driver[WriteConfig]):
             rows.merged(rows.base(self._touched)).createOrReplaceTempView(_VIEW)
             txn.stage(self.macros.lakemerge_restored_rows_sql(txn, _VIEW), self._touched, count=False)
         for kind in kinds:
-            transaction.read_side_data(kind)
             folders = self._target.sidecars.get(kind, ())
             transaction.set_sidecars(kind, map(self._layout.absolute, folders))
             transaction.describe_side_data(kind, self._target.side_data_for.get(kind))
@@ -195,14 +196,18 @@ class Restore(Driver[WriteConfig]):
         bounds = Bounds(partitions=self._condition)
         return bounds.matching(names, self._target.partition_columns, self.publisher.queries)
 
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        """The kinds of side data that go back with the rows."""
+        if self._condition:
+            return ()
+        return (*_WITH_ROWS, *(_OF_SOURCES if self._take_again else ()))
+
     def _other_side_data(self, base: Manifest) -> list[str]:
         """The kinds of side data that become what they were, and are something else now."""
-        if self._condition:
-            return []
-        wanted = (*_WITH_ROWS, *(_OF_SOURCES if self._take_again else ()))
         return [
             kind
-            for kind in wanted
+            for kind in self._kinds
             if base.sidecars.get(kind, ()) != self._target.sidecars.get(kind, ())
             or base.side_data_for.get(kind) != self._target.side_data_for.get(kind)
         ]
