@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -35,11 +36,11 @@ class CountingFiles(MemoryFiles):
         return super().list_all(paths)
 
 
-def made(versions: int) -> tuple[World, CountingFiles]:
+def made(versions: int, partitions: int = PARTITIONS) -> tuple[World, CountingFiles]:
     world = World()
     world.files = files = CountingFiles(world.timeline)
     kernel = Kernel(world.process())
-    create(kernel, NAME, {f"p={number}": ["1"] for number in range(PARTITIONS)})
+    create(kernel, NAME, {f"p={number}": ["1"] for number in range(partitions)})
     for number in range(2, versions + 1):
         merge(kernel, NAME, {f"p={number % 7}": [str(number)]})
     with kernel.begin(NAME, "tag", data_change=False) as transaction:
@@ -56,21 +57,26 @@ def rows_of(world: World, choice: Choice) -> VersionRows:
     return VersionRows(None, ports.files, state.layout, manifest)  # type: ignore[arg-type]
 
 
-def cost(versions: int) -> list[tuple[int, int]]:
+def cost(versions: int, partitions: int = PARTITIONS) -> list[tuple[int, int]]:
     """The texts and directories that each piece of work reads, in a table of so many versions."""
-    world, files = made(versions)
-    found = []
+    return [counts for counts, _ in costs(*made(versions, partitions), partitions)]
+
+
+def costs(world: World, files: CountingFiles, partitions: int) -> list[tuple[tuple[int, int], float]]:
+    """The texts and directories that each piece of work reads, and the CPU seconds that it takes."""
+    found, began = [], [time.process_time()]
 
     def note() -> None:
-        found.append((files.texts, files.listed))
+        found.append(((files.texts, files.listed), time.process_time() - began[0]))
         files.texts = files.listed = 0
+        began[0] = time.process_time()
 
     files.texts = files.listed = 0
     newest = rows_of(world, Choice())
     note()
     second = rows_of(world, Choice(tag="second"))
     note()
-    assert len(list(second.files())) == PARTITIONS
+    assert len(list(second.files())) == partitions
     note()
     compared = Comparison(None, None, second, newest, places=())  # type: ignore[arg-type]
     # all versions but two have changed the same partitions
@@ -87,6 +93,23 @@ def test_the_cost_of_a_version_and_of_a_difference_is_the_same_for_many_versions
     assert many[3] == few[3] == (0, 14), "only the partitions that differ are listed"
     # a manifest is a difference to one of the 15 before it
     assert all(texts <= 20 and not listed for texts, listed in (*few[:2], *many[:2]))
+
+
+@pytest.mark.slow
+def test_a_thousand_versions_of_ten_thousand_partitions_cost_what_a_hundred_do() -> None:
+    partitions = 10_000
+    world, files = made(100, partitions)
+    few = costs(world, files, partitions)
+    world, files = made(1_000, partitions)
+    best = [costs(world, files, partitions) for _ in range(3)]
+    many = [min(one) for one in zip(*best, strict=True)]
+    print(*zip(few, many, strict=True), sep="\n")
+    assert (
+        [counts for counts, _ in many[2:]] == [counts for counts, _ in few[2:]] == [(0, partitions), (0, 14)]
+    )
+    assert all(texts <= 20 and not listed for (texts, listed), _ in (*few[:2], *many[:2]))
+    # a tenth of the versions takes as long: what grew with them would take ten times that
+    assert all(after < 3 * before + 0.1 for (_, before), (_, after) in zip(few, many, strict=True))
 
 
 def test_by_its_number_a_version_is_found_in_the_manifests_of_the_newer_ones() -> None:
