@@ -18,7 +18,8 @@
 ) -%}
     {%- if not execute -%}{{- return(none) -}}{%- endif -%}
     {%- set start, end = [from_version, from_timestamp, from_tag], [to_version, to_timestamp, to_tag] -%}
-    {%- set found = adapter.versions.diff(context, lakemerge_relation(table), start, end, key, samples, staged) -%}
+    {%- set between = adapter.versions.between(context, lakemerge_relation(table), start, end, key) -%}
+    {%- set found = adapter.versions.diff(between, samples, staged) -%}
     {%- do log(table ~ ': versions ' ~ found.from_version ~ ' to ' ~ found.to_version ~ ': ' ~ found.inserted ~ ' inserted, ' ~ found.updated ~ ' updated, ' ~ found.deleted ~ ' deleted, in ' ~ found.partitions ~ ' partitions that differ', info=true) -%}
     {%- for name, count in found.updated_columns.items() -%}
         {%- do log('  ' ~ name ~ ': updated in ' ~ count ~ ' rows', info=true) -%}

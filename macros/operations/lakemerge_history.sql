@@ -20,6 +20,7 @@
                 commit.version, commit.committed_at, commit.operation, commit.partitions, commit.files,
                 commit.bytes, counts | join(', ') or '-', commit.node or commit.agent
             ) ~ ('  run ' ~ commit.invocation_id if commit.invocation_id else '')
+            ~ ('  group ' ~ commit.group if commit.group else '')
             ~ ('  tagged ' ~ (commit.tags | join(', ')) if commit.tags else ''),
             info=true
         ) -%}

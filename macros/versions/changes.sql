@@ -24,5 +24,6 @@
         {{- return(relation) -}}
     {%- endif -%}
     {%- set start, end = [from_version, from_timestamp, from_tag], [to_version, to_timestamp, to_tag] -%}
-    {{- return(adapter.versions.changes(context, relation, node, start, end, key, net, preimages, flags.WHICH)) -}}
+    {%- set between = adapter.versions.between(context, relation, start, end, key) -%}
+    {{- return(adapter.versions.changes(between, node, net, preimages, flags.WHICH)) -}}
 {%- endmacro -%}

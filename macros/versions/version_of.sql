@@ -11,12 +11,13 @@
         version: its number, as `lakemerge_history` shows it.
         timestamp: the last version that was committed by then; in UTC where it has no zone.
         tag: its name.
+        group: the commit of several tables that made it, as `lakemerge_history` shows it.
 #}
-{%- macro version_of(relation, version=none, timestamp=none, tag=none) -%}
+{%- macro version_of(relation, version=none, timestamp=none, tag=none, group=none) -%}
     {#- an operation has no model -#}
     {%- set node = model if model is defined else {} -%}
     {%- if not execute or node.resource_type == 'unit_test' -%}
         {{- return(relation) -}}
     {%- endif -%}
-    {{- return(adapter.versions.version_of(relation, node, version, timestamp, tag, flags.WHICH)) -}}
+    {{- return(adapter.versions.version_of(relation, node, version, timestamp, tag, group, flags.WHICH)) -}}
 {%- endmacro -%}

@@ -61,7 +61,12 @@ class Table:
         return self._spark.table(self.name)
 
     def at(
-        self, *, version: int | None = None, timestamp: Time | None = None, tag: str | None = None
+        self,
+        *,
+        version: int | None = None,
+        timestamp: Time | None = None,
+        tag: str | None = None,
+        group: str | None = None,
     ) -> TableVersion:
         """The table as it was; one of the arguments says when.
 
@@ -74,6 +79,7 @@ class Table:
             timestamp: the last version that was committed by then: a text such as ``2026-10-31 23:59``, a date, or a
                 time; in UTC where it has no zone.
             tag: its name.
+            group: the commit of several tables that made it, as :meth:`history` shows it.
 
         Raises:
             VersionNotFound, UnknownReference: there is no such version. ``VersionVacuumed``, ``TimeBeforeHistory`` and
@@ -83,7 +89,7 @@ class Table:
         from lakemerge.engine.versions.choice import Choice
         from lakemerge.table_version import TableVersion
 
-        return TableVersion(self._name, self._spark, Choice.of(version, timestamp, tag))
+        return TableVersion(self._name, self._spark, Choice.of(version, timestamp, tag, group))
 
     def merge(self, changes: Rows, **options: Any) -> CommitResult:
         """Bring changes into the table: the latest change of each key inserts, updates or deletes its row.

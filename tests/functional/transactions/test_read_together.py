@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import lakemerge
-from lakemerge.errors import InvalidConfig, TableNotFound, UnsupportedTable
+from lakemerge.errors import InvalidConfig, TableNotFound, UnsupportedTable, VersionNotFound
 from lakemerge.kernel import vacuum
 
 MASTER = {
@@ -75,6 +75,40 @@ class TestReadTogether:
         assert len(rows(lakemerge.read_together(other, spark=program.spark)[other], "id")) == 2
         master.drop()
         log.drop()
+
+    @pytest.mark.parametrize("options", [{}, {"write_mode": "merge_on_read", "compaction": "off"}])
+    def test_a_group_is_read_in_all_its_tables(
+        self, merger: Any, appended: Any, program: Any, options: dict[str, Any]
+    ) -> None:
+        master = merger({**MASTER, **options}, FEED)
+        log = appended({}, "id bigint, what string")
+        master.merge([change(1, 1), change(2, 1, None)])
+        log.append([{"id": 0, "what": "begun"}])
+        one, other = (lakemerge.table(program.name(table), spark=program.spark) for table in (master, log))
+        groups = []
+        for number in (2, 3):
+            with lakemerge.transaction(one.name, other.name, spark=program.spark) as t:
+                row = change(number, number, "south")
+                t.upsert(one.name, [{name: value for name, value in row.items() if name != "op"}])
+                t.append(other.name, [{"id": number, "what": "moved"}])
+            groups.append(one.history(1)[0]["group"])
+            # commits of one table lie between those of both
+            master.merge([change(1, 10 * number), change(9, number)])
+        one.compact(deltas="major" if options else None)
+        assert [bool(commit["group"]) for commit in other.history()] == [True, True, False]
+        assert rows(one.at(group=groups[0]).frame(), "id", "ts") == [(1, 1), (2, 2)]
+        assert rows(other.at(group=groups[0]).frame(), "id") == [(0,), (2,)]
+        assert rows(one.at(group=groups[1]).frame(), "id", "ts") == [(1, 20), (2, 2), (3, 3), (9, 2)]
+        assert rows(other.at(group=groups[1]).frame(), "id") == [(0,), (2,), (3,)]
+        one.tag("moved", version=one.at(group=groups[0]).version)
+        retention = datetime.timedelta(0)
+        vacuum(program.kernel, one._name, retention=retention, dry_run=False, allow_short_retention=True)
+        assert rows(one.at(group=groups[0]).frame(), "id", "ts") == [(1, 1), (2, 2)]
+        for table, group in ((one, groups[1]), (other, "another")):
+            with pytest.raises(VersionNotFound, match="committed by the group"):
+                table.at(group=group)
+        with pytest.raises(InvalidConfig, match="version, timestamp, tag, group"):
+            one.at()
 
     def test_empty_tables_have_their_columns(self, merger: Any, program: Any) -> None:
         master = merger(MASTER, FEED)

@@ -90,9 +90,27 @@ class TestChanges:
         one = recorded("partitioned")
         first = one.bring()
         one.table.tag("read", version=first)
-        one.bring()
+        later = one.bring()
+        one.table.tag("later", version=later)
         last = one.bring()
+        # from a time on, without an end (as Iceberg's changelog once gave nothing)
+        moment = one.table.history()[-1]["committed_at"]
+        known = one.table.at(timestamp=moment).version
+        by_time, by_number = (
+            one.table.changes(**start).count()
+            for start in ({"from_timestamp": moment}, {"from_version": known})
+        )
+        assert by_time == by_number
         free(program, one)
+        # between two names, of which neither is among the versions that are kept in a row (Paimon once lost such rows)
+        kinds = Counter(
+            row[0]
+            for row in one.table.changes(from_tag="read", to_tag="later", net=True)
+            .select("_change_type")
+            .collect()
+        )
+        assert kinds["insert"] - kinds["delete"] == len(one.rows[later]) - len(one.rows[first])
+        assert one.table.diff(from_tag="read", to_tag="later").inserted == kinds["insert"]
         with pytest.raises(VersionVacuumed, match="to see what each did"):
             one.table.changes(from_tag="read")
         with pytest.raises(VersionVacuumed, match="the first version"):

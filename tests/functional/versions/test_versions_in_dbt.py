@@ -52,6 +52,9 @@ class TestVersionsInDbt:
             "show", "--inline", "select count(*) as n from {{ version_of(ref('master'), version=1) }}"
         )
         assert shown.results[0].agate_table.rows[0]["n"] == 2
+        nowhere = "select * from {{ version_of(ref('master'), group='another') }}"
+        with pytest.raises(Exception, match="committed by the group another"):
+            self.run("show", "--inline", nowhere)
         # limits are those of the relation
         self.run("run", "--select", "before", "--empty")
         assert self.rows(project, "before") == []

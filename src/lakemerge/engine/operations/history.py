@@ -26,6 +26,7 @@ _COLUMNS = (
     "bytes",
     "metrics",
     "txn",
+    "group",
 )
 
 
@@ -82,4 +83,5 @@ def _shown(commit: Manifest, tags: list[str]) -> dict[str, Any]:
         "bytes": commit.total_bytes,
         "metrics": dict(commit.metrics),
         "txn": commit.txn,
+        "group": commit.group or "",
     }

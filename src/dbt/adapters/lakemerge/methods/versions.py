@@ -30,6 +30,17 @@ _RENDERING = ("compile", "generate", "docs", "list", "parse")
 _READ_LATER = ("view", "materialized_view", "ephemeral")
 
 
+@dataclasses.dataclass(frozen=True)
+class Between:
+    """Two versions of a table, the key by which rows are told apart, and dbt's context of whoever compares them."""
+
+    context: Mapping[str, Any]
+    relation: LakemergeRelation
+    first: Choice
+    last: Choice
+    key: str | Sequence[str]
+
+
 class VersionMethods(Capability):
     """``adapter.versions``; see the macros in ``versions``."""
 
@@ -41,22 +52,27 @@ class VersionMethods(Capability):
         version: Any,
         timestamp: Any,
         tag: Any,
+        group: Any,
         command: str,
     ) -> LakemergeRelation:
         """A temporary view of a version; limits and samples of the relation apply to it.
 
         Args:
             node: what it is rendered for.
-            version, timestamp, tag: as of :meth:`Choice.of`.
+            version, timestamp, tag, group: as of :meth:`Choice.of`.
 
         Raises:
             CompilationError: the arguments are wrong, or the node is read later.
             DbtRuntimeError: there is no such version.
         """
         with config_errors():
-            choice = Choice.of(version, timestamp, tag)
+            choice = Choice.of(version, timestamp, tag, group)
             _require_read_now(node, "version_of()")
-        said = choice.tag or (choice.version if choice.time is None else f"{choice.time:%Y%m%dT%H%M%S%f}")
+        said = (
+            choice.tag
+            or choice.group
+            or (choice.version if choice.time is None else f"{choice.time:%Y%m%dT%H%M%S%f}")
+        )
         name = f"lakemerge_version_{_marked(relation)}_{said}"
         if command not in _RENDERING:
             ports = self.handle.application.ports
@@ -83,24 +99,36 @@ class VersionMethods(Capability):
             frame.createOrReplaceTempView(quote(view))
         return _temporary(relation, view)
 
-    @available.parse(lambda context, relation, *args, **kwargs: relation)
-    def changes(
+    @available.parse_none
+    def between(
         self,
         context: Mapping[str, Any],
         relation: LakemergeRelation,
-        node: Mapping[str, Any],
         start: Sequence[Any],
         end: Sequence[Any],
         key: Any,
-        net: bool,
-        preimages: bool,
-        command: str,
+    ) -> Between:
+        """Two versions to be compared, for :meth:`changes` and :meth:`diff`.
+
+        Args:
+            context: dbt's, of the node or the operation.
+            start, end: version, timestamp and tag of each, of which one is given; see :class:`Versions`.
+
+        Raises:
+            CompilationError: the arguments are wrong.
+        """
+        with config_errors():
+            first = Choice.of(*start, prefix="from_", newest=True)
+            last = Choice.of(*end, prefix="to_", newest=True)
+        return Between(context, relation, first, last, key or ())
+
+    @available.parse_none
+    def changes(
+        self, between: Between, node: Mapping[str, Any], net: bool, preimages: bool, command: str
     ) -> LakemergeRelation:
         """A temporary view of what changed between versions; limits of the relation apply to it.
 
         Args:
-            context: dbt's, of the node.
-            start, end: version, timestamp and tag of each, of which one is given; see :class:`Versions`.
             net, preimages: as of :meth:`Versions.changes`.
 
         Raises:
@@ -110,29 +138,18 @@ class VersionMethods(Capability):
         with config_errors():
             _require_read_now(node, "changes()")
             check_flags({"net": net, "preimages": preimages})
-        view = f"lakemerge_changes_{_marked(relation)}_{_hash(start, end, key, net, preimages)}"
+        said = _hash(between.first, between.last, between.key, net, preimages)
+        view = f"lakemerge_changes_{_marked(between.relation)}_{said}"
         if command not in _RENDERING:
-            frame = self._versions(context, relation, start, end, key).changes(net=net, preimages=preimages)
+            frame = self._versions(between).changes(net=net, preimages=preimages)
             frame.createOrReplaceTempView(quote(view))
-        return _temporary(relation, view)
+        return _temporary(between.relation, view)
 
-    def _versions(
-        self,
-        context: Mapping[str, Any],
-        relation: LakemergeRelation,
-        start: Sequence[Any],
-        end: Sequence[Any],
-        key: Any,
-        *,
-        staged: bool = False,
-    ) -> Versions:
-        with config_errors():
-            first = Choice.of(*start, prefix="from_", newest=True)
-            last = Choice.of(*end, prefix="to_", newest=True)
-        ports = self.handle.application.ports
-        macros = DbtMacros(context)
+    def _versions(self, between: Between, *, staged: bool = False) -> Versions:
+        name, macros = between.relation.table_name, DbtMacros(between.context)
+        ports, (first, last) = self.handle.application.ports, (between.first, between.last)
         return Versions.chosen(
-            self.handle.spark, ports, macros, relation.table_name, first, last, key or (), staged=staged
+            self.handle.spark, ports, macros, name, first, last, between.key, staged=staged
         )
 
     # -- operations ----------------------------------------------------------------------------
@@ -158,32 +175,22 @@ class VersionMethods(Capability):
         untag(self.kernel(), relation.table_name, label)
 
     @available.parse_none
-    def diff(
-        self,
-        context: Mapping[str, Any],
-        relation: LakemergeRelation,
-        start: Sequence[Any],
-        end: Sequence[Any],
-        key: Any,
-        samples: Any,
-        staged: Any = False,
-    ) -> dict[str, Any]:
-        """What differs between two versions, given as to :meth:`changes`; see :class:`Difference`.
+    def diff(self, between: Between, samples: Any, staged: Any = False) -> dict[str, Any]:
+        """What differs between two versions; see :class:`Difference`.
 
         Args:
-            staged: compare with what was staged and is not published; then no end is given.
+            staged: compare with what was staged and is not published; then no last version is given.
         """
         with config_errors():
             most = limit_of(samples) if samples else 0
             check_flags({"staged": staged})
-            if staged and any(one is not None for one in end):
+            if staged and between.last != Choice():
                 raise InvalidConfig(
                     expected="staged: true, or a last version",
                     found="both",
                     action="Leave one of them out.",
                 )
-        found = self._versions(context, relation, start, end, key, staged=staged).difference(most or 0)
-        return dataclasses.asdict(found)
+        return dataclasses.asdict(self._versions(between, staged=staged).difference(most or 0))
 
     @available.parse_none
     def restore(
