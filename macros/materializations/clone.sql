@@ -1,4 +1,7 @@
-{# dbt's clone: a table's rows are copied and published in one commit; for anything else, a view is made. #}
+{#
+    dbt's clone: a table's rows are copied and published in one commit; for anything else, a view is made. The var
+    `lakemerge_clone_at` says of which version, by the arguments of `version_of`; by default of the newest.
+#}
 {% materialization clone, adapter='lakemerge' -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set source = load_cached_relation(defer_relation) if defer_relation else none -%}
@@ -18,10 +21,13 @@
         ) -%}
     {%- else -%}
         {%- do lakemerge_refuse_grants(target, config.get('grants')) -%}
+        {%- set at = var('lakemerge_clone_at', {}) -%}
+        {%- set request = adapter.nodes.clone_request(target, model, source, at) -%}
+        {%- set rows = version_of(source, **at) if at else source -%}
         {%- call statement('main') -%}
-            {{ lakemerge_feed_statement('select * from ' ~ source.render()) }}
+            {{ lakemerge_feed_statement('select * from ' ~ rows.render()) }}
         {%- endcall -%}
-        {%- set response = adapter.nodes.publish(context, adapter.nodes.clone_request(target, model, source)) -%}
+        {%- set response = adapter.nodes.publish(context, request) -%}
         {%- do store_result('main', response=response) -%}
     {%- endif -%}
 

@@ -37,6 +37,24 @@ class TestClonedRows(BaseClone):
     def seeds(self) -> dict[str, str]:
         return {"seed.csv": fixtures.seed_csv.replace("name", "FullName", 1)}
 
+    def test_a_version_is_cloned(self, project: Any, unique_schema: str, other_schema: str) -> None:
+        def clone(at: str, expect_pass: bool = True) -> Any:
+            given = ["--select", "table_model", "--full-refresh", "--vars", f"{{lakemerge_clone_at: {at}}}"]
+            return run_dbt([*CLONE, *given], expect_pass=expect_pass).results[0]
+
+        project.create_test_schema(other_schema)
+        self.run_and_save_state(project.project_root)
+        run_dbt(["run-operation", "lakemerge_tag", "--args", "{table: table_model, tag: before}"])
+        project.run_sql(f"update {unique_schema}.table_model set FullName = 'Zoe' where id = 1")
+        for at in ("{tag: before}", "{version: 1}"):
+            clone(at)
+            rows = project.run_sql(f"select * from {other_schema}.table_model order by id", fetch="all")
+            assert [tuple(row) for row in rows] == [(1, "Alice"), (2, "Bob")]
+        assert "to have a version 9" in clone("{version: 9}", expect_pass=False).message
+        for wrong in ("before", "{tags: before}"):
+            assert "lakemerge_clone_at to be" in clone(wrong, expect_pass=False).message
+        project.run_sql(f"drop table {other_schema}.table_model")
+
     def test_a_clone_has_the_rows_and_the_layout_of_its_original(
         self, project: Any, unique_schema: str, other_schema: str
     ) -> None:

@@ -18,6 +18,8 @@ from lakemerge.engine.merge_on_read.deltas import has_time_to_compact
 from lakemerge.engine.publish.node_transaction import Publish
 from lakemerge.engine.request import Request, life_of
 from lakemerge.engine.strategies import INCREMENTAL, config_of
+from lakemerge.engine.versions.choice import Choice
+from lakemerge.errors import InvalidConfig, shown
 from lakemerge.kernel import TableName, Transaction, find_row
 
 # What a clone takes from its model.
@@ -52,11 +54,23 @@ class NodeMethods(Capability):
 
     @available.parse_none
     def clone_request(
-        self, relation: LakemergeRelation, model: Mapping[str, Any], source: LakemergeRelation
+        self, relation: LakemergeRelation, model: Mapping[str, Any], source: LakemergeRelation, at: Any
     ) -> Request:
-        """What a clone asks for: files as the model wants them, partitions as its source has them."""
+        """What a clone asks for: files as the model wants them, partitions as its source has them.
+
+        Args:
+            at: the version of the source, as :meth:`Choice.of` reads it; empty for its rows as they are now.
+
+        Raises:
+            CompilationError: options are wrong, or do not say a version.
+            DbtRuntimeError: there is no such version.
+        """
         options = {name: model["config"].get(name) for name in _OF_CLONES}
-        if (table := find_row(self.handle.application.metastore, source.table_name)) is not None:
+        ports = self.handle.application.ports
+        if at:
+            version = _choice(at).find(ports, source.table_name)[1]
+            options["partition_by"] = [column.name for column in version.partition_columns]
+        elif (table := find_row(ports.metastore, source.table_name)) is not None:
             options["partition_by"] = [column.name for column in table.partition_columns]
         return _checked(relation, "replace", options)
 
@@ -98,3 +112,14 @@ def _checked(
     with config_errors():
         config_of(options, strategy)
     return Request(str(relation.table_name), strategy, options, agent=AGENT, rebuild=rebuild)
+
+
+def _choice(at: Any) -> Choice:
+    with config_errors():
+        if not isinstance(at, Mapping) or not set(at) <= {"version", "timestamp", "tag", "group"}:
+            raise InvalidConfig(
+                expected="lakemerge_clone_at to be {tag: …}, {timestamp: …}, {version: …} or {group: …}",
+                found=shown(at),
+                action="Correct the var.",
+            )
+        return Choice.of(**at)
