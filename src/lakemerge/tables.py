@@ -12,6 +12,7 @@ from lakemerge.kernel import Kernel, Settings, TableName
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lakemerge.change_consumer import ChangeConsumer
     from lakemerge.engine.publish.result import CommitResult
     from lakemerge.engine.versions.changes import Difference, Versions
     from lakemerge.engine.versions.restore import Restored
@@ -289,6 +290,63 @@ class Table:
         start = (from_version, from_timestamp, from_tag)
         versions = self._versions(start, (to_version, to_timestamp, to_tag), key)
         return versions.changes(net=net, preimages=preimages)
+
+    def consume_changes(
+        self,
+        source: str | Table,
+        *,
+        consumer: str | None = None,
+        net: bool = False,
+        preimages: bool = True,
+        key: str | Sequence[str] | None = None,
+        limit: int | None = None,
+        max_bytes: int | str | None = None,
+        from_version: int | None = None,
+        timeout: str | None = None,
+        pin: str | None = None,
+    ) -> ChangeConsumer:
+        """Follow another table: bring what its commits change into this one, each change once.
+
+        ::
+
+            stock = lakemerge.table("shop.product_stock")
+            stock.consume_changes("shop.products", net=True, preimages=False).merge(
+                "select *, price * inventory as stock_value from changes",
+                unique_key="product_id", apply_as_deletes="_change_type = 'delete'",
+                except_column_list=["_change_type", "_commit_version", "_commit_timestamp"],
+            )
+
+        The first call sees all rows of the other table as inserts.
+
+        Args:
+            source: the other table. This one need not exist.
+            consumer: the name under which progress is kept; that of this table by default, as for a dbt model.
+            net, preimages, key: as of :meth:`changes`.
+            limit, max_bytes: the most versions, and the most bytes that they have written, that a call takes.
+            from_version: begin after this version, whose rows the table has already.
+            timeout: a call that has not committed by then has failed, such as ``2 hours``; 12 hours by default.
+            pin: how long after its last call the consumer keeps unread versions from vacuum; 7 days by default.
+
+        Raises:
+            InvalidConfig: an argument is wrong.
+        """
+        from lakemerge.change_consumer import ChangeConsumer
+
+        options = {
+            "consumer": consumer,
+            "net": net,
+            "preimages": preimages,
+            "key": key,
+            "limit": limit,
+            "max_bytes": max_bytes,
+            "from_version": from_version,
+            "timeout": timeout,
+            "pin": pin,
+        }
+        name = TableName.parse(
+            source if isinstance(source, str) else source.name, str(self._spark.catalog.currentDatabase())
+        )
+        return ChangeConsumer(self._spark, self._kernel, self._name, name, options)
 
     def restore(
         self,

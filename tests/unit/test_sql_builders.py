@@ -267,7 +267,7 @@ ON_SPARK = {
         "publish.node_transaction.NodeTransaction.stage_delta",
         "publish.publisher.Publisher._node_transaction",
     ),
-    *("request.run", "request._give_feed"),
+    *("request._begun", "request._give_feed"),
     *("relations.store_assignment.assigned", "statements.assignments._value"),
     *("statements.assignments.all_columns", "statements.assignments.new_values"),
     *(

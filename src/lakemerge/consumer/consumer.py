@@ -156,7 +156,8 @@ class Consumer:
             raise ConsumerExpired(
                 expected=f"{name} to have followed {wanted} of {source} so far",
                 found=f"progress in {found}",
-                action="Run the model with --full-refresh; or give the consumer another name, by which it begins anew.",
+                action="Run the model with --full-refresh (in Python: rebuild=True); or give the consumer another "
+                "name, by which it begins anew.",
             )
 
     def holds(self, row: Row) -> bool:

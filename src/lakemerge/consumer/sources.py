@@ -30,7 +30,7 @@ from lakemerge.kernel import (
 
 _RESET = "Reset the consumer (lakemerge_reset_consumer), which then takes all that the table holds."
 # rows that are gone from the source since would stay in the output
-_REFRESH = "Run the model with --full-refresh, which builds it from the table as it is now."
+_REFRESH = "Run the model with --full-refresh (in Python: rebuild=True), which builds it from the table as it is now."
 
 
 def source_snapshot(

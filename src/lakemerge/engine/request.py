@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.consume.consume_options import ConsumeConfig
+from lakemerge.engine.consume.consumption import Consumption
+from lakemerge.engine.consume.consumption import Request as Use
 from lakemerge.engine.failures import typed_failures
 from lakemerge.engine.lifecycle import Lifecycle
 from lakemerge.engine.macros import Macros
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.packaged_macros import packaged_macros
-from lakemerge.engine.publish.feeds import FEED, give_feed
+from lakemerge.engine.publish.feeds import FEED, give_feed, pass_on
 from lakemerge.engine.publish.publisher import Publisher
 from lakemerge.engine.publish.result import CommitResult
 from lakemerge.engine.spark.beside import session_beside
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
 # Strategies of dbt's nodes alone: their SQL is made of what dbt knows of the node.
 _OF_NODES = ("microbatch", "snapshot", "custom")
+#: The view from which a query reads the changes of another table.
+CHANGES = "changes"
 # Options of dbt's runs alone.
 _OF_RUNS = ("publish",)
 
@@ -96,6 +102,73 @@ def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) ->
         UnsupportedTable: the table is written by another strategy, or cannot be written at all.
         LakemergeError, PySparkException: nothing was published, unless the error says otherwise.
     """
+    with _begun(request, spark) as (handle, publish):
+        _give_feed(handle, spark, request.query, rows)
+        return publish()
+
+
+def run_on_changes(
+    request: Request,
+    spark: SparkSession,
+    source: TableName,
+    config: ConsumeConfig,
+    rows: Callable[[DataFrame], DataFrame] | None = None,
+) -> CommitResult:
+    """Bring what has changed in another table since the last such call into the request's table, each change once.
+
+    The request's query reads the changes by the name :data:`CHANGES`. A call makes more than one commit only where
+    earlier ones have failed, and versions are therefore tried in smaller groups.
+
+    Args:
+        source: the table whose changes are taken.
+        rows: makes the rows of a frame of the changes, in the place of a query; called anew for each attempt.
+
+    Raises:
+        ConsumerExpired, ConsumerFenced: see there.
+        As :func:`run`; what earlier commits of the call have brought in stands.
+    """
+    with _begun(request, spark) as (handle, publish):
+        consumption = Consumption(handle.spark, publish.kernel, publish.name)
+        handle.processing = consumption
+        use = Use(CHANGES, source, config, packaged_macros())
+        turns = consumption.run([use], rebuild=request.rebuild, once=not publish.exists)
+        done = []
+        try:
+            for batches in turns:
+                held = handle.held
+                consumption.open([use], batches)
+                _give_changes(handle, spark, request.query, rows)
+                done.append(publish())
+                handle.release(held)
+        except BaseException as error:
+            consumption.release(error)
+            raise
+    return CommitResult.of_all(done, sum(left.total for left in turns.left))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A request that is about to be met in a session of its own; a call meets it with the rows of the feed."""
+
+    request: Request
+    kernel: Kernel
+    publisher: Publisher[Any]
+
+    @property
+    def name(self) -> TableName:
+        return self.publisher.name
+
+    @property
+    def exists(self) -> bool:
+        return self.kernel.exists(self.name)
+
+    def __call__(self) -> CommitResult:
+        return life_of(self.request, self.publisher, packaged_macros(), exists=self.exists).publish()
+
+
+@contextmanager
+def _begun(request: Request, spark: SparkSession) -> Iterator[tuple[SessionHandle, _Work]]:
+    """The session of a request, and its work. Raises as :func:`run`."""
     if request.strategy not in STRATEGIES or request.strategy in _OF_NODES:
         known = [name for name in STRATEGIES if name not in _OF_NODES]
         raise InvalidConfig(
@@ -110,7 +183,6 @@ def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) ->
     policy: Any = options.on_foreign_write
     kernel = Kernel(ports, Settings(writer={"agent": request.agent}, on_foreign_write=policy))
     with typed_failures(), session_beside(spark, f"{request.strategy} {name}") as handle:
-        _give_feed(handle, spark, request.query, rows)
         # `replace` makes a table by no rule: the first merge or append brings it
         publisher = Publisher(
             handle,
@@ -120,9 +192,8 @@ def run(request: Request, spark: SparkSession, rows: DataFrame | None = None) ->
             constraints=constraints,
             records_rules=request.strategy != "replace",
         )
-        done = life_of(request, publisher, packaged_macros(), exists=kernel.exists(name)).publish()
+        yield handle, _Work(request, kernel, publisher)
     spark.catalog.refreshTable(qualified(name))
-    return done
 
 
 def _options(
@@ -180,3 +251,14 @@ def _give_feed(handle: SessionHandle, spark: SparkSession, query: str, rows: Dat
         handle.compute_feed = lambda: handle.spark.sql(query).createOrReplaceTempView(FEED)
         return
     give_feed(handle, rows)
+
+
+def _give_changes(
+    handle: SessionHandle, spark: SparkSession, query: str, rows: Callable[[DataFrame], DataFrame] | None
+) -> None:
+    """Make the rows that are made of the changes readable as the feed, anew at each attempt."""
+    if rows is None:
+        return _give_feed(handle, spark, query, None)
+    # in the program's session, for its functions and views
+    changes = spark.table(pass_on(handle, handle.spark.table(CHANGES)))
+    handle.compute_feed = lambda: give_feed(handle, rows(changes))

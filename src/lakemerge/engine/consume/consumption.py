@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakemerge import errors
 from lakemerge.consumer import Batch, Consumer, Filter, Item, Run, SourceSnapshot, record
@@ -116,10 +116,9 @@ class Consumption:
                 f"of {request.source}{', retried separately from new ones' if apart else ''}"
             )
 
-    def show(self, request: Request) -> None:
-        """Make the request's view show what a run would take now, without taking it."""
-        batch = self.consumer(request.source, request.config).preview()
-        self._frame(request, batch).createOrReplaceTempView(request.view)
+    def preview(self, request: Request) -> DataFrame:
+        """What a run would take now, without taking it."""
+        return self._frame(request, self.consumer(request.source, request.config).preview())
 
     def _frame(self, request: Request, batch: Batch) -> DataFrame:
         shown = request.config.changes
@@ -151,7 +150,8 @@ class Consumption:
         if self._over:
             return
         self._over = True
-        cause: Any = error.__cause__ if error is not None and error.__cause__ is not None else error
+        causes = (error, error.__cause__ if error is not None else None)  # dbt's error has ours for its cause
+        blame = not any(isinstance(one, _NOT_THE_PARTITIONS_FAULT) for one in causes)
         reason = str(error) if error is not None else "the run ended before its commit; see dbt's log"
         for batch in self._batches:
-            batch.fail(reason[:1000], blame=not isinstance(cause, _NOT_THE_PARTITIONS_FAULT))
+            batch.fail(reason[:1000], blame=blame)

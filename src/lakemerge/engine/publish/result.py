@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -19,6 +20,7 @@ class CommitResult:
         remarks: what else a reader should know, in words.
         is_staged: whether the version is complete and waits to be published.
         others: the counts and the version of tables that were committed with this one, by table.
+        left: how many versions of the table that it follows a consumer has left to later runs.
     """
 
     operation: str
@@ -27,6 +29,17 @@ class CommitResult:
     remarks: tuple[str, ...] = ()
     is_staged: bool = False
     others: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    left: int = 0
+
+    @classmethod
+    def of_all(cls, commits: Sequence[CommitResult], left: int) -> CommitResult:
+        """What the commits of one piece of work did together, the oldest first."""
+        counts = Counter[str]()
+        for one in commits:
+            counts.update(one.counts)
+        versions = [one.version for one in commits if one.version is not None]
+        remarks = tuple(dict.fromkeys(remark for one in commits for remark in one.remarks))
+        return cls(commits[-1].operation, max(versions, default=None), dict(counts), remarks, left=left)
 
     @property
     def inserted(self) -> int:

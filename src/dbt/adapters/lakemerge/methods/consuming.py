@@ -90,7 +90,8 @@ class ConsumingMethods(Capability):
             requests.append(request)
         if command == "show":
             output = TableName(str(model["schema"]), str(model["alias"]))
-            Consumption(spark, self.kernel(model), output).show(request)
+            shown = Consumption(spark, self.kernel(model), output).preview(request)
+            shown.createOrReplaceTempView(request.view)
 
     @available.parse_none
     def turns(
