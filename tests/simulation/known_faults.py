@@ -470,16 +470,6 @@ MUTANTS = {
         '    moves = not later.touched or later.only_moves_rows or later.operation == "restore"\n',
         first=RESTORING,
     ),
-    "restored-ledger-taken": Mutant(
-        "vacuum takes side data that a newer version has left, though a restore names it again",
-        "kernel.maintenance.garbage",
-        "    current = pointed | set(places_of(layout, versions.newest))\n",
-        "    older = [one for one in versions if one.txn != versions.newest.txn]\n"
-        "    left = {place for one in older for place in places_of(layout, one)}\n"
-        "    side = {normal(layout.absolute(one)) for one in versions.newest.sidecars.get('ledger', ())}\n"
-        "    current = (pointed | set(places_of(layout, versions.newest))) - (side & left)\n",
-        first=RESTORING,
-    ),
     "lockless": Mutant(
         "a metastore that does not compare is written without its lock",
         "kernel.protocol.versions",
