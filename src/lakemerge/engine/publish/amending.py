@@ -158,7 +158,7 @@ class AmendedTransaction(NodeTransaction):
             rows: the view of its rows.
             system: where its files are.
         """
-        side_files = files.of_format("orc", default_codec(spark, "orc"))
+        side_files = files.of_format("orc", default_codec(spark, "orc", config.reader_compatibility))
         super().__init__(
             spark,
             transaction,
