@@ -121,7 +121,10 @@ def run_step(step: int, command: Sequence[str], work: Path) -> list[Outcome]:
         check=False,
     )
     (work / f"step_{step}.log").write_text(answer.stdout)
-    return outcomes(step, report) if report.exists() else [without_report(step, answer.stdout)]
+    found = outcomes(step, report) if report.exists() else []
+    # an operation at the end of a run fails without being a node of it
+    failed = answer.returncode > 1 or not found
+    return [*found, *([without_report(step, answer.stdout)] if failed else [])]
 
 
 def dbt() -> str:

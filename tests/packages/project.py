@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 PROJECT_FILE = "dbt_project.yml"
-# Files in which a project lists its packages. They are left out: `dbt deps` would ask the hub for each.
+# Files in which a project lists its packages. They are left out: they name releases, and not folders.
 _LISTS = ("packages.yml", "dependencies.yml", "package-lock.yml")
 _NOT_COPIED = shutil.ignore_patterns(".git", "target", "logs", "dbt_packages", "integration_test*", *_LISTS)
 
@@ -56,8 +56,12 @@ def prepare(
     if type_in_tests:
         for path in (path for path in work.rglob("*") if path.suffix in (".sql", ".yml")):
             path.write_text(path.read_text().replace("target.type", _expression(type_in_tests)))
-    for name, folder in _needed(tests, sources).items():
+    needed = _needed(tests, sources)
+    for name, folder in needed.items():
         shutil.copytree(folder, work / "dbt_packages" / name, ignore=_NOT_COPIED)
+    # dbt compares how many are listed with how many are there
+    listed = {"packages": [{"local": f"dbt_packages/{name}"} for name in needed]}
+    (work / _LISTS[0]).write_text(yaml.safe_dump(listed))
     project = yaml.safe_load((work / PROJECT_FILE).read_text())
     merged = merge(project, settings)
     (work / PROJECT_FILE).write_text(yaml.safe_dump(merged, sort_keys=False))

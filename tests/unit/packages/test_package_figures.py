@@ -54,7 +54,11 @@ def test_tests_are_copied_with_all_packages_that_they_need(tmp_path: Path, sourc
     assert {path.name for path in (work / "dbt_packages").iterdir()} == {"dates", "utils", "beside"}
     assert yaml.safe_load((work / "dbt_project.yml").read_text())["vars"] == {"zone": "UTC", "depth": 9}
     # neither are its tests part of the package, nor is the hub asked for anything
-    assert not list(work.rglob("packages.yml"))
+    assert list(work.rglob("packages.yml")) == [work / "packages.yml"]
+    listed = yaml.safe_load((work / "packages.yml").read_text())["packages"]
+    assert {item["local"] for item in listed} == {
+        f"dbt_packages/{one}" for one in ("dates", "utils", "beside")
+    }
     assert not (work / "dbt_packages" / "dates" / "integration_tests").exists()
 
 
