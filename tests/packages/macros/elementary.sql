@@ -1,8 +1,4 @@
-{# elementary's macros for Spark delete rows; those for Databricks truncate, and have their tables in a schema. #}
-{% macro spark__edr_make_intermediate_relation(base_relation) %}
-    {{ return(elementary.databricks__edr_make_intermediate_relation(base_relation)) }}
-{% endmacro %}
-
-{% macro spark__replace_table_data(relation, rows) %}
-    {{ return(elementary.databricks__replace_table_data(relation, rows)) }}
+{# elementary inserts rows into these tables by itself, some with an id that is there already. A merge's key is unique. #}
+{% macro spark__get_default_incremental_strategy() %}
+    {{ return('append') }}
 {% endmacro %}
