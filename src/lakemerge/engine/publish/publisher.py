@@ -49,7 +49,6 @@ C = TypeVar("C", bound=WriteConfig)
 T = TypeVar("T")
 
 _LOG = logging.getLogger("lakemerge")
-
 _WHEN_EXHAUSTED = "Run again when the other writers are done, or let fewer of them share partitions."
 
 
@@ -90,7 +89,7 @@ class Publisher(Generic[C]):
         self.config = config
         self.queries = Queries(handle)
         self._handle = handle
-        self._kernel = kernel
+        self.kernel = kernel
         self.constraints = constraints
         self._declared = declared or {}
         self._records_rules = records_rules
@@ -100,10 +99,6 @@ class Publisher(Generic[C]):
         self.committed: Manifest | None = None
         self.staged: NodeTransaction | None = None
         self.rules: Mapping[str, str] = {}
-
-    @property
-    def kernel(self) -> Kernel:
-        return self._kernel
 
     @property
     def spark(self) -> SparkSession:
@@ -180,22 +175,22 @@ class Publisher(Generic[C]):
         Raises:
             SchemaChanged: the feed's columns are not the table's, and ``on_schema_change`` is ``fail``.
         """
-        before = self._kernel.metastore.get_table(self.name)
+        before = self.kernel.metastore.get_table(self.name)
         table = None
         view = (
             before is not None and before.kind == "VIRTUAL_VIEW" and rebuild and not is_overlay_view(before)
         )
-        if view or not self._kernel.exists(self.name):
+        if view or not self.kernel.exists(self.name):
             feed, keep = self._feed(None)
             plan = self._plan_new(feed, keep)
             self.rules = self._rules(feed, keep, plan)
             definition = self._definition(plan, self.rules)
-            transaction = self._kernel.create(definition, operation, in_place_of_view=view)
+            transaction = self.kernel.create(definition, operation, in_place_of_view=view)
             self._handle.on_release(transaction.abort)
         else:
             transaction = self._begin_on_table(operation, rebuild)
             feed, keep = self._feed(None if rebuild else transaction.base)
-            table = find_row(self._kernel.metastore, self.name)
+            table = find_row(self.kernel.metastore, self.name)
             plan = (
                 self._plan_new(feed, keep)
                 if rebuild
@@ -236,11 +231,11 @@ class Publisher(Generic[C]):
                 have.
             changes_rows: whether its rows may break constraints.
         """
-        transaction = self._kernel.begin(self.name, operation)
+        transaction = self.kernel.begin(self.name, operation)
         self._handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None
-        table = find_row(self._kernel.metastore, self.name)
+        table = find_row(self.kernel.metastore, self.name)
         plan = plan_columns(_columns_of(base, table), base.partition_columns)
         require_castable(self.spark, self.name, plan, base)
         files = self._files(transaction, table)
@@ -250,12 +245,12 @@ class Publisher(Generic[C]):
 
     def begin_move(self, operation: str) -> NodeTransaction:
         """A transaction that keeps all rows, and only changes where they lie or how they are read."""
-        transaction = self._kernel.begin(self.name, operation, data_change=False)
+        transaction = self.kernel.begin(self.name, operation, data_change=False)
         self._handle.on_release(transaction.abort)
         base = transaction.base
         assert base is not None
         plan = plan_same(base.columns, base.partition_columns)
-        files = self._files(transaction, find_row(self._kernel.metastore, self.name))
+        files = self._files(transaction, find_row(self.kernel.metastore, self.name))
         return self._node_transaction(transaction, plan, files)
 
     def added_before(self, txn: NodeTransaction) -> int | None:
@@ -267,18 +262,18 @@ class Publisher(Generic[C]):
             return None
         # a claim that the other run left in doubt may be finished meanwhile
         txn.follow_same_rows()
-        made = added_by(self._kernel, self.name, self._retries)
+        made = added_by(self.kernel, self.name, self._retries)
         return made.version if made else None
 
     @property
     def exists(self) -> bool:
         """Whether there is such a table, or a view over its base."""
-        return self._kernel.exists(self.name)
+        return self.kernel.exists(self.name)
 
     @property
     def has_view(self) -> bool:
         """Whether readers see the table through a view of ours, even if somebody has dropped it."""
-        row = find_row(self._kernel.metastore, self.name)
+        row = find_row(self.kernel.metastore, self.name)
         return row is not None and row.name != self.name
 
     def clear_place(self, replaces: bool) -> None:
@@ -290,7 +285,7 @@ class Publisher(Generic[C]):
         Raises:
             UnsupportedTable: such a view is there, and is not to be replaced.
         """
-        kernel, name = self._kernel, self.name
+        kernel, name = self.kernel, self.name
         view = view_over_base(kernel.metastore, name)
         while view is not None and replaces:
             kernel.removals.remove(name, view)
@@ -306,7 +301,7 @@ class Publisher(Generic[C]):
     @property
     def current(self) -> Manifest | None:
         """The newest version, if the table is one of ours."""
-        return self._kernel.settled(self.name)[1] if self._kernel.exists(self.name) else None
+        return self.kernel.settled(self.name)[1] if self.kernel.exists(self.name) else None
 
     def _node_transaction(
         self,
@@ -340,7 +335,7 @@ class Publisher(Generic[C]):
             declared_codec(table.parameters, file_format) if table else ""
         )
         if not codec and base and base.file_format == file_format:
-            codec = stored_codec(self.spark, self._kernel.files, transaction.layout, base)
+            codec = stored_codec(self.spark, self.kernel.files, transaction.layout, base)
         codec = codec or self._default_codec(file_format)
         return DataFiles(
             file_format, codec, config.target_file_size, config.reader_compatibility, config.tblproperties
@@ -365,8 +360,8 @@ class Publisher(Generic[C]):
 
     def _begin_on_table(self, operation: str, rebuild: bool) -> Transaction:
         if rebuild:
-            check_supported(self._kernel.table(self.name))
-        transaction = self._kernel.begin(self.name, operation)
+            check_supported(self.kernel.table(self.name))
+        transaction = self.kernel.begin(self.name, operation)
         self._handle.on_release(transaction.abort)
         return transaction
 
