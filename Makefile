@@ -1,7 +1,9 @@
 .DEFAULT_GOAL := help
 # A release of dbt-core other than that of constraints.txt, such as 1.11.16, in an environment of its own.
 DBT ?=
-VENV := .venv$(if $(DBT),-dbt-$(DBT))
+# A release of Spark likewise, such as 3.5.9.
+SPARK ?=
+VENV := .venv$(if $(DBT),-dbt-$(DBT))$(if $(SPARK),-spark-$(SPARK))
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 ARCHIVE := $(VENV)/.archive
@@ -56,14 +58,14 @@ test: checks $(ARCHIVE)  ## Lint, check types and run the tests (but the slow on
 ##@ Environment
 
 .PHONY: env
-env: $(READY)  ## Create .venv, with Java if the machine has none; DBT=1.11.16 for another dbt-core, here and in all other targets
+env: $(READY)  ## Create .venv, with Java if the machine has none; DBT=1.11.16 for another dbt-core, SPARK=3.5.9 for another Spark, here and in all other targets
 	@$(PY) -m lakemerge.java > /dev/null 2>&1 || { \
 		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
 		$(PY) -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[dbt,java]' && \
 		$(PY) -m lakemerge.java > /dev/null; }
 
 $(READY): pyproject.toml constraints.txt scripts/create_environment.sh scripts/empty_wheel.py
-	@DBT=$(DBT) scripts/create_environment.sh $(VENV)
+	@DBT=$(DBT) SPARK=$(SPARK) scripts/create_environment.sh $(VENV)
 	@touch $@
 
 # Some thirty Javas with a Spark start in the tests, each with half the work from here on. Those that cannot be archived

@@ -10,6 +10,7 @@ from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntime
 from py4j.protocol import Py4JError
 
 from lakemerge.engine.failures import text_of, typed_failure
+from lakemerge.engine.spark.releases import condition_of
 from lakemerge.engine.spark.session import reporting_java_death
 from lakemerge.errors import LakemergeError, SchemaChanged
 from lakemerge.redaction import redacted
@@ -56,7 +57,7 @@ def translated_errors(doing: str) -> Iterator[None]:
         known = typed_failure(error)
         if known is not None:
             raise as_dbt_error(known) from error
-        condition = error.getCondition() if isinstance(error, PySparkException) else None
+        condition = condition_of(error) if isinstance(error, PySparkException) else None
         raise SparkStatementError(text_of(error), condition) from error
 
 

@@ -11,6 +11,7 @@ from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_rules import RecordRule
 from lakemerge.engine.ingest.record_types import RecordColumn, TypedField
 from lakemerge.engine.ingest.route_plan import RoutingPlan
+from lakemerge.engine.spark.releases import text_of_utf8, valid_utf8
 from lakemerge.engine.sql_text import literal, quote
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class IngestPlan:
     def valid_sql(self) -> str:
         """SQL that is true where a record's bytes are a text of the declared encoding."""
         if self.options.encoding == "UTF-8":
-            return "is_valid_utf8(_lakemerge_raw)"
+            return valid_utf8("_lakemerge_raw")
         return (
             "true"
             if self.options.encoding == "ISO-8859-1"
@@ -264,7 +265,7 @@ class IngestPlan:
     @property
     def record_sql(self) -> str:
         """SQL of a record as people read it, whatever its bytes."""
-        return self.text_sql if self.options.encoding == "ISO-8859-1" else "make_valid_utf8(_lakemerge_raw)"
+        return self.text_sql if self.options.encoding == "ISO-8859-1" else text_of_utf8("_lakemerge_raw")
 
     @property
     def record_bytes_sql(self) -> str:

@@ -26,6 +26,7 @@ from lakemerge.engine.relations.table_schema import (
     comparable,
     spark_type,
 )
+from lakemerge.engine.spark.releases import is_null_of_null
 from lakemerge.errors import InvalidConfig
 from lakemerge.kernel import Manifest
 
@@ -308,7 +309,7 @@ def _hides_nulls(feed: DataFrame, expression: str) -> bool:
     while nodes:
         node = nodes.pop()
         children = [node.children().apply(i) for i in range(node.children().size())]
-        if children and node.prettyName() != "alias" and not node.nullIntolerant():
+        if children and node.prettyName() != "alias" and not is_null_of_null(node):
             return True
         nodes += children
     return False

@@ -14,6 +14,7 @@ from pyspark.sql import types as spark_types
 from pyspark.sql.types import DataType, StructType
 
 from lakemerge.engine.relations.nested_types import rewritten
+from lakemerge.engine.spark.releases import type_of_ddl
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.errors import IncompatibleColumn
 
@@ -142,6 +143,6 @@ def _filled(text: str, sized: DataType) -> str | None:
 def _parsed(kind: str) -> DataType:
     sized = re.fullmatch(r"(var)?char\(\s*(\d+)\s*\)", kind)
     if sized is None:
-        return DataType.fromDDL(kind)
+        return type_of_ddl(kind)
     size = int(sized[2])
     return spark_types.VarcharType(size) if sized[1] else spark_types.CharType(size)

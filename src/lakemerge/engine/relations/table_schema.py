@@ -14,6 +14,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from lakemerge.engine.relations.hive_types import hive_columns, hive_type
 from lakemerge.engine.relations.nested_types import cast_by_name, evolved, misfits, rewritten, same_type
 from lakemerge.engine.relations.sized_text import fitted, padded, unsized
+from lakemerge.engine.spark.releases import type_of_ddl
 from lakemerge.engine.sql_text import quote
 from lakemerge.errors import IncompatibleColumn
 from lakemerge.kernel import DELTA_NAME, HiveColumn
@@ -392,7 +393,7 @@ def _wanted(feed: StructType, keep: Iterable[str] | None) -> list[StructField]:
 @functools.lru_cache(maxsize=1000)
 def spark_type(text: str) -> DataType:
     """Spark's type for a Hive type's name. Java parses it, so the result is kept: tables have thousands of columns."""
-    return DataType.fromDDL(text)
+    return type_of_ddl(text)
 
 
 def _schema_changed(

@@ -7,6 +7,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
+from lakemerge.engine.spark.releases import condition_of
 from lakemerge.errors import QueryTooDeep
 
 _OVERFLOW = "java.lang.StackOverflowError"
@@ -34,7 +35,7 @@ def _causes(error: BaseException) -> Iterator[str]:
     from pyspark.errors import PySparkException
 
     if isinstance(error, PySparkException):
-        yield error.getCondition() or ""
+        yield condition_of(error)
     java: Any = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     for _ in range(_MOST_CAUSES):
         if java is None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from lakemerge.engine.spark.java_process import lost_connection
+from lakemerge.engine.spark.releases import cancel_jobs
 from lakemerge.engine.spark.session import Application
 from lakemerge.errors import Cancelled
 
@@ -131,7 +132,7 @@ class SessionHandle:
         """End the running jobs of this connection and refuse further ones. Callable from any thread."""
         self._cancelled.set()
         if self.application.java.death() is None:
-            self.spark._jsc.sc().cancelJobGroupAndFutureJobs(self.job_group)
+            cancel_jobs(self.spark, self.job_group)
 
     def raise_if_cancelled(self) -> None:
         """Stop a node that was cancelled between two of its statements.

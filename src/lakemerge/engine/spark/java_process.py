@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
+from lakemerge.engine.spark.releases import is_spark_3
 from lakemerge.errors import JavaDied
 
 if TYPE_CHECKING:
@@ -201,6 +202,8 @@ _NOTHING = _Nothing()
 
 def leave_errors_of_queries_to_dbt() -> None:
     """Keep pyspark from printing the error of a query, which dbt shows, as a line of JSON with Java's whole stack."""
+    if is_spark_3():  # logs none
+        return
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaObject
 
+from lakemerge.engine.spark.releases import has_answered
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
 
@@ -44,9 +46,9 @@ class Observed:
         java, context = self.observation._jo, self.frame.sparkSession.sparkContext
         if java is None or context._jsc is None:
             return False
-        if not java.future().isCompleted():
+        if not has_answered(java):
             context._jsc.sc().listenerBus().waitUntilEmpty(_MOST_WAITING)
-        return not java.future().isCompleted() or bool(java.getAsJava().isEmpty())
+        return not has_answered(java) or bool(java.getAsJava().isEmpty())
 
 
 def observe(frame: DataFrame, metrics: Mapping[str, str]) -> tuple[DataFrame, Observed]:

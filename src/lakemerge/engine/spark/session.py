@@ -23,6 +23,7 @@ from lakemerge.engine.spark.java_process import (
     leave_errors_of_queries_to_dbt,
     lost_connection,
 )
+from lakemerge.engine.spark.releases import make_lock_tables
 from lakemerge.engine.spark.sql_settings import require_own_sql
 from lakemerge.errors import (
     JavaDied,
@@ -268,6 +269,7 @@ def _application_of(root: SparkSession, configuration: Configuration) -> Applica
         if _DERBY_BOOTED in _java_causes(error):
             raise environment.locked(configuration.derby, "it open in another process") from error
         raise
+    make_lock_tables(jvm)
     return Application(root, configuration, JavaProcess.of(root), jvm, ports)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from lakemerge.engine.spark.releases import frame_of_arrow, type_of_ddl
+
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +34,7 @@ def small_frame(spark: SparkSession, rows: Sequence[Sequence[Any]], columns: Map
 def arrow_frame(spark: SparkSession, table: pyarrow.Table) -> DataFrame:
     """A frame of an Arrow table, in Spark's types for Arrow's."""
     if table.num_rows:
-        return spark.createDataFrame(table)
+        return frame_of_arrow(spark, table)
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return empty_frame(spark, from_arrow_schema(table.schema))
@@ -44,10 +46,10 @@ def empty_frame(spark: SparkSession, schema: StructType | str) -> DataFrame:
     Args:
         schema: as a type, or as DDL.
     """
-    from pyspark.sql.classic.dataframe import DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    columns = schema if isinstance(schema, StructType) else cast(StructType, StructType.fromDDL(schema))
+    columns = schema if isinstance(schema, StructType) else cast(StructType, type_of_ddl(schema))
     session, java = spark._jsparkSession, cast(Any, spark._jvm)
     frame = session.createDataFrame(java.java.util.ArrayList(), session.parseDataType(columns.json()))
     return DataFrame(frame, spark)

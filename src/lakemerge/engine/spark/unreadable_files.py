@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 
+from lakemerge.engine.spark.releases import condition_of
 from lakemerge.errors import UnreadableFile
 
 _READING_FAILED = "FAILED_READ_FILE."
@@ -42,7 +43,7 @@ def typed_read_errors() -> Iterator[None]:
         # pyspark has no class of its own for the failure of a job, and leaves it as Java's
         failure = error.java_exception
         is_spark = failure.getClass().getName() == "org.apache.spark.SparkException"
-        condition = str(failure.getCondition()) if is_spark else ""
+        condition = condition_of(failure) if is_spark else ""
         if not condition.startswith(_READING_FAILED) or condition == _GONE:
             raise
         path = failure.getMessageParameters().get("path")

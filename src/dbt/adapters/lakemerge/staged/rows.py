@@ -17,6 +17,7 @@ from lakemerge.engine.relations.file_frames import schema_of
 from lakemerge.engine.relations.nested_types import cast_by_name
 from lakemerge.engine.relations.sized_text import unsized
 from lakemerge.engine.relations.table_schema import is_nested, spark_type
+from lakemerge.engine.spark.releases import condition_of
 from lakemerge.engine.sql_text import qualified, quote
 from lakemerge.kernel import DEFAULT_PARTITION, DELETED, DELTAS, HiveColumn, Layout, Manifest, TableName
 
@@ -63,7 +64,7 @@ def define_query(spark: SparkSession, sql: str, like: TableName | None = None) -
             spark.sql(f"create global temporary view {quote(like.name)} as {sql}")
             return GlobalView(f"{_database(spark)}.{quote(like.name)}", (like.name,), spark)
         except AnalysisException as error:
-            if error.getCondition() != _NAME_TAKEN:
+            if condition_of(error) != _NAME_TAKEN:
                 raise
     view = f"{PREFIX}{uuid.uuid4().hex}"
     spark.sql(f"create or replace global temporary view {view} as {sql}")
