@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # A release of dbt-core other than that of constraints.txt, such as 1.11.16, in an environment of its own.
 DBT ?=
-# A release of Spark likewise, such as 3.5.9.
+# A release of Spark likewise, such as 3.5.9, or 3.5 for the newest of these.
 SPARK ?=
 VENV := .venv$(if $(DBT),-dbt-$(DBT))$(if $(SPARK),-spark-$(SPARK))
 PY := $(VENV)/bin/python
@@ -58,7 +58,7 @@ test: checks $(ARCHIVE)  ## Lint, check types and run the tests (but the slow on
 ##@ Environment
 
 .PHONY: env
-env: $(READY)  ## Create .venv, with Java if the machine has none; DBT=1.11.16 for another dbt-core, SPARK=3.5.9 for another Spark, here and in all other targets
+env: $(READY)  ## Create .venv, with Java if the machine has none; DBT=1.11.16 for another dbt-core, SPARK=3.5 for another Spark, here and in all other targets
 	@$(PY) -m lakemerge.java > /dev/null 2>&1 || { \
 		echo "[env] no usable Java on this machine: installing one as a wheel (35 MB)" >&2; \
 		$(PY) -m pip install --quiet --constraint $(VENV)/constraints.txt --editable '.[dbt,java]' && \

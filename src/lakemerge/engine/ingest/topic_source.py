@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 _PREFIX = "kafka."
 # The id that brokers without topic ids report.
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -96,7 +95,7 @@ class TopicSource:
     def _admin(self) -> Iterator[Any]:
         source = self._jvm.java.org.apache.spark.sql.kafka010.KafkaSourceProvider
         if not isinstance(source, JavaClass):
-            raise connector_missing("connector for Kafka", _CONNECTOR, self._spark.version)
+            raise connector_missing(self._spark, "connector for Kafka", "spark-sql-kafka-0-10")
         properties = self._jvm.java.java.util.Properties()
         for name, value in self._rules.options.items():
             if name.startswith(_PREFIX):

@@ -89,6 +89,35 @@ def _kinds(kind: Any) -> Iterator[Any]:
         kind = kind.getSuperclass()
 
 
+def names_of_elements(node: Any) -> list[str]:
+    """The names of the parts of a Scala case class, in their order."""
+    if not is_spark_3():
+        return [str(node.productElementName(place)) for place in range(node.productArity())]
+    # Scala 2.12 has no such call, and Spark asks the signature that Scala leaves in the class
+    loader = node.getClass().getClassLoader()
+    reflection = (
+        loader.loadClass("org.apache.spark.sql.catalyst.ScalaReflection$").getField("MODULE$").get(None)
+    )
+    names = reflection.getConstructorParameterNames(node.getClass())
+    return [str(names.apply(place)) for place in range(names.size())]
+
+
+def dataset_of(spark: SparkSession, plan: Any) -> Any:
+    """A Java frame of a plan."""
+    sql = cast(Any, spark._jvm).org.apache.spark.sql
+    return (sql.Dataset if is_spark_3() else sql.classic.Dataset).ofRows(spark._jsparkSession, plan)
+
+
+def insert_that_replaces(spark: SparkSession, plan: Any) -> tuple[Any, Any]:
+    """Spark 3.5's plan of INSERT … REPLACE WHERE, as its plan of an INSERT and the condition."""
+    logical = cast(Any, spark._jvm).org.apache.spark.sql.catalyst.plans.logical
+    util = cast(Any, spark._jvm).org.apache.spark.api.python.PythonUtils
+    java = cast(Any, spark._jvm).java.util
+    nothing = util.toScalaMap(java.HashMap()), util.toList(java.ArrayList())
+    insert = logical.InsertIntoStatement(plan.table(), *nothing, plan.query(), False, False, plan.isByName())
+    return insert, plan.deleteExpr()
+
+
 def has_answered(observation: Any) -> bool:
     """Whether a Java observation has been told of its action's end."""
     if not is_spark_3() or _has_method(observation, "future"):

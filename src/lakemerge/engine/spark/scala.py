@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.spark.releases import names_of_elements
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -26,10 +28,11 @@ def kind_of(node: Any) -> str:
 
 def elements(node: Any) -> dict[str, Any]:
     """The parts of a case class, by their names, which differ among the releases of Spark."""
-    return {
-        str(node.productElementName(place)): node.productElement(place)
-        for place in range(node.productArity())
-    }
+    return dict(
+        zip(
+            names_of_elements(node), (node.productElement(n) for n in range(node.productArity())), strict=True
+        )
+    )
 
 
 def mapping(items: Any) -> dict[str, Any]:
@@ -45,13 +48,11 @@ def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:
     for item in items:
         found.add(item)
     # a list and no view of one: executors could not read that
-    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(found).toList()
+    return jvm.org.apache.spark.api.python.PythonUtils.toList(found)
 
 
 def mapped(spark: SparkSession, items: Mapping[str, str]) -> Any:
     """An immutable Scala map."""
     jvm = spark._jvm
     assert jvm is not None
-    return jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashMap(dict(items))).toMap(
-        getattr(getattr(jvm.scala, "$less$colon$less$"), "MODULE$").refl()
-    )
+    return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap(dict(items)))

@@ -129,6 +129,8 @@ class Insert(RowChanges):
 
 
 def _criteria(statement: Statement) -> Any:
+    if statement.replaced is not None:
+        return statement.replaced
     parts = elements(statement.plan)
     if "replaceWhereOpt" in parts:
         return optional(parts["replaceWhereOpt"])  # of Spark 4.0

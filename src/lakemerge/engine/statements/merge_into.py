@@ -208,8 +208,9 @@ class MergeInto(RowChanges):
         sql = "select * from lakemerge_pairs_now"
         if only_deletes:
             # several rows of the source may say so
+            columns = ", ".join(map(quote, shown.columns))
             sql = (
-                f"select * except (number) from (select *, row_number() over (partition by {_ROW} order by {_NUMBER}) "
+                f"select {columns} from (select *, row_number() over (partition by {_ROW} order by {_NUMBER}) "
                 f"as number from lakemerge_pairs_now) where number = 1 or not {acting}"
             )
         self.queries.materialize(_PAIRS, sql, {"row_count": "count(*)"})

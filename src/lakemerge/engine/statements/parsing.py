@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from lakemerge.engine.spark.releases import insert_that_replaces
 from lakemerge.engine.spark.scala import each, elements, kind_of, optional
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Statement:
         plan: Spark's plan of the statement, as it was parsed.
         with_clause: Spark's plan of the ``WITH`` around it; ``None`` without one.
         others: the names of the tables of further INSERTs after one FROM.
+        replaced: Spark 3.5's condition of REPLACE WHERE; Spark 4 has it in the plan.
         erases: whether a DELETE leaves nothing behind: no row below a delta, no version of the keys of a history.
     """
 
@@ -78,6 +80,7 @@ class Statement:
     plan: Any
     with_clause: Any = None
     others: tuple[tuple[str, ...], ...] = ()
+    replaced: Any = None
     erases: bool = False
 
     @property
@@ -145,6 +148,9 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
         # FROM … INSERT INTO … INSERT INTO …
         inserts = [child for child in each(inner.children()) if kind_of(child) == "InsertIntoStatement"]
         inner = inserts[0] if inserts else inner
+    replaced = None
+    if kind_of(inner) == "OverwriteByExpression":
+        inner, replaced = insert_that_replaces(spark, inner)
     kind = _KINDS.get(kind_of(inner))
     if kind is None:
         return None
@@ -152,7 +158,7 @@ def statement_of(spark: SparkSession, sql: str) -> Statement | None:
     if target is None:
         return None
     others = [_table_of(one, "insert")[1] or () for one in inserts[1:]]
-    return Statement(kind, target, alias, inner, with_clause, tuple(others))
+    return Statement(kind, target, alias, inner, with_clause, tuple(others), replaced)
 
 
 def _table_of(plan: Any, kind: Kind) -> tuple[str, tuple[str, ...] | None]:

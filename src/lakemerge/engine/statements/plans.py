@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lakemerge.engine.spark.releases import dataset_of
 from lakemerge.engine.spark.scala import kind_of, sequence
 from lakemerge.engine.sql_text import quote
 from lakemerge.errors import UnsupportedStatement
@@ -159,13 +160,7 @@ class Plans:
     def _frame(self, plan: Any) -> DataFrame:
         from pyspark.sql import DataFrame
 
-        rows = self._dataset().ofRows(self.spark._jsparkSession, plan)
-        return DataFrame(rows, self.spark)
-
-    def _dataset(self) -> Any:
-        sql = self._jvm.org.apache.spark.sql
-        # Spark 3.5 has one class for both of its clients
-        return sql.Dataset if self.spark.version.startswith("3.") else sql.classic.Dataset
+        return DataFrame(dataset_of(self.spark, plan), self.spark)
 
     def _of(self, expression: Any) -> Any:
         return self.expression(expression) if isinstance(expression, str) else expression

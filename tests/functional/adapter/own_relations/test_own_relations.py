@@ -162,8 +162,8 @@ class TestAlteredColumns:
         return [tuple(row[:2]) for row in project.run_sql("describe {schema}.parts", fetch="all")][:4]
 
     def rows(self, project: Any) -> list[tuple[Any, ...]]:
-        rows = project.run_sql("select * except (day) from {schema}.parts order by id", fetch="all")
-        return [tuple(row) for row in rows]
+        rows = project.run_sql("select * from {schema}.parts order by id", fetch="all")
+        return [tuple(row)[:-1] for row in rows]  # the partition column is the last
 
     def test_columns_are_added_without_writing_rows_and_dropped_with_what_they_held(
         self, project: Any
