@@ -61,6 +61,7 @@ from lakemerge import errors
 from lakemerge.engine.options.formats import format_of
 from lakemerge.engine.relations import comments
 from lakemerge.engine.relations.conditions import all_of
+from lakemerge.engine.spark.releases import is_spark_3
 from lakemerge.engine.spark.session import rehearsal, reporting_java_death
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.engine.strategies import INCREMENTAL
@@ -421,6 +422,11 @@ class LakemergeAdapter(CatalogsBySchema):
         """Raise one of ``lakemerge.errors`` by its name, as dbt shows errors."""
         error: type[LakemergeError] = getattr(errors, kind)
         raise as_dbt_error(error(expected=expected, found=found, action=action))
+
+    @available
+    def has_listagg(self) -> bool:
+        """Whether the installed Spark has the function ``listagg``."""
+        return not is_spark_3()
 
     @available
     def split_statements(self, text: str | None) -> list[str]:
