@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 # The first release of dbt-core 1.11 that was not yanked, and the first adapters that dbt-spark 1.11 takes.
 OLDEST_DBT = ("dbt-core==1.11.2", "dbt-adapters==1.24.1")
-OLDEST = (*OLDEST_DBT, "pyspark==4.0.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
+OLDEST = (*OLDEST_DBT, "pyspark==3.5.0", "pandas==2.2.*", "pyarrow==18.*", "tenacity==9.0.*")
 
 
 def merge_two_days(environment: Environment, folder: Path, variables: dict[str, str] | None = None) -> None:
