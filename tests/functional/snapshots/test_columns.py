@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from lakemerge.engine.relations.table_schema import SchemaPlan, plan_change
+from lakemerge.engine.spark.releases import type_of_ddl
 from lakemerge.errors import IncompatibleColumn
 from lakemerge.kernel.ports.metastore import HiveColumn
 
@@ -22,7 +23,7 @@ def session(project: Any) -> None:
 def widened(stored: str, offered: str) -> SchemaPlan:
     kind = "string" if offered.startswith(("varchar", "char")) else offered
     metadata = {"__CHAR_VARCHAR_TYPE_STRING": offered} if kind != offered else {}
-    feed = StructType([StructField("c", DataType.fromDDL(kind), True, metadata)])
+    feed = StructType([StructField("c", type_of_ddl(kind), True, metadata)])
     return plan_change(feed, [HiveColumn("c", stored)], [], "append_and_widen")
 
 
