@@ -43,7 +43,7 @@ def type_of_ddl(text: str) -> DataType:
     from pyspark.sql import types
 
     if is_spark_3():
-        return cast("DataType", types._parse_datatype_string(text))
+        return types._parse_datatype_string(text)
     return types.DataType.fromDDL(text)
 
 
