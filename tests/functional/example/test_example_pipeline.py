@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -29,6 +30,8 @@ HISTORY = customers.expected_history(DELIVERIES)
 CUSTOMER_ATTRIBUTES = ("name", "street", "city", "segment")
 #: The last day that a product with a story changes on, and a file is delivered again.
 DAYS_OF_ALL = 4
+#: Seconds after which one of a cluster's workers is killed.
+_WORKER_LIVES = 60
 Row = dict[str, Any]
 Run = dict[str, Any]
 #: File, line, reason and column of the records that the example rejects.
@@ -83,7 +86,10 @@ def cluster(
     ):
         conf = {f"spark.hadoop.{name}": value for name, value in metastore.client_conf.items()}
         jars = {"spark.jars": ",".join(map(str, s3.jars()))} if kinds[0] == "s3" else {}
+        death = threading.Timer(_WORKER_LIVES, spark.kill_worker)
+        death.start()
         yield {**SMALL_SPARK, **conf, **jars, **spark.settings}
+        assert not death.is_alive(), "no worker was killed"
         assert spark.executors(), "nothing was run on the workers"
 
 
