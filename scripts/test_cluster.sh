@@ -16,8 +16,8 @@ run() {
 
 for part in "${@:-all}"; do
     case $part in
-        all | kernel-on-hdfs | kernel-on-s3 | example-on-hdfs | example-on-s3) ;;
-        *) echo "expected kernel-on-hdfs, kernel-on-s3, example-on-hdfs or example-on-s3; found $part" >&2 && exit 2 ;;
+        all | kernel-on-hdfs | kernel-on-s3 | example-on-hdfs | example-on-s3 | example-on-yarn) ;;
+        *) echo "expected kernel-on-hdfs, kernel-on-s3, example-on-hdfs, example-on-s3 or example-on-yarn; found $part" >&2 && exit 2 ;;
     esac
     case $part in
         kernel-on-hdfs | all) run kernel-on-hdfs hdfs mariadb tests/kernel ;;
@@ -30,6 +30,9 @@ for part in "${@:-all}"; do
     esac
     case $part in
         example-on-s3 | all) run example-on-s3 s3 postgres tests/functional/example ;;
+    esac
+    case $part in
+        example-on-yarn | all) "$scripts/install_yarn.sh" && run example-on-yarn hdfs postgres "tests/functional/example --spark yarn" ;;
     esac
 done
 exit $status

@@ -9,7 +9,7 @@ import py4j.protocol
 import pytest
 from hypothesis import settings
 
-from engines.services import DATABASES, FILES
+from engines.services import CLUSTERS, DATABASES, FILES
 
 # Machines are busy: how long an example takes says nothing.
 settings.register_profile("lakemerge", deadline=None)
@@ -67,6 +67,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=FILES,
         default="local",
         help="file system of the tables that the tests of the kernel and of the cluster make",
+    )
+    parser.addoption(
+        "--spark",
+        choices=CLUSTERS,
+        default=CLUSTERS[0],
+        help="the cluster that the example runs on where --files or --metastore ask for one",
     )
 
 

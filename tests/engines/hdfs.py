@@ -7,15 +7,14 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from bounded import MOST_SECONDS
 from engines.installed import folder_of
-from kernel.servers import free_port, serve
+from kernel.servers import free_port, serve, write_settings
 from lakemerge.java import ensure_java
 
 _JARS = folder_of("hdfs", "LAKEMERGE_HDFS") / "lib"
-_OPTIONS = (
+OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xmx400m",
@@ -91,16 +90,12 @@ class Hdfs:
         conf = self._directory / "conf"
         for application in ("hdfs", "datanode"):  # the servers look for these folders, which the jars lack
             (conf / "webapps" / application).mkdir(parents=True)
-        rows = "".join(
-            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
-            for name, value in settings.items()
-        )
         for file in ("core-site.xml", "hdfs-site.xml"):
-            (conf / file).write_text(f"<configuration>\n{rows}</configuration>\n")
+            write_settings(conf / file, settings)
 
     def _command(self, name: str) -> list[str]:
         path = os.pathsep.join([str(self._directory / "conf"), str(_JARS / "*")])
-        return [self._java, *_OPTIONS, "-cp", path, name]
+        return [self._java, *OPTIONS, "-cp", path, name]
 
     def _spawn(self, name: str, port: int) -> subprocess.Popen[bytes]:
         return serve(self._command(name), port, self._directory / f"{name.rpartition('.')[2]}.log")

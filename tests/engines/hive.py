@@ -10,12 +10,12 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from bounded import killed_after
 from engines.installed import folder_of
+from kernel.servers import write_settings
 from lakemerge.java import ensure_java
 
 FOLDER = folder_of("hive", "LAKEMERGE_HIVE")
@@ -64,11 +64,7 @@ class Hive:
     def start(self) -> Hive:
         """Start the process and its session."""
         (folder := self._directory / "conf").mkdir(parents=True)
-        properties = "".join(
-            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
-            for name, value in self._settings.items()
-        )
-        (folder / "hive-site.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
+        write_settings(folder / "hive-site.xml", self._settings)
         log = (self._directory / "hive.log").open("a")  # py4j's, which closes it when the process ends
         port, token, self._process = launch_gateway(
             classpath=f"{folder}{os.pathsep}{FOLDER}/lib/*",

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engines import hdfs, mariadb, postgres, s3
+from engines import hdfs, mariadb, postgres, s3, yarn
 from engines.hdfs import Hdfs
 from engines.installed import require
 from engines.mariadb import MariaDb
 from engines.postgres import Postgres
 from engines.s3 import S3
+from engines.standalone import Standalone
+from engines.yarn import Yarn
 from kernel.servers import MetastoreServer
 
 #: Where tables lie; ``None`` for local files.
 Storage = Hdfs | S3 | None
 FILES = ("local", "hdfs", "s3")
 DATABASES = ("derby", "postgres", "mariadb")
+CLUSTERS = ("standalone", "yarn")
 
 
 @contextmanager
@@ -32,6 +35,19 @@ def storage_of(kind: str) -> Iterator[Storage]:
         yield started
     finally:
         started.stop()
+
+
+@contextmanager
+def cluster_of(kind: str, storage: Storage) -> Iterator[Standalone | Yarn]:
+    """One of :data:`CLUSTERS`, with two executors; skips the test where it is not installed."""
+    if kind == "yarn":
+        require(kind, yarn.missing())
+        assert isinstance(storage, Hdfs), "YARN takes Spark's files from HDFS"
+    started = Yarn(storage.uri) if kind == "yarn" and storage else Standalone()
+    try:
+        yield started
+    finally:
+        started.close()
 
 
 @contextmanager

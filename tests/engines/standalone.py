@@ -57,8 +57,13 @@ class Standalone:
             "spark.pyspark.python": sys.executable,
         }
 
-    def kill_worker(self) -> None:
-        """End the last worker that is left, and with it its executors, as a machine that fails."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the driver's process needs besides: nothing."""
+        return {}
+
+    def lose_one(self) -> None:
+        """Kill a worker, and with it its executors, as a machine that fails."""
         worker = self._processes.pop()
         worker.kill()
         worker.wait()

@@ -103,11 +103,7 @@ class MetastoreServer:
         """Start the process and wait until its port answers."""
         conf = self.directory / "conf"
         conf.mkdir(exist_ok=True)
-        properties = "".join(
-            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
-            for name, value in self._conf.items()
-        )
-        (conf / "hive-site.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
+        write_settings(conf / "hive-site.xml", self._conf)
         java = str(ensure_java() / "bin" / "java")
         if self._transaction_tables:
             source = self.directory / "Prepare.java"
@@ -133,6 +129,15 @@ class MetastoreServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def write_settings(file: Path, settings: Mapping[str, str]) -> None:
+    """Write a file as Hadoop's and Hive's programs read it."""
+    rows = "".join(
+        f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+        for name, value in settings.items()
+    )
+    file.write_text(f"<configuration>\n{rows}</configuration>\n")
 
 
 def serve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -19,8 +18,7 @@ import pytest
 import generate_customers as customers
 from bounded import MOST_SECONDS
 from engines import s3
-from engines.services import DATABASES, FILES, metastore_on, storage_of
-from engines.standalone import Standalone
+from engines.services import DATABASES, FILES, cluster_of, metastore_on, storage_of
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 from small_spark import INTERPRETED, SMALL_SPARK
 
@@ -30,8 +28,8 @@ HISTORY = customers.expected_history(DELIVERIES)
 CUSTOMER_ATTRIBUTES = ("name", "street", "city", "segment")
 #: The last day that a product with a story changes on, and a file is delivered again.
 DAYS_OF_ALL = 4
-#: Seconds after which one of a cluster's workers is killed.
-_WORKER_LIVES = 60
+#: Seconds after which a cluster loses an executor.
+_UNTIL_LOSS = 60
 Row = dict[str, Any]
 Run = dict[str, Any]
 #: File, line, reason and column of the records that the example rejects.
@@ -73,40 +71,45 @@ def state(size: FeedConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, str]]:
-    """What spark-defaults.conf says of the cluster that ``--files`` and ``--metastore`` ask for; otherwise nothing."""
-    kinds = [request.config.getoption(name) for name in ("--files", "--metastore")]
-    if kinds == [FILES[0], DATABASES[0]]:
-        yield {}
+) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """What spark-defaults.conf says of the cluster that ``--files``, ``--metastore`` and ``--spark`` ask for, and what
+    the driver's environment has to; nothing where none is asked for.
+    """
+    kinds = [request.config.getoption(name) for name in ("--files", "--metastore", "--spark")]
+    if kinds[:2] == [FILES[0], DATABASES[0]]:
+        yield {}, {}
         return
     with (
         storage_of(kinds[0]) as storage,
         metastore_on(kinds[1], tmp_path_factory.mktemp("metastore"), storage) as metastore,
-        contextlib.closing(Standalone()) as spark,
+        cluster_of(kinds[2], storage) as spark,
     ):
         conf = {f"spark.hadoop.{name}": value for name, value in metastore.client_conf.items()}
         jars = {"spark.jars": ",".join(map(str, s3.jars()))} if kinds[0] == "s3" else {}
-        death = threading.Timer(_WORKER_LIVES, spark.kill_worker)
-        death.start()
-        yield {**SMALL_SPARK, **conf, **jars, **spark.settings}
-        assert not death.is_alive(), "no worker was killed"
+        loss = threading.Timer(_UNTIL_LOSS, spark.lose_one)
+        loss.start()
+        yield {**SMALL_SPARK, **conf, **jars, **spark.settings}, spark.environment
+        assert not loss.is_alive(), "all was done before an executor was lost"
         assert spark.executors(), "nothing was run on the workers"
 
 
 @pytest.fixture(scope="module")
 def settings(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cluster: dict[str, str]
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    cluster: tuple[dict[str, str], dict[str, str]],
 ) -> dict[str, str]:
     """Variables by which Spark interprets queries, unless all are to be compiled, and by which it finds the cluster."""
     folder = tmp_path_factory.mktemp("conf")
-    lines = {**cluster, **({} if request.config.getoption("--compiled") else INTERPRETED)}
+    conf, environment = cluster
+    lines = {**conf, **({} if request.config.getoption("--compiled") else INTERPRETED)}
     (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
-    found = {"SPARK_CONF_DIR": str(folder)}
-    if cluster:
+    found = {"SPARK_CONF_DIR": str(folder), **environment}
+    if conf:
         found |= {
             "DBT_TARGET": "cluster",
-            "LAKEMERGE_METASTORE": cluster["spark.hadoop.hive.metastore.uris"],
-            "LAKEMERGE_WAREHOUSE": cluster["spark.hadoop.hive.metastore.warehouse.dir"],
+            "LAKEMERGE_METASTORE": conf["spark.hadoop.hive.metastore.uris"],
+            "LAKEMERGE_WAREHOUSE": conf["spark.hadoop.hive.metastore.warehouse.dir"],
         }
     return found
 
