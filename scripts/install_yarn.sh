@@ -24,6 +24,7 @@ cat >"$work/pom.xml" <<POM
     <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-hdfs-client</artifactId><version>$version</version></dependency>
     <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-resourcemanager</artifactId><version>$version</version></dependency>
     <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-nodemanager</artifactId><version>$version</version></dependency>
+    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-timelineservice</artifactId><version>$version</version></dependency>
   </dependencies>
 </project>
 POM

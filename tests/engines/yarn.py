@@ -19,6 +19,13 @@ from lakemerge.java import ensure_java
 _JARS = folder_of("yarn", "LAKEMERGE_YARN") / "lib"
 _EXECUTOR = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
 _SERVER = "org.apache.hadoop.yarn.server"
+#: What goes wrong goes into the servers' logs.
+_LOG = """
+log4j.rootLogger=WARN,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d %p %c: %m%n
+"""
 #: YARN's own scheduler, with one queue for all.
 _QUEUES = {
     "yarn.scheduler.capacity.root.queues": "default",
@@ -46,6 +53,7 @@ class Yarn:
         node, localizer, node_web = (free_port() for _ in range(3))
         conf = self._directory / "conf"
         conf.mkdir()
+        (conf / "log4j.properties").write_text(_LOG)
         write_settings(conf / "core-site.xml", {"fs.defaultFS": files})
         write_settings(conf / "capacity-scheduler.xml", _QUEUES)
         write_settings(
