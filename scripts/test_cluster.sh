@@ -4,6 +4,9 @@
 set -u
 
 scripts=$(dirname "$0")
+# Several runs at once, and runs that are killed at each step.
+runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency/test_statement_processes.py
+    tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py -m 'slow or not slow'"
 status=0
 
 # run NAME SERVICE DATABASE TESTS
@@ -16,8 +19,8 @@ run() {
 
 for part in "${@:-all}"; do
     case $part in
-        all | kernel-on-hdfs | kernel-on-s3 | example-on-hdfs | example-on-s3 | example-on-yarn) ;;
-        *) echo "expected kernel-on-hdfs, kernel-on-s3, example-on-hdfs, example-on-s3 or example-on-yarn; found $part" >&2 && exit 2 ;;
+        all | kernel-on-hdfs | kernel-on-s3 | example-on-hdfs | example-on-s3 | example-on-yarn | runs-on-hdfs) ;;
+        *) echo "expected kernel-on-hdfs, kernel-on-s3, example-on-hdfs, example-on-s3, example-on-yarn or runs-on-hdfs; found $part" >&2 && exit 2 ;;
     esac
     case $part in
         kernel-on-hdfs | all) run kernel-on-hdfs hdfs mariadb tests/kernel ;;
@@ -33,6 +36,9 @@ for part in "${@:-all}"; do
     esac
     case $part in
         example-on-yarn | all) "$scripts/install_yarn.sh" && run example-on-yarn hdfs postgres "tests/functional/example --spark yarn" ;;
+    esac
+    case $part in
+        runs-on-hdfs | all) run runs-on-hdfs hdfs postgres "$runs" ;;
     esac
 done
 exit $status

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from bounded import MOST_SECONDS, killed_after
+from engines.services import Storage, metastore_on, storage_of
 from functional.concurrency.small_disks import SmallDisks
 from kernel.servers import MetastoreServer
 from small_spark import SMALL_SPARK
@@ -39,7 +40,7 @@ class DbtProject:
         root: Path,
         server: MetastoreServer,
         settings: Mapping[str, str] | None = None,
-        warehouse: Path | None = None,
+        warehouse: Path | str | None = None,
     ) -> None:
         self.root = root
         self.name = root.name
@@ -194,20 +195,31 @@ STEPS = ("staged", "manifest written", "claimed", "registered", "swapped", "sett
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreServer]:
-    server = MetastoreServer(tmp_path_factory.mktemp("metastore")).start()
-    yield server
-    server.stop()
+def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
+    """Where tables lie (``--files``)."""
+    with storage_of(request.config.getoption("--files")) as storage:
+        yield storage
+
+
+@pytest.fixture(scope="package")
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, storage: Storage
+) -> Iterator[MetastoreServer]:
+    """A metastore process, on Derby unless ``--metastore`` names another database."""
+    database = request.config.getoption("--metastore")
+    with metastore_on(database, tmp_path_factory.mktemp("metastore"), storage) as server:
+        yield server
 
 
 @pytest.fixture
-def run_killed(server: MetastoreServer, tmp_path: Path) -> Callable[..., None]:
+def run_killed(server: MetastoreServer, storage: Storage, tmp_path: Path) -> Callable[..., None]:
     """Runs a program with the metastore's address, a warehouse and some arguments; it must die by SIGKILL."""
 
     def run(program: Path, *arguments: str) -> None:
         address = server.client_conf["hive.metastore.uris"]
+        warehouse = f"{storage.uri}/{tmp_path.name}" if storage else str(tmp_path / "warehouse")
         done = subprocess.run(
-            [sys.executable, str(program), address, str(tmp_path / "warehouse"), *arguments],
+            [sys.executable, str(program), address, warehouse, *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(program.parents[2])},
             capture_output=True,
@@ -222,12 +234,17 @@ def run_killed(server: MetastoreServer, tmp_path: Path) -> Callable[..., None]:
 
 @pytest.fixture(scope="module")
 def dbt_project(
-    tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer
+    tmp_path_factory: pytest.TempPathFactory, server: MetastoreServer, storage: Storage
 ) -> Callable[..., DbtProject]:
     """Makes a :class:`DbtProject` by its name, settings of Spark's, and a warehouse."""
-    return lambda name, settings=None, warehouse=None: DbtProject(
-        tmp_path_factory.mktemp(name, numbered=False), server, settings, warehouse
-    )
+
+    def make(
+        name: str, settings: Mapping[str, str] | None = None, warehouse: Path | str | None = None
+    ) -> DbtProject:
+        root = tmp_path_factory.mktemp(name, numbered=False)
+        return DbtProject(root, server, settings, warehouse or (f"{storage.uri}/{name}" if storage else None))
+
+    return make
 
 
 @pytest.fixture
