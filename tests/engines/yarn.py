@@ -48,13 +48,14 @@ class Yarn:
 
     def __init__(self, files: str) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="lakemerge-yarn-"))
+        self._files = files
         self._java = ensure_java()
         manager, scheduler, tracker, admin, web = (free_port() for _ in range(5))
         node, localizer, node_web = (free_port() for _ in range(3))
         conf = self._directory / "conf"
         conf.mkdir()
         (conf / "log4j.properties").write_text(_LOG)
-        write_settings(conf / "core-site.xml", {"fs.defaultFS": files})
+        write_settings(conf / "core-site.xml", {})
         write_settings(conf / "capacity-scheduler.xml", _QUEUES)
         write_settings(
             conf / "yarn-site.xml",
@@ -92,6 +93,8 @@ class Yarn:
             "spark.master": "yarn",
             "spark.driver.host": "127.0.0.1",
             "spark.yarn.jars": f"local:{JARS}",
+            # not the default file system, which the example's landed files are in
+            "spark.yarn.stagingDir": f"{self._files}/staging",
             "spark.executor.instances": "2",
             "spark.executor.cores": "1",
             "spark.executor.memory": "700m",
