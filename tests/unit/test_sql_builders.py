@@ -279,7 +279,11 @@ ON_SPARK = {
         "statements.keys.rows_as_feed",
         "statements.erasing.EraseVersions.attempt",
     ),
-    *("statements.merge_into.MergeInto._inserts", "statements.merge_into.MergeInto._own"),
+    *(
+        "statements.merge_into.MergeInto._compute_pairs",
+        "statements.merge_into.MergeInto._inserts",
+        "statements.merge_into.MergeInto._own",
+    ),
     *("statements.plans.Plans.named", "statements.run.carry_out"),
     *("packaged_macros._Texts.quote", "packaged_macros._Texts.string_literal"),
     *("publish.publisher.Publisher._type_feed", "publish.publisher.Publisher.refresh"),
