@@ -41,6 +41,7 @@ def files(table: Any) -> dict[int, str]:
 
 
 class TestVersions:
+    @pytest.mark.slow
     def test_a_life(self, merger: Any) -> None:
         table = merger(FEED, SCHEMA)
         first = table.merge([change(1, "ann", 10), change(1, "bea", 20), change(2, "eve", 10)])

@@ -117,6 +117,7 @@ class TestChangeConsumers:
         assert seen == [10, 1000]
         assert self.rows(f"select id, price from {self.mart.name}") == [(1, 1016)]
 
+    @pytest.mark.slow
     def test_a_failure_takes_nothing_and_the_bad_version_is_soon_alone(self) -> None:
         self.feed((1, "a", 10, "I"))
         self.copy()
@@ -143,6 +144,7 @@ class TestChangeConsumers:
     def rows_of(self, frame: Any) -> list[tuple[Any, ...]]:
         return sorted(map(tuple, frame.select("price").collect()))
 
+    @pytest.mark.slow
     def test_of_two_programs_at_once_one_counts(self) -> None:
         self.feed((1, "a", 10, "I"))
         self.copy()
@@ -172,6 +174,7 @@ class TestChangeConsumers:
         self.add_up()
         self.check()
 
+    @pytest.mark.slow
     def test_versions_are_pinned_and_a_lost_one_is_told(self) -> None:
         self.feed((1, "a", 10, "I"))
         self.copy(pin="1 day")

@@ -124,6 +124,7 @@ class Twins:
             assert [bool(one.left) for one in staged_versions(shop.kernel(), name, layout)] == [True], kind
 
 
+@pytest.mark.slow
 class TestHooksOnStagedRows(Twins):
     pass
 

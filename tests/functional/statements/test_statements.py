@@ -146,8 +146,8 @@ class TestStatements:
     @pytest.mark.parametrize(
         ("mode", "stores"),
         [
-            ("copy_on_write", False),
             ("merge_on_read", True),
+            pytest.param("copy_on_write", False, marks=pytest.mark.slow),
             pytest.param("copy_on_write", True, marks=pytest.mark.slow),
             pytest.param("merge_on_read", False, marks=pytest.mark.slow),
         ],

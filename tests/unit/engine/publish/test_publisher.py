@@ -25,6 +25,7 @@ class FakeTransaction:
     def __init__(self) -> None:
         self.version: int | None = None
         self.is_over = False
+        self.is_staged = False
         self.made = None
         self.aborted = False
 
