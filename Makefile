@@ -111,7 +111,7 @@ kernel: env  ## Tests of commits on a bare JVM: kills, lost replies, concurrent 
 	@$(PYTEST) -m "not slow" tests/kernel
 
 .PHONY: test-cluster
-test-cluster: env  ## The kernel's tests on HDFS and on S3, and the example on HDFS with two Spark workers, from released packages; PART=kernel-on-s3 for one
+test-cluster: env  ## The kernel's tests on HDFS and on S3, and the example on HDFS with Spark workers and on YARN, from released packages; PART=kernel-on-s3 for one
 	@PYTEST="$(PY) -m pytest -m 'not slow' $(PYTEST_ARGS)" scripts/test_cluster.sh $(filter-out 1/1,$(PART))
 
 .PHONY: simulate
