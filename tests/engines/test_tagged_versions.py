@@ -1,0 +1,101 @@
+"""Versions that have tables of their own: Trino and Hive read what there was, while the main tables go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from engines.hive import Hive
+from engines.plain_spark import PlainSpark
+from engines.test_other_engines import FEED, MODEL, TABLES, Shown, engine, same
+from engines.trino import Trino
+from functional.concurrency.conftest import DbtProject
+from kernel.servers import MetastoreServer
+
+__all__ = ["engine"]
+
+pytestmark = pytest.mark.slow
+REBUILT = """
+{{ config(materialized='table', file_format='parquet',
+          partition_by='region' if var('day') | int < 3 else 'day') }}
+select *{{ ", 'new' as extra" if var('day') | int > 2 }} from ({{ feed(var('day')) }})
+"""
+TAGGED = ("orc_whole", "orc_parts", "parquet_parts", "history", "on_read_orc", "on_read_parquet", "rebuilt")
+
+
+@dataclass(frozen=True)
+class Tagged(Shown):
+    """Tables that have changed since their versions got a tag.
+
+    Attributes:
+        rows: of each table when it got the tag, as a Spark that knows nothing of lakemerge read them.
+    """
+
+    project: DbtProject
+    rows: dict[str, list[list[Any]]]
+
+    def go_on(self, *days: int) -> None:
+        """Change all tables, pack their files, and delete what no version needs."""
+        with self.project.commands() as dbt:
+            for day in days:
+                dbt.succeed("build", "--vars", f"day: {day}")
+                everything = f"select: '{self.schema}.*'"
+                dbt.succeed("run-operation", "lakemerge_compact", "--args", f"{{{everything}}}")
+                free = f"{everything}, retention_hours: 0.0001, dry_run: false, allow_short_retention: true"
+                dbt.succeed("run-operation", "lakemerge_vacuum", "--args", f"{{{free}}}")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tagged]:
+    directory = tmp_path_factory.mktemp("tagged")
+    server = MetastoreServer(directory, transaction_tables=False).start()
+    try:
+        (root := directory / "shop").mkdir()
+        project = DbtProject(root, server)
+        spark = PlainSpark(server.client_conf, directory)
+        tagged = Tagged(server, directory, project.name, spark, project, begin(project, spark))
+        tagged.go_on(3)
+        yield tagged
+        spark.stop()
+    finally:
+        server.stop()
+
+
+def begin(project: DbtProject, spark: PlainSpark) -> dict[str, list[list[Any]]]:
+    """Merge two days, and give the versions tables; returns their rows."""
+    project.write("macros/feed.sql", FEED)
+    for name in TAGGED:
+        text = MODEL.format(options=TABLES[name]) if name in TABLES else REBUILT
+        project.write(f"models/{name}.sql", text)
+    with project.commands() as dbt:
+        for day in (1, 2):
+            dbt.succeed("build", "--vars", f"day: {day}")
+        for name in TAGGED:
+            dbt.succeed(
+                "run-operation", "lakemerge_tag", "--args", f"{{table: {name}, tag: kept, as_table: true}}"
+            )
+    return {name: same(spark.sql(f"select * from {project.name}.{name}")) for name in TAGGED}
+
+
+def test_a_tagged_version_is_read_while_its_table_goes_on(shown: Tagged, engine: Trino | Hive) -> None:
+    days = (4, 5) if isinstance(engine, Trino) else (6, 7)
+    with ThreadPoolExecutor(1) as pool:
+        going = pool.submit(shown.go_on, *days)
+        while True:
+            over = going.done()
+            for name in TAGGED:
+                found = same(engine.sql(f"select * from {shown.schema}.{name}__kept"))
+                assert found == shown.rows[name], name
+            if over:
+                break
+        going.result()
+    for name in TAGGED:
+        south = f"select id from {shown.schema}.{name}__kept where region = 'south'"
+        assert len(engine.sql(south)) == sum("south" in row for row in shown.rows[name])
+        now = same(engine.sql(f"select * from {shown.schema}.{name}"))
+        assert now == same(shown.spark.sql(f"select * from {shown.schema}.{name}"))
+        assert now != shown.rows[name]
