@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lakemerge.engine.layout.compression import default_codec
 from lakemerge.engine.layout.partition_values import checked, directory_name, typed_partition_errors
 from lakemerge.engine.spark.record_planning import overriding
 from lakemerge.kernel import HiveColumn
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _REBASING = ("spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.parquet.int96RebaseModeInWrite")
 
@@ -43,11 +44,12 @@ class DataFiles:
     readers: str = "current"
     properties: Mapping[str, str] = field(default_factory=dict)
 
-    def of_format(self, file_format: str, codec: str) -> DataFiles:
-        """Files of this format, with this codec unless they are of the table's own format."""
-        if file_format == self.file_format:
+    def of_side_data(self, spark: SparkSession) -> DataFiles:
+        """Files of side data that is not like the rows: ORC, with the table's own codec where the table is ORC too."""
+        if self.file_format == "orc":
             return self
-        return replace(self, file_format=file_format, codec=codec, properties={})
+        codec = default_codec(spark, "orc", self.readers)
+        return replace(self, file_format="orc", codec=codec, properties={})
 
     def write(self, frame: DataFrame, directory: str, partitions: Sequence[HiveColumn] = ()) -> None:
         """Write the rows of a frame below a directory, with a folder for each partition.

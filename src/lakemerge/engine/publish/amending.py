@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lakemerge.engine.layout.compression import default_codec
 from lakemerge.engine.layout.data_files import DataFiles
 from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.node_transaction import NodeTransaction
@@ -158,7 +157,6 @@ class AmendedTransaction(NodeTransaction):
             rows: the view of its rows.
             system: where its files are.
         """
-        side_files = files.of_format("orc", default_codec(spark, "orc", config.reader_compatibility))
         super().__init__(
             spark,
             transaction,
@@ -166,12 +164,11 @@ class AmendedTransaction(NodeTransaction):
             plan,
             table=rows,
             files=files,
-            side_files=side_files,
             rebuilds=False,
             constraints=constraints,
         )
         self.exists = True
-        self.side_data = AmendedSideData(transaction, files, side_files, staged, system)
+        self.side_data = AmendedSideData(transaction, files, files.of_side_data(spark), staged, system)
         self._staged, self._system = staged, system
         self._folder: _Folder | None = None
         self._touched: set[str] = set()

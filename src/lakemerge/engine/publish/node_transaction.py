@@ -65,7 +65,6 @@ class NodeTransaction:
         *,
         table: str,
         files: DataFiles,
-        side_files: DataFiles,
         rebuilds: bool,
         constraints: Mapping[str, str],
         changes_rules: bool = False,
@@ -76,7 +75,6 @@ class NodeTransaction:
         """
         Args:
             files: how its rows are written.
-            side_files: how side data is written, where it is not like the rows.
             publish: takes the complete transaction and commits it; returns the version that it has made, or ``None``
                 where it commits the transaction later, with others.
             changes_rules: whether programs are to change the table by other rules from this commit on.
@@ -98,7 +96,7 @@ class NodeTransaction:
         self.version: int | None = None
         self._spelled: tuple[str, Spelling] | None = None
         self._files = files
-        self.side_data = SideData(transaction, files, side_files, keeps=self.exists)
+        self.side_data = SideData(transaction, files, files.of_side_data(spark), keeps=self.exists)
         if rebuilds and transaction.base is not None:
             transaction.replace_all()
 

@@ -320,7 +320,6 @@ class Publisher(Generic[C]):
             plan,
             table=qualified(self.name),
             files=files,
-            side_files=files.of_format("orc", self._default_codec("orc")),
             rebuilds=rebuilds,
             constraints=constraints or {},
             reads_all=self._handle.reads == "all",
