@@ -147,7 +147,7 @@ packaging: env  ## Tests of the built wheel
 .PHONY: test-all
 test-all: checks $(ARCHIVE)  ## Everything, the slow tests included; PART=1/4 for a quarter; EXAMPLES=60 for longer runs of the property tests
 	@echo "[test] all tests, the slow ones included: part $(PART)" >&2
-	@EXAMPLES=$(EXAMPLES) $(PYTEST) --compiled --durations=25 --splits $(lastword $(subst /, ,$(PART))) --group $(firstword $(subst /, ,$(PART))) tests
+	@EXAMPLES=$(EXAMPLES) $(PYTEST) --compiled --durations=25 --part $(PART) tests
 
 .PHONY: coverage
 coverage: env  ## Which lines and branches the tests reach: RING=tests/unit, or others; a page in build/coverage

@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as slow what a class of dbt's has besides the tests that are named as fast.
 
     The tests stand in dbt's class: ours would have to override them to mark them one by one.
@@ -35,6 +35,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: dbt's class has no {', '.join(unknown)}")
         if item.originalname not in fast.args:
             item.add_marker(pytest.mark.slow)
+    _keep_part(config, items)
+
+
+def _keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests of ``--part``.
+
+    Files stay whole, for their tests share what they start; each part has some of each
+    folder, for folders take a second or half an hour.
+    """
+    number, parts = map(int, config.getoption("--part").split("/"))
+    files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    others = [item for item in items if files[item.path] % parts != number % parts]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if files[item.path] % parts == number % parts]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,13 +63,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let Spark compile the queries of all functional tests, not only of those that ask for it",
     )
+    parser.addoption("--part", default="1/1", help="a part of the tests, such as 1/4")
     parser.addoption(
         "--publish",
         choices=("at_once", "after_tests"),
         default="at_once",
         help="when the nodes of dbt's official suites are published, where they do not say so themselves",
     )
-
     parser.addoption(
         "--metastore",
         choices=DATABASES,
