@@ -102,10 +102,9 @@ def names_of_elements(node: Any) -> list[str]:
     return [str(names.apply(place)) for place in range(names.size())]
 
 
-def dataset_of(spark: SparkSession, plan: Any) -> Any:
-    """A Java frame of a plan."""
-    sql = cast(Any, spark._jvm).org.apache.spark.sql
-    return (sql.Dataset if is_spark_3() else sql.classic.Dataset).ofRows(spark._jsparkSession, plan)
+def dataset_class() -> str:
+    """The name of the Java class that makes frames of plans."""
+    return "org.apache.spark.sql.Dataset" if is_spark_3() else "org.apache.spark.sql.classic.Dataset"
 
 
 def insert_that_replaces(spark: SparkSession, plan: Any) -> tuple[Any, Any]:

@@ -1,14 +1,26 @@
-"""Scala's collections over Py4J."""
+"""Classes and Scala's collections over Py4J."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from py4j.java_gateway import JavaClass
+
 from lakemerge.engine.spark.releases import names_of_elements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_PYTHON_UTILS = "org.apache.spark.api.python.PythonUtils"
+
+
+def java_class(spark: SparkSession, name: str) -> Any:
+    """A class of Spark's Java. Through ``_jvm``, each part of the name is a call that asks whether it is one."""
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    return JavaClass(name, gateway._gateway_client)
 
 
 def each(items: Any) -> Iterator[Any]:
@@ -42,17 +54,14 @@ def mapping(items: Any) -> dict[str, Any]:
 
 def sequence(spark: SparkSession, items: Iterable[Any]) -> Any:
     """A Scala list."""
-    jvm = spark._jvm
-    assert jvm is not None
-    found = jvm.java.util.ArrayList()
+    found = java_class(spark, "java.util.ArrayList")()
     for item in items:
         found.add(item)
     # a list and no view of one: executors could not read that
-    return jvm.org.apache.spark.api.python.PythonUtils.toList(found)
+    return java_class(spark, _PYTHON_UTILS).toList(found)
 
 
 def mapped(spark: SparkSession, items: Mapping[str, str]) -> Any:
     """An immutable Scala map."""
-    jvm = spark._jvm
-    assert jvm is not None
-    return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap(dict(items)))
+    found = java_class(spark, "java.util.HashMap")(dict(items))
+    return java_class(spark, _PYTHON_UTILS).toScalaMap(found)

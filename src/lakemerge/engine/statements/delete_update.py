@@ -26,7 +26,7 @@ class Delete(RowChanges):
         if reach.is_exact and not self.config.merge_keys and txn.partitions and not txn.overlay:
             return self._remove(txn, reach.names)
         self.read(txn, reach.names)
-        self.split(plans, txn, reach.names, condition, ["*"])
+        self.split(plans, txn, reach.names, condition, ["*"], keeps=bool(self.config.merge_keys))
         found = self.resolve(txn, [Changes(RAW, "delete")], keeps=False)
         return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 
@@ -54,10 +54,11 @@ class Update(RowChanges):
         assigned = self._assigned(txn)
         reach = reach_of(plans, condition, self.alias(plans, txn), txn.partitions)
         self.read(txn, reach.names)
-        schema = self.split(plans, txn, reach.names, condition, ["*", *columns_of_values(plans, assigned)])
+        items = ["*", *columns_of_values(plans, assigned)]
+        schema = self.split(plans, txn, reach.names, condition, items, keeps=True)
         values = new_values(self.session, txn.plan.columns, assigned, schema)
         found = self.resolve(txn, [Changes(RAW, "update", values)], keeps=True)
-        self.read(txn, [*reach.names, *txn.partitions.names_of(found["new_partitions"])])
+        self.read_targets(txn, reach.names, found)
         return self.stage(txn, found, checks=condition is not None and plans.has_subquery(condition))
 
     def _assigned(self, txn: NodeTransaction) -> list[Assigned]:

@@ -116,7 +116,7 @@ class MergeInto(RowChanges):
         self.read(txn, names)
         changes = self._match(txn, plans, parts, source, self.within(txn, names))
         found = self.resolve(txn, changes, keeps=True)
-        self.read(txn, [*names, *txn.partitions.names_of(found["new_partitions"])])
+        self.read_targets(txn, names, found)
         return self.stage(txn, found, checks=True)
 
     @property

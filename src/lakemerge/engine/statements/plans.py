@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lakemerge.engine.spark.releases import dataset_of
-from lakemerge.engine.spark.scala import kind_of, sequence
+from lakemerge.engine.spark.releases import dataset_class
+from lakemerge.engine.spark.scala import java_class, kind_of, sequence
 from lakemerge.engine.sql_text import quote
 from lakemerge.errors import UnsupportedStatement
 
@@ -27,11 +27,7 @@ class Plans:
         """
         self.spark = spark
         self._with = with_clause
-        jvm: Any = spark._jvm
-        self._jvm = jvm
         self._parser = spark._jsparkSession.sessionState().sqlParser()
-        self._logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
 
     # -- expressions ---------------------------------------------------------------------------
 
@@ -43,7 +39,7 @@ class Plans:
         return self.expression(f"1 as {quote(name)}").withNewChildren(self._list([self._of(expression)]))
 
     def both(self, one: Any, other: Any) -> Any:
-        return self._expressions.And(self._of(one), self._of(other))
+        return self._class("expressions.And")(self._of(one), self._of(other))
 
     def all_of(self, conditions: Sequence[Any]) -> Any:
         """The conditions, at least one, joined by AND."""
@@ -56,22 +52,22 @@ class Plans:
         """True where one of the conditions holds; of none, false."""
         found = self.expression("false")
         for condition in conditions:
-            found = self._expressions.Or(found, self.holds(condition))
+            found = self._class("expressions.Or")(found, self.holds(condition))
         return found
 
     def holds(self, condition: Any) -> Any:
         """True where a condition is true, and false where it is false or null."""
-        return self._expressions.EqualNullSafe(self._of(condition), self.expression("true"))
+        return self._class("expressions.EqualNullSafe")(self._of(condition), self.expression("true"))
 
     def fails(self, condition: Any) -> Any:
         """True where a condition is false or null."""
-        return self._expressions.Not(self.holds(condition))
+        return self._class("expressions.Not")(self.holds(condition))
 
     def chosen(self, cases: Iterable[tuple[Any, Any]], otherwise: Any) -> Any:
         """``case when … then … else … end``."""
         found = self._of(otherwise)
         for condition, value in reversed(list(cases)):
-            found = self._expressions.If(self.holds(condition), self._of(value), found)
+            found = self._class("expressions.If")(self.holds(condition), self._of(value), found)
         return found
 
     def conjuncts(self, condition: Any) -> list[Any]:
@@ -82,7 +78,7 @@ class Plans:
 
     def has_subquery(self, condition: Any) -> bool:
         """Whether a condition reads tables."""
-        return bool(self._expressions.SubqueryExpression.hasSubquery(condition))
+        return bool(self._class("expressions.SubqueryExpression").hasSubquery(condition))
 
     # -- plans ---------------------------------------------------------------------------------
 
@@ -96,15 +92,15 @@ class Plans:
         Args:
             qualifier: what may stand before that name, such as the schema.
         """
-        identifier = self._jvm.org.apache.spark.sql.catalyst.AliasIdentifier
-        return self._logical.SubqueryAlias(identifier(alias, self._list(qualifier)), plan)
+        identifier = self._class("AliasIdentifier")(alias, self._list(qualifier))
+        return self._class("plans.logical.SubqueryAlias")(identifier, plan)
 
     def filtered(self, plan: Any, condition: Any) -> Any:
-        return self._logical.Filter(self._of(condition), plan)
+        return self._class("plans.logical.Filter")(self._of(condition), plan)
 
     def selected(self, plan: Any, items: Iterable[Any]) -> Any:
         """Args: items: expressions with names, or ``*``."""
-        return self._logical.Project(self._list([self._of(item) for item in items]), plan)
+        return self._class("plans.logical.Project")(self._list([self._of(item) for item in items]), plan)
 
     def joined(self, left: Any, right: Any, kind: str, condition: Any) -> Any:
         """A join.
@@ -112,9 +108,10 @@ class Plans:
         Args:
             kind: ``inner``, ``leftsemi`` or ``leftanti``.
         """
-        join_type = self._jvm.org.apache.spark.sql.catalyst.plans.JoinType.apply(kind)
-        some = self._jvm.scala.Option.apply(self._of(condition))
-        return self._logical.Join(left, right, join_type, some, self._logical.JoinHint.NONE())
+        join_type = self._class("plans.JoinType").apply(kind)
+        some = java_class(self.spark, "scala.Option").apply(self._of(condition))
+        hint = self._class("plans.logical.JoinHint").NONE()
+        return self._class("plans.logical.Join")(left, right, join_type, some, hint)
 
     # -- frames --------------------------------------------------------------------------------
 
@@ -128,9 +125,7 @@ class Plans:
         for plan in plans[1:]:
             # one plan, so that the moment is chosen once; it is never run
             whole = self.joined(whole, plan, "inner", "true")
-        frozen = self._jvm.org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime.apply(
-            self.analyzed(whole)
-        )
+        frozen = self._class("optimizer.ComputeCurrentTime").apply(self.analyzed(whole))
         definitions = None
         if kind_of(frozen) == "WithCTE":
             definitions, frozen = frozen.cteDefs(), frozen.plan()
@@ -140,7 +135,7 @@ class Plans:
             frozen = frozen.left()
         parts.append(frozen)
         if definitions is not None:
-            parts = [self._logical.WithCTE(part, definitions) for part in parts]
+            parts = [self._class("plans.logical.WithCTE")(part, definitions) for part in parts]
         return [self._frame(part) for part in reversed(parts)]
 
     def frame(self, plan: Any) -> DataFrame:
@@ -160,7 +155,11 @@ class Plans:
     def _frame(self, plan: Any) -> DataFrame:
         from pyspark.sql import DataFrame
 
-        return DataFrame(dataset_of(self.spark, plan), self.spark)
+        frame = java_class(self.spark, dataset_class()).ofRows(self.spark._jsparkSession, plan)
+        return DataFrame(frame, self.spark)
+
+    def _class(self, name: str) -> Any:
+        return java_class(self.spark, f"org.apache.spark.sql.catalyst.{name}")
 
     def _of(self, expression: Any) -> Any:
         return self.expression(expression) if isinstance(expression, str) else expression

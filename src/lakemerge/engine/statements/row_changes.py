@@ -130,6 +130,11 @@ class RowChanges(Driver[Any]):
         """
         txn.read(None if txn.overlay else names, missing=looks)
 
+    def read_targets(self, txn: NodeTransaction, names: Iterable[str], found: Mapping[str, Any]) -> None:
+        """Say that the statement depends on the partitions that rows get into, besides those that it has read."""
+        if more := set(txn.partitions.names_of(found["new_partitions"])).difference(names):
+            self.read(txn, more)
+
     def read_sources(self, txn: NodeTransaction, rows: DataFrame, *, own: int = 0) -> None:
         """Say that a query's rows depend on all of the table, where it reads the table in a subquery or as a source.
 
@@ -144,7 +149,14 @@ class RowChanges(Driver[Any]):
         return "true" if txn.overlay else txn.partitions.filter(names)
 
     def split(
-        self, plans: Plans, txn: NodeTransaction, names: Iterable[str], condition: Any, items: Sequence[Any]
+        self,
+        plans: Plans,
+        txn: NodeTransaction,
+        names: Sequence[str],
+        condition: Any,
+        items: Sequence[Any],
+        *,
+        keeps: bool = False,
     ) -> StructType:
         """Show the rows for which a condition holds (:data:`RAW`), and all others of the table (:data:`KEPT`).
 
@@ -153,6 +165,7 @@ class RowChanges(Driver[Any]):
                 because rows move there.
             condition: ``None`` for one that holds for all.
             items: the columns of the former.
+            keeps: whether all columns of the former are read, and not only counted.
 
         Returns:
             The schema of the former.
@@ -160,6 +173,7 @@ class RowChanges(Driver[Any]):
         Raises:
             UnsupportedStatement: the condition, or a column, is not the same each time that it is computed.
         """
+        narrows = keeps and condition is not None and not plans.has_subquery(condition)
         condition = plans.expression("true") if condition is None else condition
         met = plans.filtered(self.rows_of(plans, txn, self.within(txn, names)), condition)
         others = plans.filtered(self.rows_of(plans, txn), plans.fails(condition))
@@ -169,7 +183,16 @@ class RowChanges(Driver[Any]):
         self.read_sources(txn, raw, own=1 if self.statement.alias else 2)
         self.show(KEPT, kept)
         self.show(RAW, raw)
+        if narrows and txn.partitions and not txn.overlay and len(names) > 1:
+            self.show(RAW, raw.where(self._partitions_met(txn)))
         return raw.schema
+
+    def _partitions_met(self, txn: NodeTransaction) -> str:
+        """SQL that is true in the partitions of :data:`RAW`'s rows, of which the condition's columns alone are read."""
+        columns = [column for column in txn.plan.columns if column.is_partition]
+        text = self.macros.lakemerge_partition_sql(columns)
+        rows = self.queries.rows(f"select distinct {text} as name from {RAW}")
+        return txn.partitions.filter(txn.partitions.names_of(row["name"] for row in rows))
 
     def show(self, name: str, frame: DataFrame) -> None:
         """Let the queries of this work read a frame by a name."""
