@@ -96,8 +96,8 @@ def measured(name: str, root: Path, jars: Path, rows: int, repeats: int) -> dict
             )
         engine.create(base, rows)
         for statement, text in {**STATEMENTS, **INSTEAD.get(name, {})}.items():
-            sql, seconds = text.format(t=engine.table, share=rows // 100), found[statement] if turn else Measured()
-            with seconds.run():
+            sql = text.format(t=engine.table, share=rows // 100)
+            with (found[statement] if turn else Measured()).run():
                 engine.run(sql) if isinstance(engine, Lakemerge) else engine.spark.sql(sql).collect()
         columns = "id, price, stock, title, region"
         checks.append(
@@ -105,10 +105,11 @@ def measured(name: str, root: Path, jars: Path, rows: int, repeats: int) -> dict
                 0
             ]
         )
-    seconds = {
-        statement: [min(taken.cpu), min(taken.compiled_cpu), min(taken.wall)] for statement, taken in found.items()
+    least = {
+        statement: [min(taken.cpu), min(taken.compiled_cpu), min(taken.wall)]
+        for statement, taken in found.items()
     }
-    return {"seconds": seconds, "rows": [list(row) for row in checks]}
+    return {"seconds": least, "rows": [list(row) for row in checks]}
 
 
 def main() -> None:
@@ -141,7 +142,9 @@ def main() -> None:
     )
     print("| | " + " | ".join(results) + " |\n|---|" + "---|" * len(results))
     for statement in STATEMENTS:
-        cells = ["{:.2f} ({:.2f}; {:.2f})".format(*result["seconds"][statement]) for result in results.values()]
+        cells = [
+            "{:.2f} ({:.2f}; {:.2f})".format(*result["seconds"][statement]) for result in results.values()
+        ]
         print(f"| {statement} | " + " | ".join(cells) + " |")
     if len(afterwards) > 1:
         sys.exit(f"The tables differ afterwards: {afterwards}")
