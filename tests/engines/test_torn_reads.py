@@ -2,7 +2,7 @@
 
 Of a table whose partitions are all swapped, a few reads over Derby are of two, for it gives its statements no snapshot
 while rows change. PostgreSQL does. Of a table that is merged on read, none is: the view's text, which is read once,
-names the deltas.
+names the deltas. Of a view that shows the table of a version, none is either.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 
 from bounded import next_line
 from engines.conftest import Site
+from engines.view_builder import show
 from kernel.support import stage
 from lakemerge.engine.merge_on_read.overlay_view import overlay_text
 from lakemerge.kernel import HiveColumn, TableDefinition, TableName, add_overlay
@@ -147,3 +148,11 @@ def test_views_over_derby(derby_site: Site, name: TableName) -> None:
 
 def test_views_over_postgres(postgres_site: Site, name: TableName) -> None:
     read_while_merging(postgres_site, name, 600)
+
+
+@pytest.mark.parametrize("reads", [10, 1000])
+def test_views_of_versions_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
+    contents = make_table(derby_site, name)
+    view = TableName(name.schema, f"{name.name}_exact")
+    show(derby_site.kernel, view, name)
+    read_while(derby_site, view, reads, "engines.view_builder", [name.name, str(contents)])

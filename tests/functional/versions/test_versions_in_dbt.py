@@ -58,12 +58,8 @@ class TestVersionsInDbt:
         # limits are those of the relation
         self.run("run", "--select", "before", "--empty")
         assert self.rows(project, "before") == []
-        for kind in ("view", "ephemeral"):
-            result = self.run(
-                "run", "--select", "before", "--vars", f"{{kind: {kind}}}", ok=kind == "ephemeral"
-            )
-            if kind == "view":
-                assert "read when it runs" in result.results[0].message
+        result = self.run("run", "--select", "before", "--vars", "{kind: materialized_view}", ok=False)
+        assert "read when it runs" in result.results[0].message
         _, log = run_dbt_and_capture(["run-operation", "lakemerge_history", "--args", "{table: master}"])
         assert "tagged first" in log
         shown = self.run(
@@ -162,3 +158,55 @@ class TestFollowing:
         # changes that come again change nothing
         run_dbt(["run", "--select", "mart", "--vars", str({"rows": "(9, 9, 9, 'I')"})])
         assert sorted(map(tuple, project.run_sql(rows, fetch="all"))) == [(1, 22), (2, 10)]
+
+
+EXACT = "{{ config(materialized='view') }} select * from {{ version_of(ref('master')) }}"
+FIRST = "{{ config(materialized='view') }} select id from {{ version_of(ref('master'), version=1) }}"
+NOWHERE = "{{ config(materialized='view') }} select * from {{ version_of(ref('master'), version=99) }}"
+
+
+class TestViewsOfVersions:
+    """Views that show a version: what they show changes when they are built, and then at once."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        master = MASTER.replace(
+            "'append_new_columns'", "'append_new_columns', publish=var('publish', 'at_once')"
+        )
+        return {"master.sql": master, "exact.sql": EXACT, "first.sql": FIRST, "nowhere.sql": NOWHERE}
+
+    def test_views_show_what_they_were_built_on(self, project: Any) -> None:
+        def rows(table: str) -> list[tuple[Any, ...]]:
+            found = project.run_sql(f"select * from {project.test_schema}.{table}", fetch="all")
+            return sorted(map(tuple, found))
+
+        def commits() -> int:
+            counted = "select count(*) as n from {{ history_of(ref('master')) }}"
+            return int(run_dbt(["show", "--inline", counted]).results[0].agate_table.rows[0]["n"])
+
+        run_dbt(["run", "--select", "master", "exact", "first"])
+        assert rows("exact") == [(1, 1, "south"), (3, 1, "north")]
+        run_dbt(["run", "--select", "master", "--vars", "{ts: 2}"])
+        assert rows("exact") == [(1, 1, "south"), (3, 1, "north")]
+        waits = run_dbt(
+            ["run", "--select", "master", "exact", "--vars", "{ts: 3, publish: after_tests}"],
+            expect_pass=False,
+        )
+        messages = {result.node.name: str(result.message) for result in waits.results}
+        assert "a run of its own" in messages["exact"]
+        run_dbt(["run", "--select", "exact", "first"])
+        assert rows("exact") == rows("master")
+        assert rows("first") == [(1,), (3,)]
+        before = commits()
+        run_dbt(["run", "--select", "exact", "first"])
+        run_dbt(["compile"])
+        run_dbt(["run", "--select", "exact", "--empty"])
+        assert rows("exact") == []
+        run_dbt(["run", "--select", "exact"])
+        assert rows("exact") == rows("master")
+        assert commits() == before
+        failed = run_dbt(["run", "--select", "nowhere"], expect_pass=False)
+        assert "version 99" in failed.results[0].message
+        run_dbt(["run-operation", "lakemerge_drop", "--args", "{table: master, dry_run: false}"])
+        shown = project.run_sql(f"show tables in {project.test_schema}", fetch="all")
+        assert not [row for row in shown if "master" in row[1]]

@@ -19,10 +19,12 @@ from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.sql_text import quote
 from lakemerge.engine.versions.changes import Versions
 from lakemerge.engine.versions.choice import Choice
+from lakemerge.engine.versions.published import table_for_view
 from lakemerge.engine.versions.restore import Restore
 from lakemerge.engine.versions.tags import tag, untag
 from lakemerge.engine.versions.version_rows import as_shown
 from lakemerge.errors import InvalidConfig
+from lakemerge.kernel import TableName
 
 # Commands that render a node without running it.
 _RENDERING = ("compile", "generate", "docs", "list", "parse")
@@ -80,6 +82,43 @@ class VersionMethods(Capability):
             frame = as_shown(ports.metastore, relation.table_name, rows.frame())
             frame.createOrReplaceTempView(quote(name))
         return _temporary(relation, name)
+
+    @available.parse(lambda relation, *args, **kwargs: relation)
+    def shown_by_view(
+        self,
+        relation: LakemergeRelation,
+        node: Mapping[str, Any],
+        chosen: Sequence[Any],
+        reads_staged: bool,
+        command: str,
+    ) -> LakemergeRelation:
+        """The table of a version for a model that is a view; see :func:`table_for_view`.
+
+        Args:
+            node: the model.
+            chosen: version, timestamp, tag and group, as of :meth:`Choice.of`; none of them for the newest version.
+            reads_staged: whether this run has staged what the model depends on, so that the newest version is to come.
+
+        Raises:
+            CompilationError: the arguments are wrong, or the version is to come.
+            DbtRuntimeError: there is no such version, or it cannot have a table.
+        """
+        with config_errors():
+            choice = Choice.of(*chosen, newest=True)
+            if reads_staged and choice == Choice():
+                raise InvalidConfig(
+                    expected=f"{relation} to be published before a view shows its newest version",
+                    found="that this run publishes it after its tests (publish: after_tests)",
+                    action="Build the view by a run of its own, after this one.",
+                )
+        if command in _RENDERING:
+            return relation
+        view = TableName(node["schema"], node["alias"].lower())
+        table = table_for_view(self.kernel(), relation.table_name, view, choice)
+        found: LakemergeRelation = relation.incorporate(
+            path={"schema": table.schema, "identifier": table.name}
+        )
+        return found
 
     @available.parse(lambda relation, *args, **kwargs: relation)
     def history_of(

@@ -1,0 +1,62 @@
+"""Tables by which views show versions: a query of such a view reads one version, whatever engine runs it."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any
+
+from lakemerge.engine.versions.choice import Choice
+from lakemerge.engine.versions.tags import tag, untag
+from lakemerge.kernel import DELTAS, Kernel, Manifest, TableName, find_version
+
+#: How long a table stays after the next one was made, for queries that have begun.
+GRACE = timedelta(days=1)
+_TIME = "%Y%m%dT%H%M%S%f"
+
+
+def table_for_view(kernel: Kernel, name: TableName, view: TableName, choice: Choice) -> TableName:
+    """The table by which a view is to show a version: that of the version's tag, or one that is made for the view.
+
+    Tables that were made for the view before go :data:`GRACE` after the next one was made.
+
+    Args:
+        name: of the table with versions.
+
+    Raises:
+        InvalidConfig, VersionNotFound, UnsupportedTable, VersionChanged: as :func:`tag`.
+    """
+    state, version = choice.find_with(kernel, name)
+    newest = kernel.settled(state.name)[1]
+    if choice.tag and (table := newest.references[choice.tag].table):
+        return TableName(name.schema, table)
+    made = _tags_of(view, newest)
+    versions = {label: find_version(kernel, state.name, tag=label)[1] for label in made.values()}
+    label = next((one for one, known in versions.items() if _content(known) == _content(version)), "")
+    version = versions.get(label, version)  # before it got this tag, which is a commit of its own
+    label = label or f"{view}.{kernel.clock.now().astimezone(timezone.utc):{_TIME}}"
+    found = tag(kernel, state.name, label, Choice(version=version.version), as_table=True)
+    row = kernel.metastore.get_table(view)
+    text = row.view_text if row else ""
+    for later, earlier in pairwise(sorted(made, reverse=True)):
+        is_shown = newest.references[made[earlier]].table in text
+        if made[earlier] != label and not is_shown and later < kernel.clock.now() - GRACE:
+            untag(kernel, state.name, made[earlier])
+    return TableName(name.schema, found.table.rpartition(".")[2])
+
+
+def _tags_of(view: TableName, newest: Manifest) -> dict[datetime, str]:
+    """The tags of versions whose tables were made for a view, by the time of the table."""
+    pattern = re.compile(rf"{re.escape(str(view))}\.(\d{{8}}T\d{{12}})")
+    found = {label: pattern.fullmatch(label) for label, one in newest.references.items() if one.table}
+    return {
+        datetime.strptime(match[1], _TIME).replace(tzinfo=timezone.utc): label
+        for label, match in found.items()
+        if match
+    }
+
+
+def _content(version: Manifest) -> tuple[Any, ...]:
+    """What a version's table shows. A tag, too, is a commit that makes a version, with the same rows."""
+    return version.partitions, version.columns, version.partition_columns, version.sidecars.get(DELTAS)
