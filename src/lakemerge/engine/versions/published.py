@@ -27,22 +27,23 @@ def table_for_view(kernel: Kernel, name: TableName, view: TableName, choice: Cho
     Raises:
         InvalidConfig, VersionNotFound, UnsupportedTable, VersionChanged: as :func:`tag`.
     """
-    state, version = choice.find_with(kernel, name)
-    newest = kernel.settled(state.name)[1]
-    if choice.tag and (table := newest.references[choice.tag].table):
-        return TableName(name.schema, table)
+    _, version = choice.find_with(kernel, name)
+    newest = kernel.settled(name)[1]
+    named = newest.references.get(choice.tag or "")
+    if named is not None and named.table:
+        return TableName(name.schema, named.table)
     made = _tags_of(view, newest)
-    versions = {label: find_version(kernel, state.name, tag=label)[1] for label in made.values()}
+    versions = {label: find_version(kernel, name, tag=label)[1] for label in made.values()}
     label = next((one for one, known in versions.items() if _content(known) == _content(version)), "")
     version = versions.get(label, version)  # before it got this tag, which is a commit of its own
     label = label or f"{view}.{kernel.clock.now().astimezone(timezone.utc):{_TIME}}"
-    found = tag(kernel, state.name, label, Choice(version=version.version), as_table=True)
+    found = tag(kernel, name, label, Choice(version=version.version), as_table=True)
     row = kernel.metastore.get_table(view)
     text = row.view_text if row else ""
     for later, earlier in pairwise(sorted(made, reverse=True)):
         is_shown = newest.references[made[earlier]].table in text
         if made[earlier] != label and not is_shown and later < kernel.clock.now() - GRACE:
-            untag(kernel, state.name, made[earlier])
+            untag(kernel, name, made[earlier])
     return TableName(name.schema, found.table.rpartition(".")[2])
 
 
