@@ -1,5 +1,6 @@
 {#
-    Creates a view, or replaces one in a single step.
+    Creates a view, or gives it another query. Spark replaces a view by dropping it first, so one that needs no more than
+    another query is altered: nobody finds it missing.
 
     Args:
         relation: the view to make.
@@ -13,8 +14,9 @@
         {%- do get_assert_columns_equivalent(sql) -%}
     {%- endif -%}
     {%- set documented = config.persist_column_docs() and model.columns and execute -%}
+    {%- set comment = comment_clause() | trim -%}
     {{ config.get('sql_header') or '' }}
-    create or replace view {{ relation.render() }}
+    {{ 'alter view' if not (documented or comment) and adapter.alterations.is_plain_view(relation) else 'create or replace view' }} {{ relation.render() }}
     {%- if documented %}
     {%- set query_columns = get_columns_in_query(sql) -%}
     {%- set comments = lakemerge_column_comments(relation, model.columns, query_columns) %} (
@@ -26,7 +28,7 @@
         {%- endfor %}
     )
     {%- endif %}
-    {{ comment_clause() }}
+    {{ comment }}
     {%- if documented %}
     {{ lakemerge_table_properties(adapter.comment_properties(comments)) }}
     {%- endif %}

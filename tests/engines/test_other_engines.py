@@ -16,6 +16,7 @@ from engines import hive, trino
 from engines.hive import Hive
 from engines.installed import require
 from engines.plain_spark import PlainSpark
+from engines.services import metastore_on
 from engines.trino import Trino
 from functional.concurrency.conftest import DbtProject
 from kernel.servers import MetastoreServer
@@ -116,18 +117,15 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     directory = tmp_path_factory.mktemp("read_by_others")
-    server = MetastoreServer(directory, transaction_tables=False).start()
-    try:
+    with metastore_on(request.config.getoption("--metastore"), directory) as server:
         (root := directory / "shown").mkdir()
         project = DbtProject(root, server)
         build(project)
         spark = PlainSpark(server.client_conf, directory)
         yield Shown(server, directory, project.name, spark)
         spark.stop()
-    finally:
-        server.stop()
 
 
 def build(project: DbtProject) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from engines.hive import Hive
 from engines.plain_spark import PlainSpark
+from engines.services import metastore_on
 from engines.test_other_engines import FEED, MODEL, TABLES, Shown, engine, same
 from engines.trino import Trino
 from functional.concurrency.conftest import DbtProject
-from kernel.servers import MetastoreServer
 
 __all__ = ["engine"]
 
@@ -61,10 +61,9 @@ class Tagged(Shown):
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tagged]:
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tagged]:
     directory = tmp_path_factory.mktemp("tagged")
-    server = MetastoreServer(directory, transaction_tables=False).start()
-    try:
+    with metastore_on(request.config.getoption("--metastore"), directory) as server:
         (root := directory / "shop").mkdir()
         project = DbtProject(root, server)
         spark = PlainSpark(server.client_conf, directory)
@@ -74,8 +73,6 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tagged]:
         tagged.go_on(3)
         yield tagged
         spark.stop()
-    finally:
-        server.stop()
 
 
 def begin(project: DbtProject, spark: PlainSpark) -> dict[str, list[list[Any]]]:

@@ -33,6 +33,10 @@ def missing() -> str:
     return f"needs Trino {_VERSION} in {FOLDER}: run scripts/install_trino.sh"
 
 
+# What a server says before it has found itself, and when the machine is so busy that it has missed its own heartbeat.
+_NO_NODES = "No nodes available to run query"
+
+
 class Trino:
     """One server, coordinator and worker in one, with a catalog ``hive``.
 
@@ -104,6 +108,10 @@ class Trino:
         rows: list[list[Any]] = []
         deadline = time.monotonic() + MOST_SECONDS
         while time.monotonic() < deadline:
+            if _NO_NODES in str(answer.get("error")):
+                time.sleep(1)
+                answer = self._ask(f"{self._address}/v1/statement", query)
+                continue
             assert "error" not in answer, f"{query}: {answer['error']['message']}"
             rows += answer.get("data", [])
             if "nextUri" not in answer:

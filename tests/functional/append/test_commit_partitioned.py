@@ -50,6 +50,11 @@ class TestCommitPartitioned:
     def sql(self, project: Any, text: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in project.run_sql(text, fetch="all")]
 
+    def spark(self, project: Any) -> Any:
+        """Another program's session: dbt's connection would take its statements for ours."""
+        with project.adapter.connection_named("other"):
+            return project.adapter.handle.spark.newSession()
+
     def kernel(self, project: Any) -> Kernel:
         with project.adapter.connection_named("kernel"):
             application = project.adapter.handle.application
@@ -103,7 +108,7 @@ class TestCommitPartitioned:
         assert rows == [(1, 1), (2, 2), (3, 3)]
         # after another program's write, nobody knows how many rows there are
         run("plain", day=4, wide=True)
-        project.run_sql(f"insert into {table} values (9, 'y', 2)")
+        self.spark(project).sql(f"insert into {table} values (9, 'y', 2)")
         result = run("plain", day=5)
         assert result.adapter_response["inserted"] == 1
         rows = self.sql(project, f"select * from {table} order by day")

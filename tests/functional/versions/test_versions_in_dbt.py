@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -180,12 +181,18 @@ class TestViewsOfVersions:
             found = project.run_sql(f"select * from {project.test_schema}.{table}", fetch="all")
             return sorted(map(tuple, found))
 
+        def made(view: str) -> str:
+            found = project.run_sql(f"describe formatted {project.test_schema}.{view}", fetch="all")
+            return next(str(row[1]) for row in found if row[0] == "Created Time")
+
         def commits() -> int:
             counted = "select count(*) as n from {{ history_of(ref('master')) }}"
             return int(run_dbt(["show", "--inline", counted]).results[0].agate_table.rows[0]["n"])
 
         run_dbt(["run", "--select", "master", "exact", "first"])
         assert rows("exact") == [(1, 1, "south"), (3, 1, "north")]
+        first = made("exact")
+        time.sleep(1)
         run_dbt(["run", "--select", "master", "--vars", "{ts: 2}"])
         assert rows("exact") == [(1, 1, "south"), (3, 1, "north")]
         waits = run_dbt(
@@ -197,6 +204,7 @@ class TestViewsOfVersions:
         run_dbt(["run", "--select", "exact", "first"])
         assert rows("exact") == rows("master")
         assert rows("first") == [(1,), (3,)]
+        assert made("exact") == first, "it has been altered, and not been dropped and made again"
         before = commits()
         run_dbt(["run", "--select", "exact", "first"])
         run_dbt(["compile"])

@@ -1,4 +1,4 @@
-"""The adapter's methods that change the columns of a table, or empty it, outside its model's run."""
+"""The adapter's methods that change the columns of a table, empty it, or replace a view, outside its model's run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from dbt.adapters.lakemerge.relation import LakemergeRelation
 from lakemerge.engine.merge_on_read.write_modes import WriteModes
 from lakemerge.engine.operations.alterations import Alter, Alteration
 from lakemerge.engine.options.write import WriteConfig
+from lakemerge.kernel import is_overlay_view
 
 
 class AlterationMethods(Capability):
-    """``adapter.alterations``; see dbt's macros `alter_column_type`, `alter_relation_add_remove_columns` and
-    `truncate_relation`."""
+    """``adapter.alterations``; see dbt's macros `alter_column_type`, `alter_relation_add_remove_columns`,
+    `truncate_relation` and `create_view_as`."""
 
     @available.parse_none
     def alter(
@@ -67,6 +68,14 @@ class AlterationMethods(Capability):
         transaction.add_staged()
         transaction.commit()
         publisher.refresh()
+
+    @available.parse(lambda *args, **kwargs: False)
+    def is_plain_view(self, relation: LakemergeRelation) -> bool:
+        """Whether a view is there whose query alone has to change: one without comments, which only its making sets."""
+        row = self.handle.application.metastore.get_table(relation.table_name)
+        if row is None or row.kind != "VIRTUAL_VIEW" or is_overlay_view(row):
+            return False
+        return not row.parameters.get("comment") and not any(column.comment for column in row.columns)
 
     def _require_published(self, relation: LakemergeRelation, doing: str) -> None:
         staged_names.require_published(relation.table_name, doing)
