@@ -107,28 +107,30 @@ _ASSIGNMENTS = st.sampled_from(
         "id = id + 100",
         "k = ts, ts = ts + 1",
         "amount = (select min(amount) from o)",
-        "name = concat(name, d)",
+        "name = name || d",
     ]
 )
 
 
 @st.composite
 def _merges(draw: st.DrawFn) -> str:
-    def when(kind: str, action: str, conditions: list[str]) -> str:
-        condition = draw(st.sampled_from(["", *conditions]))
+    def when(kind: str, action: str, conditions: list[str], *, is_last: bool = True) -> str:
+        # nothing comes after a clause that always holds: neither program takes such a text
+        condition = draw(st.sampled_from(["", *conditions] if is_last else conditions))
         return f"when {kind}{f' and {condition}' if condition else ''} then {action}"
 
     both = ["s.k > 0", "t.k = s.k", "s.name is null", "t.d = s.d"]
     update = st.sampled_from(
         ["update set k = s.k, name = s.name", "update set amount = s.amount, d = s.d", "delete"]
     )
-    clauses = [when("matched", draw(update), both) for _ in range(draw(st.integers(0, 2)))]
+    number = draw(st.integers(0, 2))
+    clauses = [when("matched", draw(update), both, is_last=n == number) for n in range(1, number + 1)]
     if draw(st.booleans()):
         insert = "insert (id, k, name, amount, ts, d) values (s.id, s.k, s.name, s.amount, s.ts, s.d)"
         clauses.append(when("not matched", insert, ["s.k > 0", "s.d = 'p'"]))
     if draw(st.booleans()) or not clauses:
-        left = draw(st.sampled_from(["update set name = 'left'", "delete"]))
-        clauses.append(when("not matched by source", left, ["t.k > 0", "t.d = 'p'"]))
+        alone = draw(st.sampled_from(["update set name = 'left'", "delete"]))
+        clauses.append(when("not matched by source", alone, ["t.k > 0", "t.d = 'p'"]))
     on = draw(st.sampled_from(["t.id = s.id", "t.id = s.id and t.d = s.d", "t.id = s.id and s.k > 0"]))
     return f"merge into {{t}} as t using (select * from o) as s on {on} {' '.join(clauses)}"
 

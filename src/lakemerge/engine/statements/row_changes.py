@@ -175,7 +175,7 @@ class RowChanges(Driver[Any]):
         """
         narrows = keeps and condition is not None and not plans.has_subquery(condition)
         condition = plans.expression("true") if condition is None else condition
-        met = plans.filtered(self.rows_of(plans, txn, self.within(txn, names)), condition)
+        met = plans.filtered(self.rows_of(plans, txn, self.within(txn, names)), plans.unpushed(condition))
         others = plans.filtered(self.rows_of(plans, txn), plans.fails(condition))
         kept, raw = plans.frames(others, plans.selected(met, items))
         require_deterministic(raw, self.statement.kind.upper())
