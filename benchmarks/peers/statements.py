@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jars", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--engine", choices=ENGINES, help=argparse.SUPPRESS)
     arguments = parser.parse_args(namespace=Arguments())
     if arguments.engine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta, timezone
 from itertools import pairwise
 from typing import Any
 
@@ -33,29 +33,26 @@ def table_for_view(kernel: Kernel, name: TableName, view: TableName, choice: Cho
     if named is not None and named.table:
         return TableName(name.schema, named.table)
     made = _tags_of(view, newest)
-    versions = {label: find_version(kernel, name, tag=label)[1] for label in made.values()}
+    versions = {label: find_version(kernel, name, tag=label)[1] for label in made}
     label = next((one for one, known in versions.items() if _content(known) == _content(version)), "")
     version = versions.get(label, version)  # before it got this tag, which is a commit of its own
-    label = label or f"{view}.{kernel.clock.now().astimezone(timezone.utc):{_TIME}}"
+    now = kernel.clock.now().astimezone(timezone.utc)
+    label = label or f"{view}.{now:{_TIME}}"
     found = tag(kernel, name, label, Choice(version=version.version), as_table=True)
     row = kernel.metastore.get_table(view)
     text = row.view_text if row else ""
-    for later, earlier in pairwise(sorted(made, reverse=True)):
-        is_shown = newest.references[made[earlier]].table in text
-        if made[earlier] != label and not is_shown and later < kernel.clock.now() - GRACE:
-            untag(kernel, name, made[earlier])
+    superseded = f"{view}.{now - GRACE:{_TIME}}"
+    for earlier, later in pairwise(made):
+        is_shown = newest.references[earlier].table in text
+        if earlier != label and not is_shown and later < superseded:
+            untag(kernel, name, earlier)
     return TableName(name.schema, found.table.rpartition(".")[2])
 
 
-def _tags_of(view: TableName, newest: Manifest) -> dict[datetime, str]:
-    """The tags of versions whose tables were made for a view, by the time of the table."""
-    pattern = re.compile(rf"{re.escape(str(view))}\.(\d{{8}}T\d{{12}})")
-    found = {label: pattern.fullmatch(label) for label, one in newest.references.items() if one.table}
-    return {
-        datetime.strptime(match[1], _TIME).replace(tzinfo=timezone.utc): label
-        for label, match in found.items()
-        if match
-    }
+def _tags_of(view: TableName, newest: Manifest) -> list[str]:
+    """The tags of versions whose tables were made for a view, in the order of their times, which end them."""
+    pattern = re.compile(rf"{re.escape(str(view))}\.\d{{8}}T\d{{12}}")
+    return sorted(label for label, one in newest.references.items() if one.table and pattern.fullmatch(label))
 
 
 def _content(version: Manifest) -> tuple[Any, ...]:
