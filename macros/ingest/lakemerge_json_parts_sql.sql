@@ -24,7 +24,20 @@ from (
 
 {# An array of the JSON values in a text. The text is wrapped in an array, as a parser stops after the first value. #}
 {%- macro _lakemerge_parsed_sql(text, type) -%}
-    from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
+    from_json(concat('[', {{ text }}, ']'), {{ adapter.string_literal('array<' ~ type ~ '>') }}, {{ _lakemerge_json_options_sql() }})
+{%- endmacro -%}
+
+{#
+    Whether nothing follows the object of a text that `_lakemerge_parsed_sql` reads as one. The text may close the array that it is
+    wrapped in, as `{"id":1}],[{"id":2}` does; but then it does not close a wrapping object, which is tried for such texts alone.
+#}
+{%- macro lakemerge_json_ends_sql(text) -%}
+    (not {{ text }} rlike '[}]\\s*\\]' or from_json(concat('{"":', {{ text }}, '}'), 'map<string,string>', {{ _lakemerge_json_options_sql() }}) is not null)
+{%- endmacro -%}
+
+{#- Spark accepts more than JSON has, unless it is told not to. -#}
+{%- macro _lakemerge_json_options_sql() -%}
+    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
 {%- endmacro -%}
 
 {# The fields of a record that cannot be a variant as a whole; null if it is not a single object. #}

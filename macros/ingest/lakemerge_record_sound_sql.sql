@@ -50,7 +50,7 @@
         {%- set once = once ~ ' or size(filter(map_keys(_lakemerge_fields), name -> name in (' ~ (names or 'null') ~ '))) = size(array_intersect(map_keys(_lakemerge_fields), array(' ~ names ~ ')))' -%}
     {%- endif -%}
     {%- set rules = [
-        ['_lakemerge_fields is not null', 'malformed_json', "if(" ~ plan.text_sql ~ " rlike '[0-9.]{1000}', 'a number in it has a thousand digits', 'it is not one JSON object')"],
+        ['_lakemerge_fields is not null and ' ~ lakemerge_json_ends_sql(plan.text_sql), 'malformed_json', "if(" ~ plan.text_sql ~ " rlike '[0-9.]{1000}', 'a number in it has a thousand digits', 'it is not one JSON object')"],
         [once, 'duplicate_field', "'a field stands in it twice'"],
         [readable ~ ' or not ' ~ plan.text_sql ~ ' rlike ' ~ adapter.string_literal(group.half_pattern), 'malformed_json', "'half of a character stands in it'"],
         [readable, 'duplicate_field', "'a name stands twice in an object of it'"],

@@ -246,6 +246,7 @@ class TestJson:
             f'{{"id":"3",{nulls}}}\n{{"id":3.0,{nulls}}}\n{{"id":99999999999,{nulls}}}\n'
             f'{{"id":6}}\n{{"id":7,{nulls},"other":1}}\n{{"id":8,"id":8,{nulls}}}\n'
             f'{{"id":9,{nulls}\n[1]\n{{"id":10,{nulls}}} {{}}\n'
+            f'{{"id":13,{nulls}}}],[{{"id":14}}\n{{"id":15,{nulls}}} ] and more\n{{"id":16,{nulls}}}}}\n'
             + '{"id":11,"name":5,"price":1.505,"on_day":"x","tags":[1],"more":{"a":1},"by_name":{"k":"v"}}\n'
             + '{"id":12,"name":"","price":"2.50","on_day":null,"tags":[],"more":{"a":null,"b":null},"by_name":{}}\n',
         )
@@ -266,7 +267,7 @@ class TestJson:
             ("missing_field", None),
             ("extra_field", None),
             ("duplicate_field", None),
-            *3 * [("malformed_json", None)],
+            *6 * [("malformed_json", None)],
             ("wrong_type", "name"),
         ]
         problems = table.quarantine()[-1].problems
