@@ -47,7 +47,9 @@ def _keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     number, parts = map(int, config.getoption("--part").split("/"))
     places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
     kept = [item for item in items if places[item.path] % parts == number % parts]
-    config.hook.pytest_deselected(items=[item for item in items if places[item.path] % parts != number % parts])
+    config.hook.pytest_deselected(
+        items=[item for item in items if places[item.path] % parts != number % parts]
+    )
     items[:] = kept
 
 
