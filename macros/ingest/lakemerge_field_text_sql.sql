@@ -10,7 +10,7 @@
         {#- as the record has it: variants change the notation of numbers; U+E000 distinguishes numbers from strings -#}
         {%- set marked = '_lakemerge_written[' ~ adapter.string_literal(record_column.field) ~ ']' -%}
         {%- set written = 'regexp_replace(' ~ marked ~ ", '\"?\\ue000([-+.0-9eE]*)\"?', '$1')" -%}
-        {%- set found = 'if(schema_of_variant(' ~ field ~ ") = 'STRING', to_json(" ~ field ~ '), ' ~ written ~ ')' -%}
+        {%- set found = 'if(' ~ lakemerge_json_is_sql('string', field, plan.options) ~ ', ' ~ _lakemerge_json_of_string_sql(field, plan.options) ~ ', ' ~ written ~ ')' -%}
     {%- else -%}
         {%- set found = "concat('\"', " ~ field ~ ", '\"')" -%}
     {%- endif -%}

@@ -5,11 +5,14 @@
     `_lakemerge_numbers`, if a number is written in a way that variants do not keep.
 #}
 {%- macro lakemerge_json_parts_sql(group, text) -%}
+    {%- if not group.options.has_variants -%}
+{{ lakemerge_marked_parts_sql(group, text) }}
+    {%- else -%}
 select
     *,
     if(_lakemerge_plain, _lakemerge_objects[0], {{ _lakemerge_json_fields_sql(group, text) }}) as _lakemerge_fields
     {%- if group.has_many_fields %},
-    get({{ _lakemerge_parsed_sql(text, group.variants_type) }}, 0) as _lakemerge_values
+    get({{ _lakemerge_parsed_sql(text, group.values_type) }}, 0) as _lakemerge_values
     {%- endif %}
     {%- if group.numbers_type %},
     if({{ text }} rlike {{ adapter.string_literal(group.odd_number_pattern) }}, {{ _lakemerge_parsed_sql(lakemerge_json_quoted_sql(group, text), group.numbers_type) }}[0], null) as _lakemerge_numbers
@@ -20,6 +23,7 @@ from (
         select *, {{ _lakemerge_parsed_sql(text, 'map<string,variant>') }} as _lakemerge_objects from {{ group.view }}
     )
 )
+    {%- endif -%}
 {%- endmacro -%}
 
 {# An array of the JSON values in a text. The text is wrapped in an array, as a parser stops after the first value. #}
@@ -31,19 +35,19 @@ from (
     Whether nothing follows the object of a text that `_lakemerge_parsed_sql` reads as one. The text may close the array that it is
     wrapped in, as `{"id":1}],[{"id":2}` does; but then it does not close a wrapping object, which is tried for such texts alone.
 #}
-{%- macro lakemerge_json_ends_sql(text) -%}
+{%- macro _lakemerge_json_ends_sql(text) -%}
     (not {{ text }} rlike '[}]\\s*\\]' or from_json(concat('{"":', {{ text }}, '}'), 'map<string,string>', {{ _lakemerge_json_options_sql() }}) is not null)
 {%- endmacro -%}
 
-{#- Spark accepts more than JSON has, unless it is told not to. -#}
+{#- Spark accepts more than JSON has, unless it is told not to; and its functions of variants recurse, until Java's stack is full. -#}
 {%- macro _lakemerge_json_options_sql() -%}
-    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'maxNestingDepth', '200')
 {%- endmacro -%}
 
 {# The fields of a record that cannot be a variant as a whole; null if it is not a single object. #}
 {%- macro _lakemerge_json_fields_sql(group, text) -%}
     {%- set texts = _lakemerge_parsed_sql(text, 'map<string,string>') -%}
-    {%- set variants = 'coalesce(' ~ _lakemerge_parsed_sql(text, group.variants_type) ~ ', array(null))' -%}
+    {%- set variants = 'coalesce(' ~ _lakemerge_parsed_sql(text, group.values_type) ~ ', array(null))' -%}
     if(size({{ texts }}) = 1, transform(
         transform({{ variants }}, found -> {{ group.variants_sql('found') }}),
         variants -> transform_values({{ texts }}[0], (name, text) -> if(text is null, parse_json('null'), variants[name]))

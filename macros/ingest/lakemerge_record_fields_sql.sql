@@ -1,6 +1,6 @@
 {#
-    The records of a group with one column per field: `_lakemerge_field_<column>`, a text or a JSON value as a variant, null
-    if the record says null. The parts of `lakemerge_record_parts_sql` are kept.
+    The records of a group with one column per field: `_lakemerge_field_<column>`, a text or a JSON value, null if the
+    record says null. The parts of `lakemerge_record_parts_sql` are kept.
 #}
 {%- macro lakemerge_record_fields_sql(plan, group) -%}
     {%- if group.is_typed -%}

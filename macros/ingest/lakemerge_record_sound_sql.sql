@@ -49,8 +49,15 @@
     {%- if plan.options.extra_fields == 'drop' -%}
         {%- set once = once ~ ' or size(filter(map_keys(_lakemerge_fields), name -> name in (' ~ (names or 'null') ~ '))) = size(array_intersect(map_keys(_lakemerge_fields), array(' ~ names ~ ')))' -%}
     {%- endif -%}
+    {%- set why -%}
+        case
+            when {{ plan.text_sql }} rlike '[0-9.]{1000}' then 'a number in it has a thousand digits'
+            when {{ plan.text_sql }} rlike '(?:[\\[{][^\\[\\]{}]*+){201}' then 'it is nested more than 200 levels deep'
+            else 'it is not one JSON object'
+        end
+    {%- endset -%}
     {%- set rules = [
-        ['_lakemerge_fields is not null and ' ~ lakemerge_json_ends_sql(plan.text_sql), 'malformed_json', "if(" ~ plan.text_sql ~ " rlike '[0-9.]{1000}', 'a number in it has a thousand digits', 'it is not one JSON object')"],
+        ['_lakemerge_fields is not null and ' ~ _lakemerge_json_ends_sql(plan.text_sql), 'malformed_json', why],
         [once, 'duplicate_field', "'a field stands in it twice'"],
         [readable ~ ' or not ' ~ plan.text_sql ~ ' rlike ' ~ adapter.string_literal(group.half_pattern), 'malformed_json', "'half of a character stands in it'"],
         [readable, 'duplicate_field', "'a name stands twice in an object of it'"],

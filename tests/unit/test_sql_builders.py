@@ -145,7 +145,7 @@ BUILDERS: Mapping[str, Callable[[str], object]] = {
         _numbers(name).columns[0]
     ),
     "ingest.ingest_plan.RecordGroup.numbers_type": lambda name: _numbers(name).numbers_type,
-    "ingest.ingest_plan.RecordGroup.variants_type": lambda name: group(name).variants_type,
+    "ingest.ingest_plan.RecordGroup.values_type": lambda name: group(name).values_type,
     "ingest.ingest_plan.RecordGroup.variants_sql": lambda name: group(name).variants_sql("found"),
     "ingest.ingest_plan.RecordGroup.field_names_sql": lambda name: group(name).field_names_sql,
     "ingest.ingest_plan.IngestPlan.valid_sql_of_exact": lambda name: IngestPlan(

@@ -175,8 +175,6 @@ class IngestOptions:
             problems.append(f"encoding must be one of {', '.join(_ENCODINGS)}, not {self.encoding!r}")
         if self.format == "regex" and not self.pattern:
             problems.append("format 'regex' needs a pattern")
-        if self.format == "json" and is_spark_3():
-            problems.append("format 'json' needs Spark 4, whose variants know what JSON's values are")
         for name in ("quote", "escape"):
             if len(getattr(self, name)) > 1:
                 problems.append(f"{name} must be one character, or empty for none")
@@ -226,6 +224,11 @@ class IngestOptions:
     def is_typed_format(self) -> bool:
         """Whether files have types of their own, rather than lines of text."""
         return self.format not in TEXT_FORMATS
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether JSON values are variants, not texts as :mod:`lakemerge.engine.ingest.marked_texts` has them."""
+        return not is_spark_3()
 
     @property
     def has_local_timestamps(self) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from lakemerge.engine.ingest import marked_texts
 from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.record_rules import RecordRule
 from lakemerge.engine.ingest.record_types import RecordColumn, TypedField
@@ -83,6 +85,8 @@ class RecordGroup:
             part = f"_lakemerge_fields[{literal(column.field)}]"
             if self.has_many_fields and column.field in self._distinct_fields:
                 part = f"_lakemerge_values.{quote(column.field)}"
+            if not self.options.has_variants:
+                return f"nullif({part}, '=null')"
             return f"if(is_variant_null({part}), null, {part})"
         if self.is_typed or column.field not in self._places:
             return None
@@ -100,8 +104,8 @@ class RecordGroup:
         return None if self.part_sql(column) is None else quote(f"_lakemerge_field_{column.name}")
 
     def number_sql(self, column: RecordColumn) -> str:
-        """SQL of the numbers in a JSON field as they are written; null where their variants show the same."""
-        if not column.type.has_numbers:
+        """SQL of the numbers in a JSON field as they are written; null where the JSON value shows the same."""
+        if not (column.type.has_numbers and self.options.has_variants):
             return "null"
         if column.field not in self._number_fields:
             return f"cast(null as {column.type.numbers_sql})"
@@ -124,12 +128,13 @@ class RecordGroup:
         return self.format == "json" and len(self._distinct_fields) > _MANY_FIELDS
 
     @property
-    def variants_type(self) -> str:
+    def values_type(self) -> str:
         """The type of a JSON record's declared fields, each a value of any type."""
-        return f"struct<{','.join(f'{quote(field)}:variant' for field in self._distinct_fields)}>"
+        kind = "variant" if self.options.has_variants else "string"
+        return f"struct<{','.join(f'{quote(field)}:{kind}' for field in self._distinct_fields)}>"
 
     def variants_sql(self, found: str) -> str:
-        """SQL of a value of :attr:`variants_type` as a map by name."""
+        """SQL of a value of :attr:`values_type` as a map by name."""
         fields = self._distinct_fields
         return f"map({', '.join(f'{literal(field)}, {found}.{quote(field)}' for field in fields)})"
 
@@ -152,6 +157,11 @@ class RecordGroup:
     def number_pattern(self) -> str:
         """A regular expression that finds the numbers of a JSON text as group 2, and what comes before as group 1."""
         return _NUMBER
+
+    @property
+    def marks(self) -> ModuleType:
+        """Regular expressions of marked texts; see :mod:`lakemerge.engine.ingest.marked_texts`."""
+        return marked_texts
 
     @property
     def half_pattern(self) -> str:

@@ -63,7 +63,8 @@ class RecordDriver(Driver[AppendConfig]):
         if self._routing is not None:
             found = self._routing.keep_records(sql, metrics)
             return lambda: found
-        observed = self.queries.observe_view(RECORDS, sql, metrics)
+        with planned_for_records(self.queries.spark, len(self._plan.columns)):
+            observed = self.queries.observe_view(RECORDS, sql, metrics)
         return lambda: observed.get
 
     def _kept(self, txn: NodeTransaction) -> str | None:

@@ -296,8 +296,9 @@ class NodeTransaction:
         Raises:
             UnreadableFile: a landed file cannot be read to its end.
         """
-        frame, keys = run_sql(self.spark, sql), self.plan.partitions
+        keys = self.plan.partitions
         with planned_for_records(self.spark, len(self.plan.columns)), typed_read_errors():
+            frame = run_sql(self.spark, sql)
             if not rewrites and [column.name for column in keys] == [self.commit_column]:
                 self._write_partition(frame, partition_name([self.commit_column], [DEFAULT_PARTITION]))
             else:

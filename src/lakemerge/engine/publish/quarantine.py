@@ -32,26 +32,23 @@ def add_to_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
     Args:
         rows: about how many records there are; all files are read for them, by as many tasks as that takes.
     """
-    if txn.side_data.has_many_folders(_QUARANTINE):
-        _replace(txn, quarantined(txn).unionByName(run_sql(txn.spark, sql)), rows)
-    else:
-        with planned_for_records(txn.spark, len(txn.plan.columns)):
-            txn.side_data.add(_QUARANTINE, _gathered(run_sql(txn.spark, sql), rows))
+    with planned_for_records(txn.spark, len(txn.plan.columns)):
+        records = run_sql(txn.spark, sql)
+        if txn.side_data.has_many_folders(_QUARANTINE):
+            txn.side_data.replace(_QUARANTINE, _gathered(quarantined(txn).unionByName(records), rows))
+        else:
+            txn.side_data.add(_QUARANTINE, _gathered(records, rows))
 
 
 def replace_quarantine(txn: NodeTransaction, sql: str, rows: int) -> None:
     """Write rejected records in the place of those of earlier commits; the arguments are as above."""
-    _replace(txn, run_sql(txn.spark, sql), rows)
+    with planned_for_records(txn.spark, len(txn.plan.columns)):
+        txn.side_data.replace(_QUARANTINE, _gathered(run_sql(txn.spark, sql), rows))
 
 
 def clear_quarantine(txn: NodeTransaction) -> None:
     """Leave the quarantine without records."""
     txn.side_data.clear(_QUARANTINE)
-
-
-def _replace(txn: NodeTransaction, records: DataFrame, rows: int) -> None:
-    with planned_for_records(txn.spark, len(txn.plan.columns)):
-        txn.side_data.replace(_QUARANTINE, _gathered(records, rows))
 
 
 def _gathered(records: DataFrame, rows: int) -> DataFrame:

@@ -32,6 +32,8 @@ def planned_for_records(spark: SparkSession, columns: int) -> Iterator[None]:
         # what Spark derives from the condition of good records is useless, and takes minutes for thousands of
         # columns, because it tries each one in the conditions of all others
         "spark.sql.constraintPropagation.enabled": "false",
+        # collections in collections are functions in functions, each of which takes Spark several rounds
+        "spark.sql.analyzer.maxIterations": "10000",
     }
     if columns >= MANY_COLUMNS and not sets_factory(spark):
         settings |= INTERPRETED
