@@ -4,41 +4,38 @@
 set -u
 
 scripts=$(dirname "$0")
+kernel="tests/kernel -m 'not slow'"
+example="tests/functional/example -m 'not slow'"
 # Several runs at once, and runs that are killed at each step.
 runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency/test_statement_processes.py
-    tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py -m 'slow or not slow'"
+    tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py"
+engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py"
+parts="kernel-on-hdfs kernel-on-s3 example-on-hdfs example-on-s3 example-on-yarn runs-on-hdfs
+    engines-on-postgres engines-on-mariadb"
 status=0
 
-# run NAME SERVICE DATABASE TESTS
+# run SERVICES DATABASE TESTS
 run() {
     began=$(date +%s)
-    "$scripts/install_$2.sh" && "$scripts/install_metastore_database.sh" "$3" &&
-        LAKEMERGE_REQUIRED_ENGINES="$2 $3" sh -c "$PYTEST $4 --files $2 --metastore $3" || status=1
-    echo "[$1] $(($(date +%s) - began)) s" >&2
+    installed=0
+    for service in $1; do "$scripts/install_$service.sh" || installed=1; done
+    [ $installed = 0 ] && "$scripts/install_metastore_database.sh" "$2" &&
+        LAKEMERGE_REQUIRED_ENGINES="$1 $2" sh -c "$PYTEST $3 --metastore $2" || status=1
+    echo "[$part] $(($(date +%s) - began)) s" >&2
 }
 
-for part in "${@:-all}"; do
+# shellcheck disable=SC2086  # a list of words
+for part in ${*:-$parts}; do
     case $part in
-        all | kernel-on-hdfs | kernel-on-s3 | example-on-hdfs | example-on-s3 | example-on-yarn | runs-on-hdfs) ;;
-        *) echo "expected kernel-on-hdfs, kernel-on-s3, example-on-hdfs, example-on-s3, example-on-yarn or runs-on-hdfs; found $part" >&2 && exit 2 ;;
-    esac
-    case $part in
-        kernel-on-hdfs | all) run kernel-on-hdfs hdfs mariadb tests/kernel ;;
-    esac
-    case $part in
-        kernel-on-s3 | all) run kernel-on-s3 s3 postgres tests/kernel ;;
-    esac
-    case $part in
-        example-on-hdfs | all) run example-on-hdfs hdfs postgres tests/functional/example ;;
-    esac
-    case $part in
-        example-on-s3 | all) run example-on-s3 s3 postgres tests/functional/example ;;
-    esac
-    case $part in
-        example-on-yarn | all) "$scripts/install_yarn.sh" && run example-on-yarn hdfs postgres "tests/functional/example --spark yarn" ;;
-    esac
-    case $part in
-        runs-on-hdfs | all) run runs-on-hdfs hdfs postgres "$runs" ;;
+        kernel-on-hdfs) run hdfs mariadb "$kernel --files hdfs" ;;
+        kernel-on-s3) run s3 postgres "$kernel --files s3" ;;
+        example-on-hdfs) run hdfs postgres "$example --files hdfs" ;;
+        example-on-s3) run s3 postgres "$example --files s3" ;;
+        example-on-yarn) run "yarn hdfs" postgres "$example --files hdfs --spark yarn" ;;
+        runs-on-hdfs) run hdfs postgres "$runs --files hdfs" ;;
+        engines-on-postgres) run "trino hive" postgres "$engines" ;;
+        engines-on-mariadb) run "trino hive" mariadb "$engines" ;;
+        *) echo "expected one of $parts; found $part" >&2 && exit 2 ;;
     esac
 done
 exit $status
