@@ -213,7 +213,7 @@ class TestRoutes:
             with pytest.raises(kind, match=match):
                 made.ingest.run()
 
-        refused("UnsupportedTable", orders=made.name(history))
+        refused("WithoutRules", orders=made.name(history))
         refused("TableNotFound", orders="nothing_of_that_name")
         refused("colour, which the table does not have", orders={**orders, "columns": {"colour": "op"}})
         refused("no what, and no column of that name", log=made.name(made.log))
