@@ -12,6 +12,7 @@ what=$database
 . "$(dirname "$0")/installing.sh"
 
 case $database in
+    derby) exit 0 ;; # comes with pyspark
     postgres)
         packages="postgresql libpostgresql-jdbc-java" dialect=postgres
         there() { ls /usr/lib/postgresql/*/bin/initdb /usr/share/java/postgresql.jar >/dev/null 2>&1; }

@@ -9,9 +9,10 @@ example="tests/functional/example -m 'not slow'"
 # Several runs at once, and runs that are killed at each step.
 runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency/test_statement_processes.py
     tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py"
-engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py"
+engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py
+    tests/engines/test_torn_by_engine.py --reads 200 -rP"
 parts="kernel-on-hdfs kernel-on-s3 example-on-hdfs example-on-s3 example-on-yarn runs-on-hdfs
-    engines-on-postgres engines-on-mariadb"
+    engines-on-postgres engines-on-mariadb secure-metastores"
 status=0
 
 # run SERVICES DATABASE TESTS
@@ -35,6 +36,7 @@ for part in ${*:-$parts}; do
         runs-on-hdfs) run hdfs postgres "$runs --files hdfs" ;;
         engines-on-postgres) run "trino hive" postgres "$engines" ;;
         engines-on-mariadb) run "trino hive" mariadb "$engines" ;;
+        secure-metastores) run kerberos derby tests/functional/concurrency/test_secure_metastores.py ;;
         *) echo "expected one of $parts; found $part" >&2 && exit 2 ;;
     esac
 done

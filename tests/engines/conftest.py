@@ -28,7 +28,8 @@ class Site:
     directory: Path
 
 
-def _site(server: MetastoreServer, directory: Path) -> Iterator[Site]:
+def site_on(server: MetastoreServer, directory: Path) -> Iterator[Site]:
+    """A writer and a reader on a metastore."""
     ensure_java()
     jvm = Jvm.launch(server.client_conf)
     spark = PlainSpark(server.client_conf, directory)
@@ -44,7 +45,7 @@ def derby_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """On a metastore server over Derby."""
     directory = tmp_path_factory.mktemp("derby")
     server = MetastoreServer(directory, transaction_tables=False).start()
-    yield from _site(server, directory)
+    yield from site_on(server, directory)
     server.stop()
 
 
@@ -53,7 +54,7 @@ def postgres_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """On a metastore server over PostgreSQL."""
     directory = tmp_path_factory.mktemp("on_postgres")
     with metastore_on("postgres", directory) as server:
-        yield from _site(server, directory)
+        yield from site_on(server, directory)
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,8 @@ from lakemerge.kernel import HiveColumn, TableDefinition, TableName, add_overlay
 
 pytestmark = pytest.mark.slow
 
+Reader = Callable[[str, int], "list[list[list[Any]] | str]"]
+
 _TESTS = Path(__file__).parents[1]
 PARTITIONS = 20
 ROWS = 50
@@ -35,12 +39,16 @@ _SUM_OF_N = PARTITIONS * sum(range(ROWS))
 
 
 def make_table(site: Site, name: TableName) -> Path:
-    """Write contents that differ in every row, and make the table of the first; returns their directory."""
+    """Write contents that differ in every row, and make the table of the first; returns their directory.
+
+    With a codec that old releases of Hive know.
+    """
     prototypes = site.directory / f"contents_{name.name}"
     for content in range(CONTENTS):
         table = f"{name.name}_content_{content}"
         site.spark.sql(
-            f"create table {table} using orc partitioned by (p) location '{prototypes}/{content}' as "
+            f"create table {table} using orc options (compression 'zlib') partitioned by (p) "
+            f"location '{prototypes}/{content}' as "
             f"select /*+ coalesce(1) */ {content + 1} as v, cast(id % {ROWS} as int) as n, "
             f"cast(id div {ROWS} as int) as p from range({PARTITIONS * ROWS})"
         )
@@ -59,20 +67,29 @@ def make_table(site: Site, name: TableName) -> Path:
     return prototypes
 
 
-def read_while_swapping(site: Site, name: TableName, reads: int, *, most_torn: int = 0) -> str:
+def read_while_swapping(
+    site: Site, name: TableName, reads: int, reader: Reader | None = None, *, most_torn: int = 0
+) -> str:
     """Read while another process swaps all partitions; see :func:`read_while`."""
-    return read_while(
-        site, name, reads, "engines.swapper", [str(make_table(site, name))], most_torn=most_torn
-    )
+    contents = [str(make_table(site, name))]
+    return read_while(site, name, reads, "engines.swapper", contents, most_torn=most_torn, reader=reader)
 
 
 def read_while(
-    site: Site, name: TableName, reads: int, program: str, arguments: list[str], *, most_torn: int = 0
+    site: Site,
+    name: TableName,
+    reads: int,
+    program: str,
+    arguments: list[str],
+    *,
+    most_torn: int = 0,
+    reader: Reader | None = None,
 ) -> str:
     """Read while another process commits; fails when more reads are torn than may be, and returns the figures.
 
     Args:
         program: its module, whose first arguments are the metastore's configuration and the table's name.
+        reader: gives the answers to the query, or errors, of so many reads; by default a plain Spark.
     """
     query = _QUERY.format(name=name)
     assert site.spark.sql(query) == [[PARTITIONS * ROWS, PARTITIONS, 1, 1, _SUM_OF_N]]
@@ -86,7 +103,7 @@ def read_while(
     try:
         assert next_line(writer) == ".\n", writer.stderr and writer.stderr.read()
         start = time.monotonic()
-        answers = site.spark.repeat(query, reads)
+        answers = (reader or site.spark.repeat)(query, reads)
         seconds = time.monotonic() - start
         assert writer.poll() is None, writer.stderr and writer.stderr.read()
     finally:
@@ -115,7 +132,8 @@ def make_deltas(site: Site, name: TableName, count: int) -> str:
     """Write deltas of all rows, the first of content 1; returns their directory."""
     folder = f"{site.directory}/deltas_{name.name}"
     site.spark.sql(
-        f"create table {name.name}_deltas using orc partitioned by (i) location '{folder}' as "
+        f"create table {name.name}_deltas using orc options (compression 'zlib') partitioned by (i) "
+        f"location '{folder}' as "
         f"select /*+ coalesce(1) */ cast(i % {CONTENTS} + 1 as int) as v, cast(id % {ROWS} as int) as n, "
         f"cast(id div {ROWS} as int) as p, false as _lakemerge_deleted, i as _lakemerge_order, cast(i as int) as i "
         f"from range({PARTITIONS * ROWS}), (select id + 1 as i from range({count}))"
@@ -124,13 +142,20 @@ def make_deltas(site: Site, name: TableName, count: int) -> str:
     return folder
 
 
-def read_while_merging(site: Site, name: TableName, reads: int) -> None:
+def read_while_merging(site: Site, name: TableName, reads: int, reader: Reader | None = None) -> None:
     contents = make_table(site, name)
     deltas = make_deltas(site, name, 8 * reads)
     with site.kernel.begin(name, "write_mode") as txn:
         add_overlay(txn, overlay_text("default", name.name, ["v", "n", "p"], ["n", "p"]), ["n", "p"])
         txn.commit()
-    read_while(site, name, reads, "engines.delta_writer", [str(contents), deltas])
+    read_while(site, name, reads, "engines.delta_writer", [str(contents), deltas], reader=reader)
+
+
+def read_a_view_while_building(site: Site, name: TableName, reads: int, reader: Reader | None = None) -> None:
+    contents = make_table(site, name)
+    view = TableName(name.schema, f"{name.name}_exact")
+    show(site.kernel, view, name)
+    read_while(site, view, reads, "engines.view_builder", [name.name, str(contents)], reader=reader)
 
 
 @pytest.mark.parametrize("reads", [10, 200])
@@ -152,7 +177,4 @@ def test_views_over_postgres(postgres_site: Site, name: TableName) -> None:
 
 @pytest.mark.parametrize("reads", [10, 1000])
 def test_views_of_versions_over_derby(reads: int, derby_site: Site, name: TableName) -> None:
-    contents = make_table(derby_site, name)
-    view = TableName(name.schema, f"{name.name}_exact")
-    show(derby_site.kernel, view, name)
-    read_while(derby_site, view, reads, "engines.view_builder", [name.name, str(contents)])
+    read_a_view_while_building(derby_site, name, reads)

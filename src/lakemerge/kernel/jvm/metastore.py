@@ -377,13 +377,18 @@ def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
     return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
 
 
+_LOG_IN = (
+    "Log in with Kerberos: by `kinit`, or by `spark.kerberos.principal` and `spark.kerberos.keytab` in the profile. "
+    "core-site.xml must say `hadoop.security.authentication: kerberos`, and HADOOP_CONF_DIR name its folder."
+)
+
+
 def _no_client(error: Exception, hive_conf: Any) -> MetastoreError:
     found = java_exception(error)[1].strip().partition("\n")[0]
     if uris := hive_conf.get("hive.metastore.uris"):
+        action = "Start it, or correct `metastore` in the profile (or hive.metastore.uris in hive-site.xml)."
         return MetastoreError(
-            expected=f"a metastore at {uris}",
-            found=found,
-            action="Start it, or correct `metastore` in the profile (or hive.metastore.uris in hive-site.xml).",
+            expected=f"a metastore at {uris}", found=found, action=_LOG_IN if "GSS" in found else action
         )
     return MetastoreError(
         expected=f"an embedded metastore that opens at {hive_conf.get('javax.jdo.option.ConnectionURL')}",
