@@ -39,9 +39,12 @@ from (
     (not {{ text }} rlike '[}]\\s*\\]' or from_json(concat('{"":', {{ text }}, '}'), 'map<string,string>', {{ _lakemerge_json_options_sql() }}) is not null)
 {%- endmacro -%}
 
-{#- Spark accepts more than JSON has, unless it is told not to; and its functions of variants recurse, until Java's stack is full. -#}
+{#-
+    Spark accepts more than JSON has, unless it is told not to. Its functions of variants recurse until Java's stack is full, so 200
+    levels are the most, and one for what the text is wrapped in.
+-#}
 {%- macro _lakemerge_json_options_sql() -%}
-    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'maxNestingDepth', '200')
+    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'maxNestingDepth', '201')
 {%- endmacro -%}
 
 {# The fields of a record that cannot be a variant as a whole; null if it is not a single object. #}

@@ -38,13 +38,13 @@ from (
 
 {#
     Whether an object in the text of a collection has two members of one name. The innermost objects are looked at and become
-    a hyphen, until there are none; Spark's parser refuses more than 1,000 levels.
+    a hyphen, until there are none. No record has more than 200 levels; see `_lakemerge_json_options_sql`.
 #}
 {%- macro _lakemerge_named_twice_sql(marks, found) -%}
     {%- set innermost = adapter.string_literal(marks.INNERMOST) -%}
     {%- set names = 'regexp_extract_all(object, ' ~ adapter.string_literal(marks.NAME) ~ ', 1)' -%}
     aggregate(
-        sequence(1, least(1000, length({{ found }}) - length(replace({{ found }}, '{', '')))),
+        sequence(1, least(200, length({{ found }}) - length(replace({{ found }}, '{', '')))),
         named_struct('text', regexp_replace({{ found }}, {{ adapter.string_literal(marks.STRING_VALUE) }}, '$1-'), 'is_found', false),
         (state, level) -> if(state.is_found or not contains(state.text, '{'), state, named_struct(
             'text', regexp_replace(state.text, {{ innermost }}, '-'),
