@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import lakemerge
@@ -109,12 +110,13 @@ class TestReading:
         first = one.bring()
         one.bring()
         version = one.table.at(version=first)
-        found = version.dataset().to_table().to_pylist()
-        rows = [
-            tuple(sorted((key, None if value is None else str(value)) for key, value in row.items()))
-            for row in found
-        ]
-        assert sorted(rows, key=str) == one.rows[first]
+        dataset = version.dataset()
+        for found in (dataset.to_table(), duckdb.query("select * from dataset").to_arrow_table()):
+            rows = [
+                tuple(sorted((key, None if value is None else str(value)) for key, value in row.items()))
+                for row in found.to_pylist()
+            ]
+            assert sorted(rows, key=str) == one.rows[first]
         files = version.files()
         assert all(Path(file.path.removeprefix("file://")).stat().st_size == file.bytes for file in files)
         if kind == "partitioned":
