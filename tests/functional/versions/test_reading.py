@@ -111,7 +111,7 @@ class TestReading:
         one.bring()
         version = one.table.at(version=first)
         dataset = version.dataset()
-        for found in (dataset.to_table(), duckdb.query("select * from dataset").to_arrow_table()):
+        for found in (dataset.to_table(), duckdb.from_arrow(dataset).to_arrow_table()):
             rows = [
                 tuple(sorted((key, None if value is None else str(value)) for key, value in row.items()))
                 for row in found.to_pylist()
