@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 
 import py4j.java_gateway
 import py4j.protocol
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import settings
 
 from engines.services import CLUSTERS, DATABASES, FILES
+
+_KERNEL = Path(__file__).parent / "kernel"
 
 # Machines are busy: how long an example takes says nothing.
 settings.register_profile("lakemerge", deadline=None)
@@ -35,6 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{item.nodeid}: dbt's class has no {', '.join(unknown)}")
         if item.originalname not in fast.args:
             item.add_marker(pytest.mark.slow)
+    # A module of kills is one scope, of many minutes: at the end, one process would be left with it.
+    items.sort(key=lambda item: not item.path.is_relative_to(_KERNEL))
     _keep_part(config, items)
 
 
