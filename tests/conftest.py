@@ -50,12 +50,10 @@ def _keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     folder, for folders take a second or half an hour.
     """
     number, parts = map(int, config.getoption("--part").split("/"))
-    places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
-    kept = [item for item in items if places[item.path] % parts == number % parts]
-    config.hook.pytest_deselected(
-        items=[item for item in items if places[item.path] % parts != number % parts]
-    )
-    items[:] = kept
+    files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    others = [item for item in items if files[item.path] % parts != number % parts]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if files[item.path] % parts == number % parts]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
