@@ -49,6 +49,11 @@ def _query(rows: list[str]) -> str:
     return f"select {columns} from (values {', '.join(rows)}) as v({', '.join(COLUMNS)})"
 
 
+def _of_spark(sql: str) -> str:
+    """The same for Spark: before 4.0, it reads two strings, one after the other, in a string with ``''``."""
+    return sql.replace("''", r"\'")
+
+
 # Conditions over one row; `o` is another table with the same columns.
 _SIMPLE = st.one_of(
     st.builds("{} = {}".format, st.sampled_from(["id", "k", "t.id"]), st.integers(-2, 9)),
@@ -156,8 +161,8 @@ class TestStatements:
         self, statements: Statements, kind: str, rows: list[str], others: list[str], drawn: list[str]
     ) -> None:
         name, oracle = f"drawn_{next(_NUMBERS)}", duckdb.connect()
-        statements.make(name, kind, _query(rows))
-        statements.spark.sql(_query(others)).createOrReplaceTempView("o")
+        statements.make(name, kind, _of_spark(_query(rows)))
+        statements.spark.sql(_of_spark(_query(others))).createOrReplaceTempView("o")
         oracle.execute(f"create table {name} as {_query(rows)}")
         oracle.execute(f"create table o as {_query(others)}")
         columns = ", ".join(COLUMNS)
@@ -170,13 +175,13 @@ class TestStatements:
             doubles = "key" in kind or "read" in kind
             if doubles and (len(set(keys)) < len(keys) or None in keys):
                 with pytest.raises((DuplicateKey, NullKey)):
-                    statements.run(text)
+                    statements.run(_of_spark(text))
                 oracle.execute(f"delete from {name}")
                 oracle.executemany(f"insert into {name} values (?, ?, ?, ?, ?, ?)", before)
                 after = before
             else:
                 assert counted is not None
-                assert _affected(statements.run(text)) == counted[0], text
+                assert _affected(statements.run(_of_spark(text))) == counted[0], text
             found = statements.rows(f"select {columns} from {name}")
             assert found == sorted(map(tuple, after), key=repr), text
 

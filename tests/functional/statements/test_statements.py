@@ -114,6 +114,14 @@ class TestStatements:
         assert table.to_df().count() == 0
 
     @pytest.mark.slow
+    def test_lists_of_numbers_with_an_unknown_one(self, statements: Statements) -> None:
+        """Spark's reader of ORC ends in a NullPointerException where such a condition reaches it."""
+        statements.make("listed", "partitioned", ROWS)
+        assert statements.run("update listed set name = 'u' where id in (1, null) and ts > 0").updated == 1
+        assert statements.run("delete from listed where not (id not in (2, nullif(1, 1)))").deleted == 1
+        assert statements.run("delete from listed where id not in (1, null)").deleted == 0
+        assert statements.rows("select id, name from listed") == [(0, "n"), (1, "u"), (3, "n")]
+
     def test_rows_in_partitions_that_only_deltas_have_are_found(self, statements: Statements) -> None:
         table = statements.make("beside", "merge on read, partitioned", ROWS)
         table.merge("select id, 'n' as name, 2 as ts, 'new' as d from range(10, 13)")

@@ -81,17 +81,28 @@ class Plans:
         return bool(self._class("expressions.SubqueryExpression").hasSubquery(condition))
 
     def unpushed(self, condition: Any) -> Any:
-        """A condition of which no comparison with a query's value gets into the readers of files.
+        """A condition of which nothing gets into the readers of files that Spark's reader of ORC fails at.
 
-        Spark's reader of ORC fails where the value is a decimal that is null (seen with 4.3, not with 3.5). ``IN`` and
-        ``EXISTS`` are joins to Spark.
+        Where it compares a number with a list that has a null (3.5 to 4.3), or a decimal with a query's value that is
+        null (seen with 4.3 alone). ``IN`` and ``EXISTS`` of a query are joins to Spark.
         """
 
-        def compares(one: Any) -> bool:
+        def fails(one: Any) -> bool:
             inner = one.child() if kind_of(one) == "Not" else one
-            return self.has_subquery(one) and kind_of(inner) not in ("InSubquery", "Exists")
+            if kind_of(inner) in ("InSubquery", "Exists"):
+                return False
+            return self.has_subquery(one) or self._lists_unknown(one)
 
-        return self.all_of([self.holds(one) if compares(one) else one for one in self.conjuncts(condition)])
+        return self.all_of([self.holds(one) if fails(one) else one for one in self.conjuncts(condition)])
+
+    def _lists_unknown(self, condition: Any) -> bool:
+        """Whether a condition has an ``IN``, and something that may be a null in its list."""
+        patterns = self._class("trees.TreePattern")
+
+        def has(pattern: Any) -> bool:
+            return bool(condition.containsPattern(pattern))
+
+        return has(patterns.IN()) and (has(patterns.NULL_LITERAL()) or has(patterns.UNRESOLVED_FUNCTION()))
 
     # -- plans ---------------------------------------------------------------------------------
 
