@@ -29,6 +29,11 @@ _SASL = {
     "hive.metastore.kerberos.principal": f"hive/localhost@{REALM}",
 }
 _TICKET_SECONDS = 40
+_SECURE = {
+    "hadoop.security.authentication": "kerberos",
+    # By default 60: the ticket would be over before Hadoop looked for another.
+    "hadoop.kerberos.min.seconds.before.relogin": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     realm = Kerberos().start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", f"-Djava.security.krb5.conf={realm.clients}")
-        patch.setenv("HADOOP_CONF_DIR", str(folder / "conf"))
         patch.setenv("KRB5CCNAME", str(folder / "no tickets"))
-        (folder / "conf").mkdir()
-        write_settings(folder / "conf" / "core-site.xml", {"hadoop.security.authentication": "kerberos"})
+        # the server reads its own; clients do not read its hive-site.xml
+        for name in ("conf", "clients"):
+            (folder / name).mkdir()
+            write_settings(folder / name / "core-site.xml", _SECURE)
+        patch.setenv("HADOOP_CONF_DIR", str(folder / "clients"))
         keytab = realm.keytab("hive/localhost")
         settings = {**_SASL, "hive.metastore.kerberos.keytab.file": str(keytab)}
         server = MetastoreServer(folder, settings=settings, transaction_tables=False).start()
@@ -104,7 +111,8 @@ def test_a_run_without_a_login_says_how_to_log_in(site: Site, tmp_path: Path) ->
     assert "spark.kerberos.keytab" in output
 
 
-def test_a_run_over_tls(tmp_path: Path) -> None:
+def test_a_run_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)  # of the realm above
     stores = {name: tmp_path / f"{name}.jks" for name in ("keys", "trusted")}
     secret = ["-storepass", "of a test", "-alias", "metastore"]
     for command in (

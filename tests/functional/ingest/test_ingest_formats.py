@@ -362,5 +362,7 @@ class TestTypedFiles:
     def test_avro_without_sparks_package_for_it_is_reported(self, ingester: Any) -> None:
         table = ingester({"format": "avro"}, {"id": "int"})
         table.land("a.avro", b"Obj")
-        with pytest.raises(DbtRuntimeError, match=r"ConnectorMissing: .*org.apache.spark:spark-avro_2.13:4"):
+        with pytest.raises(
+            DbtRuntimeError, match=r"ConnectorMissing: .*org.apache.spark:spark-avro_2\.1[23]:[34]"
+        ):
             table.run()

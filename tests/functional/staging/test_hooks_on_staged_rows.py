@@ -9,6 +9,7 @@ import pytest
 from dbt.tests.util import run_dbt_and_capture
 
 from lakemerge.kernel import TableName, staged_versions
+from releases import needs_spark_4
 from rings import of_rings
 
 from .conftest import Shop
@@ -164,6 +165,7 @@ REFUSED = [
 ]
 
 
+@needs_spark_4("WITH SCHEMA EVOLUTION")
 class TestWhatHooksCannotDo:
     """Each is an error of the hook's node, and publishes nothing."""
 

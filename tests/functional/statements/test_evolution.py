@@ -6,6 +6,7 @@ import pytest
 
 from functional.statements.conftest import Statements
 from lakemerge.errors import IncompatibleColumn
+from releases import needs_spark_4
 from rings import of_rings
 
 ROWS = "select id, 'n' as name, 1 as ts, named_struct('x', int(id)) as s, if(id < 2, 'p', 'q') as d from range(4)"
@@ -16,6 +17,7 @@ SOURCE = (
 MERGE = f"merge with schema evolution into {{}} as t using {SOURCE} on t.id = v.id "
 
 
+@needs_spark_4("WITH SCHEMA EVOLUTION")
 class TestEvolution:
     @pytest.mark.parametrize(
         "kind",

@@ -110,7 +110,7 @@ def _lazy(opener: Any) -> Any:
 
 def test_errors_of_spark_carry_their_condition(manager: LakemergeConnectionManager) -> None:
     with pytest.raises(SparkStatementError) as error, manager.exception_handler("select 1"):
-        raise PySparkException(message="no table t", errorClass="TABLE_OR_VIEW_NOT_FOUND")
+        raise PySparkException("no table t", "TABLE_OR_VIEW_NOT_FOUND")
     assert error.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert isinstance(error.value, DbtDatabaseError)
 

@@ -429,6 +429,11 @@ class LakemergeAdapter(CatalogsBySchema):
         return not is_spark_3()
 
     @available
+    def has_functions_in_sql(self) -> bool:
+        """Whether the installed Spark keeps functions in SQL."""
+        return not is_spark_3()
+
+    @available
     def split_statements(self, text: str | None) -> list[str]:
         """The SQL statements of a text, such as a ``sql_header``."""
         return [statement for statement in split_statements(text or "") if statement.strip()]

@@ -19,6 +19,7 @@ from lakemerge.engine.ingest.record_source import RecordSource
 from lakemerge.engine.ingest.topic_source import TopicSource
 from lakemerge.engine.publish.node_transaction import NodeTransaction
 from lakemerge.engine.publish.quarantine import quarantined
+from lakemerge.engine.spark.releases import names_unreadable_files
 from lakemerge.errors import FileChanged, UnreadableFile
 from lakemerge.ingest import (
     Arrivals,
@@ -191,13 +192,16 @@ class Intake:
 
         Raises:
             CommitConflict: one was; the next attempt lists the files anew.
+            UnreadableFile: one cannot be read to its end.
         """
         from pyspark.errors import PySparkException
 
         try:
             yield
-        except (FileNotFoundError, PySparkException, Py4JJavaError, UnreadableFile):
+        except (FileNotFoundError, PySparkException, Py4JJavaError, UnreadableFile) as error:
             self._require_unchanged(txn)
+            if isinstance(error, Py4JJavaError) and not names_unreadable_files():
+                self._record_source().require_readable(self._plan.files)
             raise
 
     def _require_unchanged(self, txn: NodeTransaction) -> None:

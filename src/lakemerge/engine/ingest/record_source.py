@@ -84,6 +84,26 @@ class RecordSource:
             self._typed(number, schema, group) for number, (schema, group) in enumerate(by_schema.values())
         ]
 
+    def require_readable(self, entries: Sequence[FileEntry]) -> None:
+        """Read files and throw their records away. Raises UnreadableFile for one that cannot be read to its end.
+
+        Each half is read apart until one file is left: some twice the work of reading all.
+        """
+        while entries and (error := self._failure(entries)) is not None:
+            if len(entries) == 1:
+                raise unreadable_file(entries[0].path, "to be readable to its end", error) from error
+            half = entries[: len(entries) // 2]
+            entries = half if self._failure(half) is not None else entries[len(half) :]
+
+    def _failure(self, entries: Sequence[FileEntry]) -> Py4JJavaError | None:
+        """Why files cannot be read."""
+        frame = self._frame(entries) if self._options.is_typed_format else self._text(entries)
+        try:
+            frame.write.format("noop").mode("overwrite").save()
+        except Py4JJavaError as error:
+            return error
+        return None
+
     def _size_splits(self, entries: Sequence[FileEntry], *, whole: bool = False) -> None:
         """Give each split its own task, and create as many tasks as the application can run at once."""
         conf = self._spark.conf

@@ -15,6 +15,7 @@ from lakemerge.engine.ingest.record_types import RecordColumn, TypedField, Value
 from lakemerge.engine.ingest.route_options import RouteOptions, RoutingOptions
 from lakemerge.engine.merge.merge_options import MergeConfig
 from lakemerge.engine.ruled_table import DELETES, TRUNCATES, RuledTable
+from lakemerge.engine.spark.error_texts import reason_of
 from lakemerge.engine.sql_text import literal, quote
 from lakemerge.errors import InvalidConfig
 
@@ -202,7 +203,7 @@ def _types(records: DataFrame, sources: Mapping[str, str], route: str) -> dict[s
             raise InvalidConfig(
                 expected="SQL over the columns of the records"
                 + (f" for {name} in the route {route}" if route else f" in {name}"),
-                found=f"{sql} ({str(error).strip().splitlines()[0]})",
+                found=f"{sql} ({reason_of(error)})",
                 action=f"The records have the columns {', '.join(records.columns)}.",
             ) from error
     return found

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lakemerge.engine.merge.merge_options import MergeConfig
+from lakemerge.engine.spark.error_texts import reason_of
 from lakemerge.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _problems(feed: DataFrame, options: Sequence[tuple[str, str]]) -> list[str]:
     except AnalysisException as error:
         if len(options) > 1:
             return [problem for one in options for problem in _problems(feed, [one])]
-        why = str(error).partition("SQLSTATE")[0].strip().rstrip(".")
+        why = reason_of(error)
         return [f"{option}: {text} ({why})" for option, text in options]
     return [
         f"{option}: {text} ({field.dataType.simpleString()}, not true or false: write a condition, such as flag = 1)"

@@ -10,6 +10,7 @@ from pyspark.sql import types
 
 from lakemerge.engine.relations.sized_text import padded, unsized
 from lakemerge.engine.relations.table_schema import spark_type
+from lakemerge.engine.spark.releases import metadata_of
 from lakemerge.engine.spark.scala import mapped, sequence
 from lakemerge.engine.spark.small_frames import empty_frame, small_frame
 from lakemerge.engine.sql_text import quote
@@ -110,7 +111,7 @@ def _rows_of(
 
 def file_fact(frame: DataFrame, name: str) -> Column:
     """What Spark knows of the file of each row, such as its ``file_path``; files may have a column ``_metadata``."""
-    return frame.metadataColumn("_metadata").getField(name)
+    return metadata_of(frame).getField(name)
 
 
 def schema_of(columns: Sequence[HiveColumn]) -> types.StructType:

@@ -36,6 +36,11 @@ def error_text(error: Exception) -> str:
     return _without_stack(text)
 
 
+def reason_of(error: Exception) -> str:
+    """The first line of an error's text, to stand in a sentence."""
+    return error_text(error).strip().splitlines()[0].partition("SQLSTATE")[0].strip().rstrip(".")
+
+
 def _without_stack(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not _FRAME.fullmatch(line))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from lakemerge.engine.spark.releases import is_spark_3
+from lakemerge.engine.spark.releases import keep_errors_of_queries_from_logs
 from lakemerge.errors import JavaDied
 
 if TYPE_CHECKING:
@@ -202,13 +202,7 @@ _NOTHING = _Nothing()
 
 def leave_errors_of_queries_to_dbt() -> None:
     """Keep pyspark from printing the error of a query, which dbt shows, as a line of JSON with Java's whole stack."""
-    if is_spark_3():  # logs none
-        return
-    from pyspark.logger import PySparkLogger
-
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        # a logger has the same filter only once
-        PySparkLogger.getLogger(name).addFilter(_NOTHING)
+    keep_errors_of_queries_from_logs(_NOTHING)
 
 
 def _died(found: str, action: str) -> JavaDied:

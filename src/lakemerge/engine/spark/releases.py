@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from py4j.protocol import Py4JJavaError
 
 if TYPE_CHECKING:
+    import logging
+
     import pyarrow
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
     from lakemerge.kernel import Jvm
@@ -42,9 +45,26 @@ def type_of_ddl(text: str) -> DataType:
     """Spark's type for its name. Java parses it."""
     from pyspark.sql import types
 
-    if is_spark_3():
-        return types._parse_datatype_string(text)
-    return types.DataType.fromDDL(text)
+    kinds = cast(Any, types)
+    return cast("DataType", (kinds._parse_datatype_string if is_spark_3() else kinds.DataType.fromDDL)(text))
+
+
+def metadata_of(frame: DataFrame) -> Column:
+    """Spark's ``_metadata`` of a frame of files, which may have a column of that name."""
+    if not is_spark_3():
+        return cast("Column", cast(Any, frame).metadataColumn("_metadata"))
+    from pyspark.sql import Column
+
+    return Column(frame._jdf.metadataColumn("_metadata"))
+
+
+def keep_errors_of_queries_from_logs(rejects: logging.Filter) -> None:
+    """Give a filter to the loggers by which Spark 4 prints the errors of queries; Spark 3.5 prints none."""
+    if not is_spark_3():
+        loggers = importlib.import_module("pyspark.logger").PySparkLogger
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            # a logger has the same filter only once
+            loggers.getLogger(name).addFilter(rejects)
 
 
 def frame_of_arrow(spark: SparkSession, table: pyarrow.Table) -> DataFrame:
@@ -68,6 +88,11 @@ def frame_of_arrow(spark: SparkSession, table: pyarrow.Table) -> DataFrame:
     frame = DataFrame(java.PythonSQLUtils.toDataFrame(batches, schema.json(), spark._jsparkSession), spark)
     wanted = from_arrow_schema(table.schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
     return frame if wanted == schema else frame.to(wanted)
+
+
+def names_unreadable_files() -> bool:
+    """Whether Spark says which file it is that it cannot read."""
+    return not is_spark_3()
 
 
 def cancel_jobs(spark: SparkSession, group: str) -> None:

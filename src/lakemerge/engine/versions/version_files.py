@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset
     from pyspark.sql import SparkSession
 
-_SIMPLE = {
+_SIMPLE: dict[type[spark_types.DataType], str] = {
     spark_types.BooleanType: "bool_",
     spark_types.ByteType: "int8",
     spark_types.ShortType: "int16",

@@ -9,6 +9,10 @@ from dbt.tests.adapter.functions import files, test_udfs
 from dbt.tests.util import run_dbt
 from dbt_common.events.base_types import EventMsg
 
+from releases import needs_spark_4
+
+pytestmark = needs_spark_4("functions in SQL")
+
 
 class Udf(test_udfs.UDFsBasic):
     expected_volatility = ""

@@ -38,6 +38,11 @@ class TestMoving:
     def seeds(self) -> dict[str, str]:
         return {"ids.csv": "id\n1\n2\n"}
 
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        # on Spark 3.5, dbt-spark's seeds are tables of text without it
+        return {"seeds": {"+file_format": "parquet"}}
+
     def rows(self, project: Any, name: str) -> list[tuple[Any, ...]]:
         found = project.run_sql(f"select day, id, v from {project.test_schema}.{name}", fetch="all")
         return sorted(tuple(row) for row in found)

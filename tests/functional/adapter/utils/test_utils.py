@@ -52,6 +52,8 @@ from dbt.tests.adapter.utils.data_types import (
     test_type_timestamp,
 )
 
+from releases import needs_spark_4
+
 
 @pytest.mark.slow
 class TestAnyValue(test_any_value.BaseAnyValue):
@@ -227,6 +229,7 @@ class TestCalculateFreshnessMethod(test_source_freshness_custom_info.BaseCalcula
     pass
 
 
+@needs_spark_4("operator ::, which dbt's macros for former releases use")
 class TestCurrentTimestamps(test_timestamps.BaseCurrentTimestamps):
     @pytest.fixture(scope="class")
     def expected_schema(self) -> dict[str, Any]:

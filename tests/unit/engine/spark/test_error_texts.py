@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import AnalysisException, ParseException, UnknownException
-from pyspark.logger import PySparkLogger
 
 from lakemerge.engine.spark.error_texts import error_text
 from lakemerge.engine.spark.java_process import leave_errors_of_queries_to_dbt
@@ -74,9 +73,10 @@ def test_causes_that_go_in_a_circle_are_left_out() -> None:
 
 @pytest.mark.parametrize("name", ["SQLQueryContextLogger", "DataFrameQueryContextLogger"])
 def test_pyspark_does_not_print_the_error_of_a_query(name: str) -> None:
+    loggers = pytest.importorskip("pyspark.logger", reason="Spark 3.5 prints none").PySparkLogger
     leave_errors_of_queries_to_dbt()
     leave_errors_of_queries_to_dbt()
-    logger, printed = PySparkLogger.getLogger(name), io.StringIO()
+    logger, printed = loggers.getLogger(name), io.StringIO()
     handler = logging.StreamHandler(printed)
     logger.addHandler(handler)
     try:

@@ -13,8 +13,8 @@ from lakemerge import java
 SOURCES = Path(__file__).parents[4] / "src"
 #: What only some of the supported releases have.
 DIFFERENT = re.compile(
-    r"\.(fromDDL|getCondition|getErrorClass|nullIntolerant|cancelJobGroupAndFutureJobs|productElementName)\("
-    r"|pyspark\.sql\.classic|scala\.jdk|is_valid_utf8|make_valid_utf8|\* except \("
+    r"\.(fromDDL|getCondition|getErrorClass|nullIntolerant|metadataColumn|cancelJobGroupAndFutureJobs|productElementName)\("
+    r"|pyspark\.sql\.classic|pyspark\.logger|scala\.jdk|is_valid_utf8|make_valid_utf8|\* except \("
 )
 MODULE = SOURCES / "lakemerge" / "engine" / "spark" / "releases.py"
 
