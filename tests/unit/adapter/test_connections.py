@@ -108,9 +108,18 @@ def _lazy(opener: Any) -> Any:
     return LazyHandle(opener)
 
 
+class Missing(PySparkException):
+    """An error of Java's, as each release of pyspark has it."""
+
+    def getCondition(self) -> str:  # noqa: N802
+        return "TABLE_OR_VIEW_NOT_FOUND"
+
+    getErrorClass = getCondition  # noqa: N815
+
+
 def test_errors_of_spark_carry_their_condition(manager: LakemergeConnectionManager) -> None:
     with pytest.raises(SparkStatementError) as error, manager.exception_handler("select 1"):
-        raise PySparkException("no table t", "TABLE_OR_VIEW_NOT_FOUND")
+        raise Missing("no table t")
     assert error.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert isinstance(error.value, DbtDatabaseError)
 

@@ -75,6 +75,8 @@ class FakeSpark:
     def cancelJobGroupAndFutureJobs(self, group: str) -> None:  # noqa: N802 - Spark's name
         self.cancelled.append(group)
 
+    cancelJobGroup = cancelJobGroupAndFutureJobs  # noqa: N815 - Spark 3.5's name
+
 
 class FakeJava:
     """The Java process, alive if nothing else is said."""

@@ -12,6 +12,8 @@ from dbt.adapters.lakemerge.python_models import (
     frame_of,
 )
 
+pytestmark = pytest.mark.usefixtures("spark_4")
+
 # What dbt puts below a model's own code.
 POSTFIX = """
 class dbtObj:

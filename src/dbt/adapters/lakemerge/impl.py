@@ -424,14 +424,9 @@ class LakemergeAdapter(CatalogsBySchema):
         raise as_dbt_error(error(expected=expected, found=found, action=action))
 
     @available
-    def has_listagg(self) -> bool:
-        """Whether the installed Spark has the function ``listagg``."""
-        return not is_spark_3()
-
-    @available
-    def has_functions_in_sql(self) -> bool:
-        """Whether the installed Spark keeps functions in SQL."""
-        return not is_spark_3()
+    def is_spark_3(self) -> bool:
+        """Whether the installed Spark is 3.5, without ``listagg`` and without functions in SQL."""
+        return is_spark_3()
 
     @available
     def split_statements(self, text: str | None) -> list[str]:

@@ -3,10 +3,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+import pytest
+
 from lakemerge.engine.ingest.ingest_options import IngestOptions
 from lakemerge.engine.ingest.ingest_plan import RecordGroup
 from lakemerge.engine.ingest.record_types import RecordColumn, ValueType
 from lakemerge.ingest import LandingRules
+
+pytestmark = pytest.mark.usefixtures("spark_4")
 
 OPTIONS = IngestOptions(format="json", landing=LandingRules(("landing",)))
 
