@@ -17,7 +17,7 @@ from dbt.tests.util import run_dbt
 from pyspark.sql import SparkSession
 
 from functional.golden.golden_models import INGEST, INGEST_YML, LANDED, MODELS, NAMES, RUNS, SNAPSHOTS
-from lakemerge.engine.spark.releases import valid_utf8
+from lakemerge.engine.spark.releases import text_of_utf8, valid_utf8
 from lakemerge.kernel import Kernel, TableName
 
 FOLDER = Path(__file__).parents[3] / "docs" / "flow" / "sql"
@@ -55,7 +55,8 @@ def recorder() -> Iterator[Recorder]:
 
 def plain(text: str, schema: str) -> str:
     """A statement as on Spark 4, without dbt's comment and the test's schema, and with one empty line in a place."""
-    text = text.replace(valid_utf8("_lakemerge_raw"), "is_valid_utf8(_lakemerge_raw)")
+    for kind, of_spark_4 in ((valid_utf8, "is_valid_utf8"), (text_of_utf8, "make_valid_utf8")):
+        text = text.replace(kind("_lakemerge_raw"), f"{of_spark_4}(_lakemerge_raw)")
     text = re.sub(r"/\* \{.*?\} \*/\s*", "", text.replace(schema, "shop"), flags=re.DOTALL)
     lines = "\n".join(line.rstrip() for line in text.strip().split("\n"))
     return re.sub(r"\n{3,}", "\n\n", lines)
