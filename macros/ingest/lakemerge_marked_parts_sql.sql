@@ -20,17 +20,13 @@ from (
     {%- set strings = 'regexp_replace(' ~ text ~ ', ' ~ adapter.string_literal(marks.STRING_VALUE) ~ ", '$1\"s$2')" -%}
     {%- set numbers = lakemerge_json_quoted_sql(group, strings, 'n') -%}
     {%- set marked = 'regexp_replace(' ~ numbers ~ ', ' ~ adapter.string_literal(marks.LITERAL) ~ ", '$1\"=$2\"')" -%}
-    if(
-        {{ text }} rlike {{ adapter.string_literal(marks.HALF_ESCAPE) }},
-        regexp_replace({{ marked }}, {{ adapter.string_literal(marks.HALF) }}, concat('$1"', md5({{ text }}), '"')),
-        {{ marked }}
-    )
+    {{ _lakemerge_without_halves_sql(marks, text, marked) }}
 {%- endmacro -%}
 
 {# A field's marked text; null if a variant would not hold it: half of a character stands in it, or a name twice in one object. #}
 {%- macro _lakemerge_readable_sql(marks, found, text) -%}
     if(
-        ({{ text }} rlike {{ adapter.string_literal(marks.HALF_ESCAPE) }} and contains({{ found }}, md5({{ text }})))
+        {{ _lakemerge_had_half_sql(marks, text, found) }}
         or ({{ found }} rlike '^[{\\[]' and {{ _lakemerge_named_twice_sql(marks, found) }}),
         null, {{ found }}
     )

@@ -59,7 +59,7 @@
     {%- set rules = [
         ['_lakemerge_fields is not null and ' ~ _lakemerge_json_ends_sql(plan.text_sql), 'malformed_json', why],
         [once, 'duplicate_field', "'a field stands in it twice'"],
-        [readable ~ ' or not ' ~ plan.text_sql ~ ' rlike ' ~ adapter.string_literal(group.half_pattern), 'malformed_json', "'half of a character stands in it'"],
+        [readable ~ ' or not ' ~ _lakemerge_has_half_sql(group.marks, plan.text_sql), 'malformed_json', "'half of a character stands in it'"],
         [readable, 'duplicate_field', "'a name stands twice in an object of it'"],
     ] -%}
     {%- if plan.options.missing_fields == 'reject' -%}

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _ODD_NUMBER = r"(?:-0(?:[.]0*)?|[0-9][eE][-+]?[0-9]+)\s*[,}\]]|[0-9.]{39}"
 # What precedes a number in JSON, including strings, as group 1, and the number as group 2.
 _NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][-+.0-9eE]*+)'
-# The escape of half of a character (a lone surrogate) in JSON; a value that holds one cannot be a variant.
-_HALF = r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 # Up to this many fields of a JSON record are looked up in a map; for more, a struct is read too.
 _MANY_FIELDS = 100
 # What Java's strings hold in place of bytes that are not UTF-8.
@@ -160,13 +158,8 @@ class RecordGroup:
 
     @property
     def marks(self) -> ModuleType:
-        """Regular expressions of marked texts; see :mod:`lakemerge.engine.ingest.marked_texts`."""
+        """Regular expressions of JSON texts; see :mod:`lakemerge.engine.ingest.marked_texts`."""
         return marked_texts
-
-    @property
-    def half_pattern(self) -> str:
-        """A regular expression that finds the escape of half of a character, which is no text."""
-        return _HALF
 
     @property
     def field_names_sql(self) -> str:
