@@ -11,8 +11,10 @@ runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency
     tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py"
 engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py
     tests/engines/test_torn_by_engine.py --reads 200 -rP"
+# What sites set.
+sites="tests/functional/concurrency/test_two_namenodes.py tests/functional/concurrency/test_tasks_run_twice.py"
 parts="kernel-on-hdfs kernel-on-s3 example-on-hdfs example-on-s3 example-on-yarn runs-on-hdfs
-    engines-on-postgres engines-on-mariadb secure-metastores"
+    engines-on-postgres engines-on-mariadb secure-metastores sites"
 status=0
 
 # run SERVICES DATABASE TESTS
@@ -37,6 +39,7 @@ for part in ${*:-$parts}; do
         engines-on-postgres) run "trino hive" postgres "$engines" ;;
         engines-on-mariadb) run "trino hive" mariadb "$engines" ;;
         secure-metastores) run kerberos derby tests/functional/concurrency/test_secure_metastores.py ;;
+        sites) run hdfs derby "$sites" ;;
         *) echo "expected one of $parts; found $part" >&2 && exit 2 ;;
     esac
 done

@@ -13,7 +13,7 @@ from engines.installed import folder_of
 from kernel.servers import free_port, serve, write_settings
 from lakemerge.java import ensure_java
 
-_JARS = folder_of("hdfs", "LAKEMERGE_HDFS") / "lib"
+JARS = folder_of("hdfs", "LAKEMERGE_HDFS") / "lib"
 OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -23,13 +23,13 @@ OPTIONS = (
         for package in ("java.lang", "java.util", "java.net", "java.nio")
     ),
 )
-_NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
-_DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+NAMENODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+DATANODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 
 
 def missing() -> str:
     """What is not installed, for the reason of a skipped test; empty where all is."""
-    return "" if _JARS.exists() else f"needs {_JARS}: run scripts/install_hdfs.sh"
+    return "" if JARS.exists() else f"needs {JARS}: run scripts/install_hdfs.sh"
 
 
 class Hdfs:
@@ -55,10 +55,10 @@ class Hdfs:
                 "dfs.namenode.safemode.extension": "0",
             }
         )
-        format_it = [*self._command(_NAMENODE), "-format", "-force", "-nonInteractive"]
+        format_it = [*self._command(NAMENODE), "-format", "-force", "-nonInteractive"]
         subprocess.run(format_it, cwd=self._directory, capture_output=True, timeout=MOST_SECONDS, check=True)
         self.start_namenode()
-        self._datanode = self._spawn(_DATANODE, web)
+        self._datanode = self._spawn(DATANODE, web)
         return self
 
     @property
@@ -72,7 +72,7 @@ class Hdfs:
 
     def start_namenode(self) -> None:
         """Start the NameNode, on what an earlier one has left."""
-        self._namenode = self._spawn(_NAMENODE, self._http)
+        self._namenode = self._spawn(NAMENODE, self._http)
 
     def kill_namenode(self) -> None:
         """End the NameNode as a power cut would."""
@@ -94,7 +94,7 @@ class Hdfs:
             write_settings(conf / file, settings)
 
     def _command(self, name: str) -> list[str]:
-        path = os.pathsep.join([str(self._directory / "conf"), str(_JARS / "*")])
+        path = os.pathsep.join([str(self._directory / "conf"), str(JARS / "*")])
         return [self._java, *OPTIONS, "-cp", path, name]
 
     def _spawn(self, name: str, port: int) -> subprocess.Popen[bytes]:

@@ -19,7 +19,7 @@ _WORKERS = 2
 
 
 class Standalone:
-    """A master and two workers of one core each. Started when it is made."""
+    """A master and two workers of one core each, to Spark on two hosts. Started when it is made."""
 
     def __init__(self) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="lakemerge-standalone-"))
@@ -29,14 +29,16 @@ class Standalone:
         self._processes = [
             self._spawn("master.Master", self._port, "--port", str(self._port), "--webui-port", str(web))
         ]
-        for _ in range(_WORKERS):
-            port, web = free_port(), free_port()
+        for number in range(1, _WORKERS + 1):
+            web = free_port()  # of all addresses
             self._processes.append(
                 self._spawn(
                     "worker.Worker",
-                    port,
-                    *("--port", str(port), "--webui-port", str(web), "--cores", "1", "--memory", "1g"),
+                    web,
+                    *("--port", str(free_port()), "--webui-port", str(web), "--cores", "1", "--memory", "1g"),
                     *("--work-dir", str(self._directory / "work"), self.master),
+                    # a task is started a second time on another host only
+                    host=f"127.0.0.{number}",
                 )
             )
 
@@ -79,7 +81,9 @@ class Standalone:
             process.wait()
         shutil.rmtree(self._directory)
 
-    def _spawn(self, name: str, port: int, *arguments: str) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, name: str, port: int, *arguments: str, host: str = "127.0.0.1"
+    ) -> subprocess.Popen[bytes]:
         log = self._directory / f"{port}.log"
         java = str(self._java / "bin" / "java")
         main = f"org.apache.spark.deploy.{name}"
@@ -90,5 +94,5 @@ class Standalone:
             "SPARK_SCALA_VERSION": "2.13",
             "JAVA_HOME": str(self._java),
         }
-        command = [java, *_OPTIONS, "-cp", str(JARS), main, "--host", "127.0.0.1", *arguments]
+        command = [java, *_OPTIONS, "-cp", str(JARS), main, "--host", host, *arguments]
         return serve(command, port, log, environment)

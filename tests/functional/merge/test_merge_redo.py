@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from functional.overtaking import before, overtake
+from lakemerge.engine.spark.handle import SessionHandle
 
 BY_DAY = {"unique_key": ["id", "day"], "partition_by": "day", "on_schema_change": "sync_all_columns"}
 
@@ -25,6 +26,27 @@ class TestRedo:
         latest = "select id, max_by(price, ts) + 1 as price, max(ts) + 1 as ts from {table} group by id"
         assert table.merge(latest).version == 3
         assert [(row["price"], row["ts"]) for row in table.rows("ts")][-1] == (101.0, 51)
+
+    def test_rows_that_are_gone_with_an_executor_are_computed_again(
+        self, merger: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = merger({"unique_key": "id", "sequence_by": "ts"}, "id int, price double, ts int")
+        table.merge([{"id": 1, "price": 10.0, "ts": 1}])
+        keep_rows = SessionHandle.keep_rows
+        lost: list[str] = []
+
+        def keep_and_lose(handle: SessionHandle, view: str, frame: Any) -> None:
+            keep_rows(handle, view, frame)
+            if not lost:
+                lost.append(view)
+                context: Any = handle.spark.sparkContext._jsc
+                context.sc().unpersistRDD(handle._kept[view], True)
+
+        monkeypatch.setattr(SessionHandle, "keep_rows", keep_and_lose)
+        table.merge([{"id": 1, "price": 11.0, "ts": 2}, {"id": 2, "price": 20.0, "ts": 2}])
+        assert lost
+        assert [row["price"] for row in table.rows()] == [11.0, 20.0]
+        assert [commit["version"] for commit in table.history()] == [2, 1]
 
     def test_rows_of_another_program_stay_in_a_partition_that_was_read_before(
         self, merger: Any, monkeypatch: pytest.MonkeyPatch

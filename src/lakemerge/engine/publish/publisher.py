@@ -14,7 +14,7 @@ from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish.feeds import FEED, TYPED_FEED
 from lakemerge.engine.publish.node_transaction import NodeTransaction, Publish
 from lakemerge.engine.publish.queries import Queries
-from lakemerge.engine.publish.redo import redoing
+from lakemerge.engine.publish.redo import lost_rows_as_conflict, redoing
 from lakemerge.engine.publish.repeated_runs import added_by
 from lakemerge.engine.relations.casts import require_castable
 from lakemerge.engine.relations.sized_text import with_lengths
@@ -110,7 +110,7 @@ class Publisher(Generic[C]):
         begin: Callable[[], NodeTransaction],
         attempt: Callable[[NodeTransaction], T],
     ) -> tuple[NodeTransaction, T]:
-        """Make attempts at a piece of work until one is not overtaken by another commit.
+        """Make attempts at a piece of work until one is not overtaken by another commit, and loses no executor's rows.
 
         Args:
             operation: for messages.
@@ -145,7 +145,8 @@ class Publisher(Generic[C]):
     ) -> tuple[NodeTransaction, T]:
         txn = begin()
         try:
-            done = attempt(txn)
+            with lost_rows_as_conflict():
+                done = attempt(txn)
         except CommitConflict:
             txn.abort()
             raise
@@ -159,7 +160,7 @@ class Publisher(Generic[C]):
 
     def _say_redo(self, conflict: CommitConflict) -> None:
         found = conflict.found.removeprefix("that ")
-        _LOG.info(f"{self.name}: {found}, so the work is redone on the newer version.")
+        _LOG.info(f"{self.name}: {found}, so the work is redone.")
 
     # -- transactions --------------------------------------------------------------------------
 

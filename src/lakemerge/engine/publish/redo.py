@@ -1,13 +1,16 @@
-"""Work that another commit has overtaken, done again on the newer version."""
+"""Work that another commit has overtaken, or that has lost rows with an executor, done again on the newest version."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tenacity
 
+from lakemerge.engine.failures import failures
+from lakemerge.engine.spark.handle import has_lost_rows
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
 # An attempt may restart by itself this many times. It takes more than one restart only if a run with another write_mode
@@ -58,6 +61,21 @@ def redoing(
         before_sleep=lambda state: say(_conflict_of(state)),
         retry_error_callback=give_up,
     )
+
+
+@contextmanager
+def lost_rows_as_conflict() -> Iterator[None]:
+    """Let an attempt that has lost rows with an executor be made again, as one that another commit has overtaken."""
+    try:
+        yield
+    except failures() as error:
+        if not has_lost_rows(error):
+            raise
+        raise CommitConflict(
+            expected="the executors to stay that keep rows of this work",
+            found="that an executor is gone, with rows that it kept",
+            action="The work has to be redone.",
+        ) from error
 
 
 def _conflict_of(state: tenacity.RetryCallState) -> CommitConflict:

@@ -23,6 +23,11 @@ T = TypeVar("T")
 Reads = Literal["all", "part", "none"]
 
 
+def has_lost_rows(error: Exception) -> bool:
+    """Whether Spark has failed because an executor is gone, with rows of :meth:`SessionHandle.keep_rows`."""
+    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(error)
+
+
 class Processing(Protocol):
     """What a node processes; the commit of its rows records it."""
 
@@ -96,6 +101,8 @@ class SessionHandle:
 
     def keep_rows(self, view: str, frame: DataFrame) -> None:
         """Compute a frame now as a temporary view; its rows are kept until the release or until the view gets new rows.
+
+        They are not computed again where an executor is lost, for they could be others then; see :func:`has_lost_rows`.
 
         The rows are freed explicitly. Spark frees only unreferenced rows, but every thread that it starts while a
         session is active inherits the session, and so keeps its views and their rows for as long as the thread lives.

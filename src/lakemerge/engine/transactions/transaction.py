@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.errors import PySparkException
 
-from lakemerge.engine.publish.redo import redoing
+from lakemerge.engine.publish.redo import lost_rows_as_conflict, redoing
 from lakemerge.engine.relations.sized_text import as_too_long
 from lakemerge.engine.ruled_table import Staged
 from lakemerge.engine.spark.beside import session_beside
@@ -231,6 +231,7 @@ class Transaction:
             self._give_up()
         return {str(name): version for name, version in versions.items()}
 
+    @lost_rows_as_conflict()
     def _attempt(
         self, pending: Sequence[TableChanges], handles: Sequence[SessionHandle]
     ) -> tuple[list[Staged], dict[TableName, int]]:

@@ -74,9 +74,7 @@ def test_an_attempt_that_is_overtaken_is_given_up_and_made_again(
     txn, done = publish(overtaken(2))
     assert (txn.version, done) == (3, "done")
     assert [one.aborted for one in started] == [True, True, False]
-    assert reported == 2 * [
-        "shop.airports: another writer made the table meanwhile, so the work is redone on the newer version."
-    ]
+    assert reported == 2 * ["shop.airports: another writer made the table meanwhile, so the work is redone."]
 
 
 def test_attempts_that_were_all_overtaken_end_in_a_sentence(
