@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lakemerge.engine.publish.node_transaction import NodeTransaction
+from lakemerge.engine.spark.handle import SessionHandle
 
 _waiting: list[Callable[[], Any]] = []
 
@@ -39,6 +40,22 @@ def before(monkeypatch: pytest.MonkeyPatch, step: str, other: Callable[[], Any])
         return own(transaction, *arguments, **named)
 
     monkeypatch.setattr(NodeTransaction, step, overtaken)
+
+
+def lose_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let the next rows that are kept on executors be gone at once; returns a list that gets the name of their view."""
+    keep_rows = SessionHandle.keep_rows
+    lost: list[str] = []
+
+    def keep_and_lose(handle: SessionHandle, view: str, frame: Any) -> None:
+        keep_rows(handle, view, frame)
+        if not lost:
+            lost.append(view)
+            context: Any = handle.spark.sparkContext._jsc
+            context.sc().unpersistRDD(handle._kept[view], True)
+
+    monkeypatch.setattr(SessionHandle, "keep_rows", keep_and_lose)
+    return lost
 
 
 def _in_a_thread(other: Callable[[], Any]) -> None:

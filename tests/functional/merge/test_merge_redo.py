@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from functional.overtaking import before, overtake
-from lakemerge.engine.spark.handle import SessionHandle
+from functional.overtaking import before, lose_rows, overtake
 
 BY_DAY = {"unique_key": ["id", "day"], "partition_by": "day", "on_schema_change": "sync_all_columns"}
 
@@ -32,17 +31,7 @@ class TestRedo:
     ) -> None:
         table = merger({"unique_key": "id", "sequence_by": "ts"}, "id int, price double, ts int")
         table.merge([{"id": 1, "price": 10.0, "ts": 1}])
-        keep_rows = SessionHandle.keep_rows
-        lost: list[str] = []
-
-        def keep_and_lose(handle: SessionHandle, view: str, frame: Any) -> None:
-            keep_rows(handle, view, frame)
-            if not lost:
-                lost.append(view)
-                context: Any = handle.spark.sparkContext._jsc
-                context.sc().unpersistRDD(handle._kept[view], True)
-
-        monkeypatch.setattr(SessionHandle, "keep_rows", keep_and_lose)
+        lost = lose_rows(monkeypatch)
         table.merge([{"id": 1, "price": 11.0, "ts": 2}, {"id": 2, "price": 20.0, "ts": 2}])
         assert lost
         assert [row["price"] for row in table.rows()] == [11.0, 20.0]

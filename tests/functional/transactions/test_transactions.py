@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import lakemerge
+from functional.overtaking import lose_rows
 from lakemerge.engine.transactions import changes as changes_module
 from lakemerge.engine.transactions.transaction import Transaction
 from lakemerge.errors import (
@@ -176,6 +177,17 @@ class TestTransactions:
         named = {row["id"]: row["name"] for row in orders.rows()}
         assert (named[5], named[6]) == ("of dbt", "new")
         assert len(stock.sql("select * from {table} where place = 'C'")) == 1
+
+    def test_rows_that_are_gone_with_an_executor_are_merged_again(
+        self, shop: Any, program: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stock = shop[1]
+        lost = lose_rows(monkeypatch)
+        with lakemerge.transaction(program.name(stock), spark=program.spark) as t:
+            t.upsert(program.name(stock), {"product": "bench", "quantity": 7, "place": "E"})
+        assert lost
+        assert [row["quantity"] for row in stock.rows("product") if row["product"] == "bench"] == [7]
+        assert program.left(stock) == ([], [])
 
     @pytest.mark.slow
     def test_who_is_overtaken_each_time_is_told(
