@@ -7,10 +7,10 @@ scripts=$(dirname "$0")
 kernel="tests/kernel -m 'not slow'"
 example="tests/functional/example -m 'not slow'"
 # Several runs at once, and runs that are killed at each step.
-runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency/test_statement_processes.py
-    tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py"
-engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py
-    tests/engines/test_torn_by_engine.py --reads 200 -rP"
+runs="tests/functional/concurrency/test_two_runs.py tests/functional/concurrency/test_statement_processes.py \
+tests/functional/concurrency/test_transaction_processes.py tests/functional/concurrency/test_builds_ended.py"
+engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.py \
+tests/engines/test_torn_by_engine.py --reads 200 -rP"
 # What sites set.
 sites="tests/functional/concurrency/test_two_namenodes.py tests/functional/concurrency/test_tasks_run_twice.py"
 parts="kernel-on-hdfs kernel-on-s3 example-on-hdfs example-on-s3 example-on-yarn runs-on-hdfs
