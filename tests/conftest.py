@@ -88,7 +88,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="file system of the tables that the tests of the kernel and of the cluster make",
     )
     parser.addoption(
-        "--reads", default=100, help="how often each engine reads each kind of table beside commits"
+        "--reads", type=int, default=100, help="how often each engine reads each kind of table beside commits"
     )
     parser.addoption(
         "--spark",
