@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 from lakemerge.engine.spark.java_process import lost_connection
 from lakemerge.engine.spark.releases import cancel_jobs
 from lakemerge.engine.spark.session import Application
-from lakemerge.errors import Cancelled
+from lakemerge.errors import Cancelled, LakemergeError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,8 @@ Reads = Literal["all", "part", "none"]
 
 def has_lost_rows(error: Exception) -> bool:
     """Whether Spark has failed because an executor is gone, with rows of :meth:`SessionHandle.keep_rows`."""
-    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(error)
+    # an error of ours may quote Spark's, and say that a commit stands
+    return not isinstance(error, LakemergeError) and "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(error)
 
 
 class Processing(Protocol):

@@ -11,7 +11,7 @@ from lakemerge.engine.options.write import WriteConfig
 from lakemerge.engine.publish import publisher as module
 from lakemerge.engine.publish import redo
 from lakemerge.engine.publish.publisher import Publisher
-from lakemerge.errors import CommitConflict, CommitsExhausted, InvalidTransactionState
+from lakemerge.errors import CommitConflict, CommitsExhausted, CommitUnfinished, InvalidTransactionState
 from lakemerge.kernel import TableName
 
 CONFLICT = CommitConflict(
@@ -75,6 +75,18 @@ def test_an_attempt_that_is_overtaken_is_given_up_and_made_again(
     assert (txn.version, done) == (3, "done")
     assert [one.aborted for one in started] == [True, True, False]
     assert reported == 2 * ["shop.airports: another writer made the table meanwhile, so the work is redone."]
+
+
+def test_a_commit_that_stands_is_not_made_again_whatever_error_it_quotes(
+    publish: Any, started: list[FakeTransaction]
+) -> None:
+    def attempt(txn: Any) -> str:
+        found = "SparkException: [CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_51_0 not found!"
+        raise CommitUnfinished(expected="to finish the commit", found=found, action="Do not repeat it.")
+
+    with pytest.raises(CommitUnfinished):
+        publish(attempt)
+    assert len(started) == 1
 
 
 def test_attempts_that_were_all_overtaken_end_in_a_sentence(
