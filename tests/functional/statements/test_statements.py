@@ -113,7 +113,6 @@ class TestStatements:
         assert run("delete from pruned").counts == {"partitions": 1}
         assert table.to_df().count() == 0
 
-    @pytest.mark.slow
     def test_lists_of_numbers_with_an_unknown_one(self, statements: Statements) -> None:
         """Spark's reader of ORC ends in a NullPointerException where such a condition reaches it."""
         statements.make("listed", "partitioned", ROWS)
@@ -122,6 +121,7 @@ class TestStatements:
         assert statements.run("delete from listed where id not in (1, null)").deleted == 0
         assert statements.rows("select id, name from listed") == [(0, "n"), (1, "u"), (3, "n")]
 
+    @pytest.mark.slow
     def test_rows_in_partitions_that_only_deltas_have_are_found(self, statements: Statements) -> None:
         table = statements.make("beside", "merge on read, partitioned", ROWS)
         table.merge("select id, 'n' as name, 2 as ts, 'new' as d from range(10, 13)")
