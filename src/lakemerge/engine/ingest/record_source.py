@@ -85,24 +85,15 @@ class RecordSource:
         ]
 
     def require_readable(self, entries: Sequence[FileEntry]) -> None:
-        """Read files and throw their records away. Raises UnreadableFile for one that cannot be read to its end.
+        """Read each file and throw its records away. Raises UnreadableFile where one cannot be read to its end."""
+        _each(entries, self._require_readable)
 
-        Each half is read apart until one file is left: some twice the work of reading all.
-        """
-        while entries and (error := self._failure(entries)) is not None:
-            if len(entries) == 1:
-                raise unreadable_file(entries[0].path, "to be readable to its end", error) from error
-            half = entries[: len(entries) // 2]
-            entries = half if self._failure(half) is not None else entries[len(half) :]
-
-    def _failure(self, entries: Sequence[FileEntry]) -> Py4JJavaError | None:
-        """Why files cannot be read."""
-        frame = self._frame(entries) if self._options.is_typed_format else self._text(entries)
+    def _require_readable(self, entry: FileEntry) -> None:
+        frame = self._frame([entry]) if self._options.is_typed_format else self._text([entry])
         try:
             frame.write.format("noop").mode("overwrite").save()
         except Py4JJavaError as error:
-            return error
-        return None
+            raise unreadable_file(entry.path, "to be readable to its end", error) from error
 
     def _size_splits(self, entries: Sequence[FileEntry], *, whole: bool = False) -> None:
         """Give each split its own task, and create as many tasks as the application can run at once."""
