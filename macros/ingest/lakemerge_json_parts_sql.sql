@@ -1,7 +1,7 @@
 {#
     The fields of a JSON record. `_lakemerge_plain` says whether the whole record can be a variant; an object with a repeated
-    name cannot, nor one with half of a character, which Spark before 4.2 would change into a question mark. If it cannot, its fields are read one by one, so that a bad field that no column needs does no harm;
-    fields that cannot be a variant are null. For many declared fields there is also `_lakemerge_values`, a struct of them; and
+    name cannot, nor one with half of a character, which Spark before 4.2 would change into a question mark. If it cannot, its
+    fields are read one by one, so that a bad field that no column needs does no harm; fields that cannot be a variant are null. For many declared fields there is also `_lakemerge_values`, a struct of them; and
     `_lakemerge_numbers`, if a number is written in a way that variants do not keep.
 #}
 {%- macro lakemerge_json_parts_sql(group, text) -%}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from lakemerge.engine.spark.releases import keep_errors_of_queries_from_logs
+from lakemerge.engine.spark.releases import loggers_of_queries
 from lakemerge.errors import JavaDied
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ _NOTHING = _Nothing()
 
 def leave_errors_of_queries_to_dbt() -> None:
     """Keep pyspark from printing the error of a query, which dbt shows, as a line of JSON with Java's whole stack."""
-    keep_errors_of_queries_from_logs(_NOTHING)
+    for logger in loggers_of_queries():
+        # it has the same filter only once
+        logger.addFilter(_NOTHING)
 
 
 def _died(found: str, action: str) -> JavaDied:

@@ -46,7 +46,8 @@ def type_of_ddl(text: str) -> DataType:
     from pyspark.sql import types
 
     kinds = cast(Any, types)
-    return cast("DataType", (kinds._parse_datatype_string if is_spark_3() else kinds.DataType.fromDDL)(text))
+    parse = kinds._parse_datatype_string if is_spark_3() else kinds.DataType.fromDDL
+    return cast("DataType", parse(text))
 
 
 def metadata_of(frame: DataFrame) -> Column:
@@ -58,13 +59,12 @@ def metadata_of(frame: DataFrame) -> Column:
     return Column(frame._jdf.metadataColumn("_metadata"))
 
 
-def keep_errors_of_queries_from_logs(rejects: logging.Filter) -> None:
-    """Give a filter to the loggers by which Spark 4 prints the errors of queries; Spark 3.5 prints none."""
-    if not is_spark_3():
-        loggers = importlib.import_module("pyspark.logger").PySparkLogger
-        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-            # a logger has the same filter only once
-            loggers.getLogger(name).addFilter(rejects)
+def loggers_of_queries() -> list[logging.Logger]:
+    """The loggers by which Spark 4 prints the errors of queries; Spark 3.5 prints none."""
+    if is_spark_3():
+        return []
+    kind = importlib.import_module("pyspark.logger").PySparkLogger
+    return [kind.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
 
 
 def frame_of_arrow(spark: SparkSession, table: pyarrow.Table) -> DataFrame:
