@@ -1,19 +1,18 @@
 #!/bin/sh
 # Installs what the slow tests need for a metastore on PostgreSQL or MariaDB: the server, its JDBC driver, and Hive's
 # schema scripts. For Debian and Ubuntu; run it as root, or with sudo on the PATH.
-# Usage: scripts/install_metastore_database.sh postgres|mariadb
+# Usage: scripts/install_metastore_database.sh postgres|mariadb|hive3
 set -eu
 
 database=${1:-}
 folder=${LAKEMERGE_HIVE_SCHEMA:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive-schema}
-artifact=org.apache.hive:hive-standalone-metastore:3.1.3:tar.gz:bin
 
 what=$database
 . "$(dirname "$0")/installing.sh"
 
 case $database in
     derby) exit 0 ;; # comes with pyspark
-    postgres)
+    postgres | hive3) # Hive 3.1's metastore is tested on PostgreSQL
         packages="postgresql libpostgresql-jdbc-java" dialect=postgres
         there() { ls /usr/lib/postgresql/*/bin/initdb /usr/share/java/postgresql.jar >/dev/null 2>&1; }
         ;;
@@ -22,7 +21,7 @@ case $database in
         there() { ls /usr/sbin/mariadbd /usr/share/java/mariadb-java-client.jar >/dev/null 2>&1; }
         ;;
     *)
-        echo "usage: $0 postgres|mariadb" >&2
+        echo "usage: $0 postgres|mariadb|hive3" >&2
         exit 2
         ;;
 esac
@@ -42,9 +41,7 @@ need_maven
 say "fetching Hive's schema scripts"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mvn -q dependency:get "-Dartifact=$artifact" -Dtransitive=false
-mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$work"
+unpack_metastore "$work"
 mkdir -p "$folder"
-tar -xzf "$work"/*.tar.gz -C "$work"
-cp "$work"/*/scripts/metastore/upgrade/"$dialect"/*.sql "$folder/"
+cp "$work"/scripts/metastore/upgrade/"$dialect"/*.sql "$folder/"
 say "Hive's schema scripts are in $folder"

@@ -29,3 +29,11 @@ begin() {
 copy_jars() {
     mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$1"
 }
+
+# Unpacks the metastore of Hive 3.1, with the schema scripts of all releases before it, into a folder.
+unpack_metastore() {
+    artifact=org.apache.hive:hive-standalone-metastore:3.1.3:tar.gz:bin
+    mvn -q dependency:get "-Dartifact=$artifact" -Dtransitive=false
+    mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$1"
+    tar -xzf "$1"/*.tar.gz -C "$1" --strip-components=1
+}

@@ -10,7 +10,7 @@ import py4j.protocol
 import pytest
 from hypothesis import settings
 
-from engines.services import CLUSTERS, DATABASES, FILES
+from engines.services import CLUSTERS, FILES, METASTORES
 
 _KERNEL = Path(__file__).parent / "kernel"
 
@@ -77,9 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--metastore",
-        choices=DATABASES,
+        choices=METASTORES,
         default="derby",
-        help="database of the metastore process that the tests of the kernel and of the cluster use",
+        help="the metastore process, by its database or release, that the tests of the kernel and of the cluster use",
     )
     parser.addoption(
         "--files",

@@ -52,7 +52,8 @@ class MetastoreServer:
         settings: further properties of hive-site.xml; those of the database among them where it is not Derby.
         warehouse: its URI; by default a folder below the directory.
         storage: properties of the warehouse's file system, for the server and its clients.
-        classpath: jars besides pyspark's, such as a JDBC driver.
+        classpath: jars besides those of Hive, such as a JDBC driver.
+        hive: the jars of Hive and Hadoop, as a class path; by default pyspark's.
         transaction_tables: also make the tables that Hive's locks need (Derby only).
     """
 
@@ -64,6 +65,7 @@ class MetastoreServer:
         warehouse: str = "",
         storage: Mapping[str, str] | None = None,
         classpath: tuple[Path, ...] = (),
+        hive: tuple[Path, ...] = (JARS,),
         transaction_tables: bool = True,
     ) -> None:
         self.directory = directory
@@ -81,7 +83,7 @@ class MetastoreServer:
             **self._storage,
             **(settings or {}),
         }
-        self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, classpath), str(JARS)])
+        self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, (*classpath, *hive))])
         self._transaction_tables = transaction_tables
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()

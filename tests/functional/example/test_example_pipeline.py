@@ -18,7 +18,7 @@ import pytest
 import generate_customers as customers
 from bounded import MOST_SECONDS
 from engines import s3
-from engines.services import DATABASES, FILES, cluster_of, metastore_on, storage_of
+from engines.services import FILES, METASTORES, cluster_of, metastore_on, storage_of
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 from small_spark import INTERPRETED, SMALL_SPARK
 
@@ -76,7 +76,7 @@ def cluster(
     the driver's environment has to; nothing where none is asked for.
     """
     kinds = [request.config.getoption(name) for name in ("--files", "--metastore", "--spark")]
-    if kinds[:2] == [FILES[0], DATABASES[0]]:
+    if kinds[:2] == [FILES[0], METASTORES[0]]:
         yield {}, {}
         return
     with (
