@@ -74,7 +74,7 @@ class Site:
         conf = {"uris": f"thrift://localhost:{self.proxy.port}", **conf}
         for name, value in conf.items():
             hadoop_conf.set(f"hive.metastore.{name.replace('_', '.')}", value)
-        return Jvm(self.jvm.gateway, hadoop_conf)
+        return Jvm(self.jvm.gateway, hadoop_conf, self.jvm.hive)
 
     def kernel(self, of: Callable[[Jvm], Metastore] = HiveMetastore, **conf: str) -> Kernel:
         client = self.client(**conf)

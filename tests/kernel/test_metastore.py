@@ -101,7 +101,7 @@ def test_locks_stand_in_for_compare_and_swap(
 
 def locks_of(jvm: Jvm, name: TableName) -> int:
     """How many locks the metastore knows of on a table."""
-    request = jvm.api.ShowLocksRequest()
+    request = jvm.hive.row("ShowLocksRequest")
     locks = HiveMetastore(jvm)._client().showLocks(request).getLocks()
     return sum(str(lock.getTablename()) == name.name for lock in locks)
 
@@ -171,7 +171,7 @@ def test_an_unreachable_metastore_is_named(jvm: Jvm, name: TableName) -> None:
     conf.set("hive.metastore.connect.retries", "1")
     conf.set("hive.metastore.client.connect.retry.delay", "0s")
     with pytest.raises(MetastoreError, match=r"thrift://localhost:1.*Start it"):
-        HiveMetastore(Jvm(jvm.gateway, conf)).get_table(name)
+        HiveMetastore(Jvm(jvm.gateway, conf, jvm.hive)).get_table(name)
 
 
 def test_a_refusal_tells_its_kind(kernel: Kernel) -> None:

@@ -167,4 +167,4 @@ def jvm_of(jvm: Jvm, server: MetastoreServer) -> Jvm:
     conf = jvm.java.org.apache.hadoop.conf.Configuration(jvm.hadoop_conf)
     for key, value in server.client_conf.items():
         conf.set(key, value)
-    return Jvm(jvm.gateway, conf)
+    return Jvm(jvm.gateway, conf, jvm.hive)

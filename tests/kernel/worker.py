@@ -21,6 +21,7 @@ from kernel.commits import EVERY
 from kernel.faults import HookedFileSystem, HookedMetastore, KillAfterWrite, die, stop
 from kernel.groups import GROUPS
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
+from lakemerge.kernel.jvm.hive_classes import HiveClasses
 
 
 def connect(conf: dict[str, str], gateway: list[Any] | None) -> Jvm:
@@ -33,7 +34,7 @@ def connect(conf: dict[str, str], gateway: list[Any] | None) -> Jvm:
     configuration = java.jvm.org.apache.hadoop.conf.Configuration()
     for key, value in conf.items():
         configuration.set(key, value)
-    return Jvm(java, configuration)
+    return Jvm(java, configuration, HiveClasses.of_class_path(java))
 
 
 def main(job: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from lakemerge.java import ensure_java
+from lakemerge.kernel.jvm.hive_classes import HiveClasses
 
 #: What a Java call raises: py4j's error, or what pyspark puts in its place for the exceptions that it knows
 #: (IllegalArgumentException among them) once a Spark session has been started in this process.
@@ -73,15 +74,11 @@ class _Names:
 
 @dataclass(frozen=True)
 class Jvm:
-    """A py4j gateway and the Hadoop configuration that file systems and metastore clients are made with."""
+    """A py4j gateway, the Hadoop configuration of file systems and metastore clients, and Hive's classes."""
 
     gateway: JavaGateway
     hadoop_conf: Any
-
-    @cached_property
-    def api(self) -> Any:
-        """The package ``org.apache.hadoop.hive.metastore.api``."""
-        return self.java.org.apache.hadoop.hive.metastore.api
+    hive: HiveClasses
 
     @cached_property
     def java(self) -> Any:
@@ -94,7 +91,7 @@ class Jvm:
         conf = spark._jsparkSession.sessionState().newHadoopConf()
         if conf.get(_POOLING) in (None, "BONECP"):
             conf.set(_POOLING, "DBCP")
-        jvm = cls(spark.sparkContext._gateway, conf)
+        jvm = cls(spark.sparkContext._gateway, conf, HiveClasses.of_spark(spark))
         if jvm.embeds_derby:
             for name, value in _EMBEDDED_DERBY.items():
                 conf.set(name, value)
@@ -109,8 +106,7 @@ class Jvm:
 
     def hive_conf(self) -> Any:
         """A ``HiveConf`` of this configuration: with hive-site.xml and Hive's defaults below it."""
-        conf_class = self.java.java.lang.Class.forName("org.apache.hadoop.hive.conf.HiveConf")
-        return self.java.org.apache.hadoop.hive.conf.HiveConf(self.hadoop_conf, conf_class)
+        return self.hive.conf(self.hadoop_conf)
 
     @classmethod
     def launch(
@@ -145,7 +141,7 @@ class Jvm:
         configuration = gateway.jvm.org.apache.hadoop.conf.Configuration()
         for key, value in {**HDFS_CLIENT, **conf}.items():
             configuration.set(key, value)
-        return cls(gateway, configuration)
+        return cls(gateway, configuration, HiveClasses.of_class_path(gateway))
 
 
 def call_java(method: JavaMember, *arguments: Any) -> Any:
@@ -178,6 +174,10 @@ def java_exception(error: BaseException) -> tuple[str, str]:
     else:
         return type(error).__name__, str(error)
     try:
-        return str(cause.getClass().getSimpleName()), _STACK.sub("", str(cause.getMessage()))
+        kind = str(cause.getClass().getSimpleName())
+        if kind == "InvocationTargetException":  # of a constructor that was called by reflection
+            cause = cause.getCause()
+            kind = str(cause.getClass().getSimpleName())
+        return kind, _STACK.sub("", str(cause.getMessage()))
     except LOST_CALL as lost:  # Java has ended since it raised
         return type(error).__name__, str(lost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
@@ -26,7 +27,7 @@ from lakemerge.kernel.ports.names import TableName
 T = TypeVar("T")
 
 #: Hive's own switch against recomputing statistics (and so listing files) when a table or partition is altered.
-_KEEP_STATISTICS = ("DO_NOT_UPDATE_STATS", "true")
+_KEEP_STATISTICS = {"DO_NOT_UPDATE_STATS": "true"}
 # A separator that no Hive identifier or escaped partition name can hold.
 _SEPARATOR = "\x01"
 # At most this many rows travel in one text: a row of many columns is long.
@@ -39,6 +40,8 @@ _ALLOWED_VALUES = "hive.metastore.partition.name.whitelist.pattern"
 # So many partitions are read first, to see how long they are; and so many statistics at once.
 _FIRST_PARTITIONS = 100
 _STATISTICS = 20_000
+# Since Hive 4, statistics belong to the engine that made them.
+_MAKERS = ("hive", "impala")
 
 
 class HiveMetastore(Metastore):
@@ -59,10 +62,9 @@ class HiveMetastore(Metastore):
 
     def _client(self) -> Any:
         if getattr(self._local, "pid", None) != os.getpid():
-            java = self.jvm.java
             conf = self.jvm.hive_conf()
             try:
-                self._local.client = java.org.apache.hadoop.hive.metastore.HiveMetaStoreClient(conf)
+                self._local.client = self.jvm.hive.client(conf)
             except JAVA_ERRORS as error:
                 raise _no_client(error, conf) from error
             self._local.pid = os.getpid()
@@ -128,13 +130,13 @@ class HiveMetastore(Metastore):
     def _json(self, kind: str) -> Any:
         """Thrift's serializer or deserializer of JSON. Each thread has its own: they are not thread-safe."""
         if getattr(self._local, kind, (None, None))[0] != os.getpid():
-            library = self.jvm.java.org.apache.thrift
-            made = getattr(library, kind)(library.protocol.TJSONProtocol.Factory())
+            protocol = self.jvm.hive.new("org.apache.thrift.protocol.TJSONProtocol$Factory")
+            made = self.jvm.hive.new(f"org.apache.thrift.{kind}", protocol)
             setattr(self._local, kind, (os.getpid(), made))
         return getattr(self._local, kind)[1]
 
     def _java_table(self, table: HiveTable) -> Any:
-        return self._object(self.jvm.api.Table(), thrift.of_table(table))
+        return self._object(self.jvm.hive.row("Table"), thrift.of_table(table))
 
     def _java_partitions(self, name: TableName, partitions: Sequence[HivePartition]) -> Any:
         """A Java list of ``Partition``."""
@@ -146,14 +148,13 @@ class HiveMetastore(Metastore):
             ]
             # a Thrift object that holds a list of partitions, to have them all in one text
             together = {"1": {"lst": ["rec", len(bodies), *bodies]}, "2": {"tf": 0}}
-            rows.addAll(self._object(self.jvm.api.PartitionsByExprResult(), together).getPartitions())
+            rows.addAll(self._object(self.jvm.hive.row("PartitionsByExprResult"), together).getPartitions())
         return rows
 
     def _context(self, **properties: str) -> Any:
-        context = self.jvm.api.EnvironmentContext()
-        for key, value in (_KEEP_STATISTICS, *properties.items()):
-            context.putToProperties(key, value)
-        return context
+        return self._object(
+            self.jvm.hive.row("EnvironmentContext"), thrift.of_context({**_KEEP_STATISTICS, **properties})
+        )
 
     # -- tables --------------------------------------------------------------------------------
 
@@ -254,7 +255,9 @@ class HiveMetastore(Metastore):
         for start in range(0, rows.size(), _ROWS_OF_TEXT):
             part = rows.subList(start, min(start + _ROWS_OF_TEXT, rows.size()))
             # a Thrift object that holds a list of partitions, to have them all in one text
-            together = self.jvm.api.PartitionsByExprResult(self.jvm.java.java.util.ArrayList(part), False)
+            together = self.jvm.hive.row("PartitionsByExprResult")
+            together.setPartitions(self.jvm.java.java.util.ArrayList(part))
+            together.setHasUnknownPartitions(False)
             text = self._text(together)
             size += len(text)
             found += map(thrift.partition_of, json.loads(text)["1"]["lst"][2:])
@@ -306,9 +309,8 @@ class HiveMetastore(Metastore):
     # -- column statistics ---------------------------------------------------------------------
 
     def delete_table_column_statistics(self, name: TableName) -> None:
-        self._forget(
-            lambda client: client.deleteTableColumnStatistics(name.schema, name.name, None),
-        )
+        for of in self._makers():
+            self._forget(_deletion_of_all(name, of))
 
     def delete_partition_column_statistics(
         self, name: TableName, partitions: Sequence[str], columns: Sequence[str]
@@ -316,11 +318,15 @@ class HiveMetastore(Metastore):
         if not partitions or not columns:
             return
         wanted, count = self._java_names(columns), max(1, _STATISTICS // len(columns))
-        for start in range(0, len(partitions), count):
+        for of, start in itertools.product(self._makers(), range(0, len(partitions), count)):
             names = self._java_names(partitions[start : start + count])
-            known = self._read("getPartitionColumnStatistics", _statistics(name, names, wanted))
+            known = self._read("getPartitionColumnStatistics", _statistics(name, names, wanted, of))
             for partition in self._strings(known.keySet()):
-                self._forget(_deletion(name, partition))
+                self._forget(_deletion(name, partition, of))
+
+    def _makers(self) -> list[tuple[str, ...]]:
+        """What the calls say further of whose statistics they mean."""
+        return [(maker,) for maker in _MAKERS] if self.jvm.hive.has_engines else [()]
 
     def _forget(self, action: Callable[[Any], object]) -> None:
         try:
@@ -332,10 +338,7 @@ class HiveMetastore(Metastore):
     # -- locks, for metastores that do not compare -----------------------------------------------
 
     def lock(self, name: TableName, *, user: str, host: str) -> int:
-        api = self.jvm.api
-        component = api.LockComponent(api.LockType.EXCLUSIVE, api.LockLevel.TABLE, name.schema)
-        component.setTablename(name.name)
-        request = api.LockRequest(self._java_list([component]), user, host)
+        request = self._object(self.jvm.hive.row("LockRequest"), thrift.of_exclusive_lock(name, user, host))
         try:
             return int(self._invoke("lock", lambda client: client.lock(request)).getLockid())
         except ReplyLost:
@@ -343,7 +346,7 @@ class HiveMetastore(Metastore):
             raise
 
     def _unlock_all(self, user: str) -> None:
-        request = self.jvm.api.ShowLocksRequest()
+        request = self.jvm.hive.row("ShowLocksRequest")
         held = self._read("showLocks", lambda client: client.showLocks(request)).getLocks()
         for lock_id in {int(lock.getLockid()) for lock in held or () if str(lock.getUser()) == user}:
             self.unlock(lock_id)
@@ -369,12 +372,18 @@ def _items(java_list: Any) -> list[Any]:
     return [java_list.get(index) for index in range(java_list.size())]
 
 
-def _statistics(name: TableName, partitions: Any, columns: Any) -> Callable[[Any], Any]:
-    return lambda client: client.getPartitionColumnStatistics(name.schema, name.name, partitions, columns)
+def _statistics(name: TableName, partitions: Any, columns: Any, of: tuple[str, ...]) -> Callable[[Any], Any]:
+    return lambda client: client.getPartitionColumnStatistics(
+        name.schema, name.name, partitions, columns, *of
+    )
 
 
-def _deletion(name: TableName, partition: str) -> Callable[[Any], object]:
-    return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None)
+def _deletion_of_all(name: TableName, of: tuple[str, ...]) -> Callable[[Any], object]:
+    return lambda client: client.deleteTableColumnStatistics(name.schema, name.name, None, *of)
+
+
+def _deletion(name: TableName, partition: str, of: tuple[str, ...]) -> Callable[[Any], object]:
+    return lambda client: client.deletePartitionColumnStatistics(name.schema, name.name, partition, None, *of)
 
 
 _LOG_IN = (

@@ -37,6 +37,8 @@ _STORAGE = {
     "parameters": "10",
 }
 _SERDE = {"library": "2", "parameters": "3"}
+# Members of LockType and LockLevel.
+_EXCLUSIVE, _OF_TABLE = 3, 2
 _PARTITION = {"values": "1", "schema": "2", "table": "3", "storage": "6", "parameters": "7"}
 
 
@@ -94,6 +96,22 @@ def of_partition(name: TableName, partition: HivePartition) -> dict[str, Any]:
         _PARTITION["storage"]: {"rec": _of_storage(partition.storage)},
         _PARTITION["parameters"]: {"map": _of_texts(partition.parameters)},
     }
+
+
+def of_context(properties: Mapping[str, str]) -> dict[str, Any]:
+    """A Thrift ``EnvironmentContext``."""
+    return {"1": {"map": _of_texts(properties)}}
+
+
+def of_exclusive_lock(name: TableName, user: str, host: str) -> dict[str, Any]:
+    """A Thrift ``LockRequest`` for a whole table."""
+    component = {
+        "1": {"i32": _EXCLUSIVE},
+        "2": {"i32": _OF_TABLE},
+        "3": {"str": name.schema},
+        "4": {"str": name.name},
+    }
+    return {"1": {"lst": ["rec", 1, component]}, "3": {"str": user}, "4": {"str": host}}
 
 
 def _storage_of(body: Mapping[str, Any]) -> Storage:
