@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the slow tests need for a metastore on PostgreSQL or MariaDB: the server, its JDBC driver, and Hive's
 # schema scripts. For Debian and Ubuntu; run it as root, or with sudo on the PATH.
-# Usage: scripts/install_metastore_database.sh postgres|mariadb|hive3
+# Usage: scripts/install_metastore_database.sh postgres|mariadb
 set -eu
 
 database=${1:-}
@@ -12,7 +12,7 @@ what=$database
 
 case $database in
     derby) exit 0 ;; # comes with pyspark
-    postgres | hive3) # Hive 3.1's metastore is tested on PostgreSQL
+    postgres | hive3 | hive4) # the metastores of Hive 3.1 and 4 are tested on PostgreSQL
         packages="postgresql libpostgresql-jdbc-java" dialect=postgres
         there() { ls /usr/lib/postgresql/*/bin/initdb /usr/share/java/postgresql.jar >/dev/null 2>&1; }
         ;;
@@ -21,7 +21,7 @@ case $database in
         there() { ls /usr/sbin/mariadbd /usr/share/java/mariadb-java-client.jar >/dev/null 2>&1; }
         ;;
     *)
-        echo "usage: $0 postgres|mariadb|hive3" >&2
+        echo "usage: $0 postgres|mariadb" >&2
         exit 2
         ;;
 esac
@@ -41,7 +41,7 @@ need_maven
 say "fetching Hive's schema scripts"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unpack_metastore "$work"
+unpack_metastore hive-standalone-metastore:3.1.3 "$work"
 mkdir -p "$folder"
 cp "$work"/scripts/metastore/upgrade/"$dialect"/*.sql "$folder/"
 say "Hive's schema scripts are in $folder"

@@ -30,10 +30,45 @@ copy_jars() {
     mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$1"
 }
 
-# Unpacks the metastore of Hive 3.1, with the schema scripts of all releases before it, into a folder.
+# Unpacks a metastore of Hive, with its schema scripts: unpack_metastore ARTIFACT:VERSION FOLDER.
 unpack_metastore() {
-    artifact=org.apache.hive:hive-standalone-metastore:3.1.3:tar.gz:bin
+    artifact=org.apache.hive:$1:tar.gz:bin
     mvn -q dependency:get "-Dartifact=$artifact" -Dtransitive=false
-    mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$1"
-    tar -xzf "$1"/*.tar.gz -C "$1" --strip-components=1
+    mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$2"
+    tar -xzf "$2"/*.tar.gz -C "$2" --strip-components=1
+}
+
+# Installs a metastore of Hive with its schema for PostgreSQL, and the Hadoop that pyspark brings:
+# install_metastore ARTIFACT:VERSION SCHEMA
+install_metastore() {
+    unpack_metastore "$1" "$work"
+    cp -r "$work/lib" "$folder/metastore"
+    cp "$work/scripts/metastore/upgrade/postgres/hive-schema-$2.postgres.sql" "$folder/schema.sql"
+    # Their locks need commons-collections 3, which neither brings.
+    project "$(dependency org.apache.hadoop hadoop-common 3.5.0
+        dependency org.apache.hadoop hadoop-hdfs 3.5.0
+        dependency org.apache.hadoop hadoop-mapreduce-client-core 3.5.0
+        dependency commons-collections commons-collections 3.2.2)"
+    copy_jars "$folder/hadoop"
+}
+
+# Begins a project in $work whose dependencies copy_jars copies: project DEPENDENCY..., each as dependency prints it.
+project() {
+    cat >"$work/pom.xml" <<POM
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>lakemerge</groupId><artifactId>$what</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>$*</dependencies>
+</project>
+POM
+}
+
+# dependency GROUP ARTIFACT VERSION EXCLUDED-GROUP...
+dependency() {
+    printf '<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version><exclusions>' "$1" "$2" "$3"
+    shift 3
+    for group in "$@"; do
+        printf '<exclusion><groupId>%s</groupId><artifactId>*</artifactId></exclusion>' "$group"
+    done
+    printf '</exclusions></dependency>'
 }

@@ -13,8 +13,8 @@ engines="tests/engines/test_other_engines.py tests/engines/test_tagged_versions.
 tests/engines/test_torn_by_engine.py --reads 200 -rP"
 # What sites set.
 sites="tests/functional/concurrency/test_two_namenodes.py tests/functional/concurrency/test_tasks_run_twice.py"
-parts="kernel-on-hdfs kernel-on-s3 kernel-on-hive3 example-on-hdfs example-on-s3 example-on-yarn example-on-hive3
-    runs-on-hdfs runs-on-hive3
+parts="kernel-on-hdfs kernel-on-s3 kernel-on-hive3 kernel-on-hive4 example-on-hdfs example-on-s3
+    example-on-yarn example-on-hive3 example-on-hive4 runs-on-hdfs runs-on-hive3 runs-on-hive4
     engines-on-postgres engines-on-mariadb secure-metastores sites"
 status=0
 
@@ -33,13 +33,16 @@ for part in ${*:-$parts}; do
     case $part in
         kernel-on-hdfs) run hdfs mariadb "$kernel --files hdfs" ;;
         kernel-on-s3) run s3 postgres "$kernel --files s3" ;;
-        kernel-on-hive3) run hive3_metastore hive3 "$kernel" ;;
+        kernel-on-hive3) run hive3 hive3 "$kernel" ;;
+        kernel-on-hive4) run hive4 hive4 "$kernel" ;;
         example-on-hdfs) run hdfs postgres "$example --files hdfs" ;;
         example-on-s3) run s3 postgres "$example --files s3" ;;
         example-on-yarn) run "yarn hdfs" postgres "$example --files hdfs --spark yarn" ;;
-        example-on-hive3) run hive3_metastore hive3 "$example" ;;
+        example-on-hive3) run hive3 hive3 "$example" ;;
+        example-on-hive4) run hive4 hive4 "$example" ;;
         runs-on-hdfs) run hdfs postgres "$runs --files hdfs" ;;
-        runs-on-hive3) run hive3_metastore hive3 "$runs" ;;
+        runs-on-hive3) run hive3 hive3 "$runs" ;;
+        runs-on-hive4) run hive4 hive4 "$runs" ;;
         engines-on-postgres) run "trino hive" postgres "$engines" ;;
         engines-on-mariadb) run "trino hive" mariadb "$engines" ;;
         secure-metastores) run kerberos derby tests/functional/concurrency/test_secure_metastores.py ;;

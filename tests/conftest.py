@@ -10,7 +10,8 @@ import py4j.protocol
 import pytest
 from hypothesis import settings
 
-from engines.services import CLUSTERS, FILES, METASTORES
+from engines.metastores import METASTORES
+from engines.services import CLUSTERS, FILES
 
 _KERNEL = Path(__file__).parent / "kernel"
 

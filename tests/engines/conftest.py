@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from engines.metastores import metastore_on
 from engines.plain_spark import PlainSpark
-from engines.services import metastore_on
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
@@ -32,7 +32,7 @@ def site_on(server: MetastoreServer, directory: Path) -> Iterator[Site]:
     """A writer and a reader on a metastore."""
     ensure_java()
     jvm = Jvm.launch(server.client_conf)
-    spark = PlainSpark(server.client_conf, directory)
+    spark = PlainSpark(server.spark_conf, directory)
     try:
         yield Site(server, Kernel(ports_of(jvm)), spark, directory)
     finally:

@@ -1,11 +1,10 @@
-"""A real Hive in a process of its own, on a metastore of the tests; see scripts/install_hive.sh.
+"""A real Hive in a process of its own, of the release of the metastore that it reads; see scripts/install_hive*.sh.
 
 It runs its queries as MapReduce jobs in the same process, which needs no cluster.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from bounded import killed_after
+from engines import newer_hive
 from engines.installed import folder_of
 from kernel.servers import write_settings
 from lakemerge.java import ensure_java
@@ -29,9 +29,19 @@ _OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _SETTINGS = {
     "fs.defaultFS": "file:///",
     "mapreduce.framework.name": "local",
+    "hive.execution.engine": "mr",
+    "hive.support.concurrency": "false",
+    "hive.txn.manager": "org.apache.hadoop.hive.ql.lockmgr.DummyTxnManager",
     # answers come from the files, not from what the metastore says of them
     "hive.compute.query.using.stats": "false",
     "hive.fetch.output.serde": "org.apache.hadoop.hive.serde2.DelimitedJSONSerDe",
+}
+
+
+#: The jars of Hive's releases, by the metastores that they speak to.
+JARS = {
+    "hive3": newer_hive.CLIENT_OF_3,
+    "hive4": newer_hive.CLIENT_OF_4,
 }
 
 
@@ -48,9 +58,12 @@ class Hive:
     Args:
         conf: what a client of the metastore needs to know.
         directory: for its files, which are the caller's.
+        metastore: one of ``engines.metastores.METASTORES``.
     """
 
-    def __init__(self, conf: Mapping[str, str], directory: Path) -> None:
+    def __init__(self, conf: Mapping[str, str], directory: Path, metastore: str) -> None:
+        self._jars = JARS.get(metastore, FOLDER / "lib")
+        self._raises = metastore == "hive4"  # before, it answered with a code
         self._directory = directory / "hive"
         self._settings = {
             **_SETTINGS,
@@ -67,7 +80,6 @@ class Hive:
         write_settings(folder / "hive-site.xml", self._settings)
         log = (self._directory / "hive.log").open("a")  # py4j's, which closes it when the process ends
         port, token, self._process = launch_gateway(
-            classpath=f"{folder}{os.pathsep}{FOLDER}/lib/*",
             java_path=str(ensure_java() / "bin" / "java"),
             javaopts=[*_OPTIONS, *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED)],
             die_on_exit=True,
@@ -79,22 +91,34 @@ class Hive:
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
         hive = self._gateway.jvm.org.apache.hadoop.hive
         with killed_after(self._process):
+            self._load(folder, self._jars)
             session = hive.ql.session.SessionState
             self._conf = hive.conf.HiveConf()
             session.start(session(self._conf))
         return self
 
+    def _load(self, *folders: Path) -> None:
+        """Let py4j find the classes of jars. Hive 3.1 wants its own loaded by URLs, which Java's loader does not do."""
+        java = self._gateway.jvm.java
+        urls = [folder.as_uri() + "/" for folder in folders[:1]]
+        urls += [jar.as_uri() for folder in folders[1:] for jar in sorted(folder.glob("*.jar"))]
+        array = self._gateway.new_array(java.net.URL, len(urls))
+        for index, url in enumerate(urls):
+            array[index] = java.net.URL(url)
+        java.lang.Thread.currentThread().setContextClassLoader(java.net.URLClassLoader(array))
+
     def sql(self, query: str) -> list[list[str | None]]:
         """The rows of a query, with values as Hive prints them; collections as JSON.
 
         Raises:
-            AssertionError: it failed; with Hive's message.
+            AssertionError, Py4JJavaError: it failed; with Hive's message.
         """
         assert self._process is not None
         with killed_after(self._process):
             driver = self._gateway.jvm.org.apache.hadoop.hive.ql.Driver(self._conf)
             answer = driver.run(query)
-            assert answer.getResponseCode() == 0, f"{query}: {answer.getErrorMessage()}"
+            if not self._raises:
+                assert answer.getResponseCode() == 0, f"{query}: {answer.getErrorMessage()}"
             rows: list[Any] = []
             new_list = self._gateway.jvm.java.util.ArrayList
             while driver.getResults(found := new_list()):

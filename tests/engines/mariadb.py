@@ -24,11 +24,6 @@ def missing() -> str:
     return f"needs {', '.join(lacking)}: run scripts/install_metastore_database.sh mariadb" if lacking else ""
 
 
-def database() -> MariaDb:
-    """A server, to be started."""
-    return MariaDb()
-
-
 class MariaDb:
     """One server with one database, gone when it is stopped."""
 

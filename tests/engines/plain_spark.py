@@ -98,10 +98,10 @@ class Session:
             **SMALL_SPARK,
             "spark.ui.enabled": "false",
             "spark.driver.memory": "1g",
-            "spark.sql.warehouse.dir": conf["hive.metastore.warehouse.dir"],
+            "spark.sql.warehouse.dir": conf["spark.hadoop.hive.metastore.warehouse.dir"],
             "spark.local.dir": tempfile.gettempdir(),
             "hive.exec.dynamic.partition.mode": "nonstrict",
-            **{f"spark.hadoop.{name}": value for name, value in conf.items()},
+            **conf,
         }
         for name, value in settings.items():
             builder = builder.config(name, value)

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from engines.installed import folder_of
@@ -22,8 +21,6 @@ SCRIPTS = (
     "upgrade-2.1.0-to-2.2.0",
     "upgrade-2.2.0-to-2.3.0",
 )
-#: The steps from there to 3.1.
-SCRIPTS_TO_3_1 = ("upgrade-2.3.0-to-3.0.0", "upgrade-3.0.0-to-3.1.0")
 _MOST_SECONDS = 120
 
 
@@ -49,20 +46,15 @@ def missing() -> str:
     )
 
 
-def database() -> Postgres:
-    """A server, to be started."""
-    return Postgres()
-
-
 class Postgres:
     """One server with one database, gone when it is stopped.
 
     Args:
-        scripts: those that make Hive's schema, by default of 2.3.
+        schema: the script that makes Hive's schema, if not that of 2.3.
     """
 
-    def __init__(self, scripts: Sequence[str] = SCRIPTS) -> None:
-        self._scripts = scripts
+    def __init__(self, schema: Path | None = None) -> None:
+        self._scripts = [schema] if schema else [SCHEMA / f"{script}.postgres.sql" for script in SCRIPTS]
         found = programs()
         assert found is not None, missing()
         self._programs = found
@@ -83,8 +75,7 @@ class Postgres:
         self._run("pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "start")
         self._run("createdb", *self._client, "metastore")
         for script in self._scripts:
-            path = SCHEMA / f"{script}.postgres.sql"
-            self._run("psql", *self._client, "-q", "-d", "metastore", stdin=path.read_bytes())
+            self._run("psql", *self._client, "-q", "-d", "metastore", stdin=script.read_bytes())
         return self
 
     @property

@@ -15,8 +15,8 @@ from py4j.protocol import Py4JJavaError
 from engines import hive, trino
 from engines.hive import Hive
 from engines.installed import require
+from engines.metastores import metastore_on
 from engines.plain_spark import PlainSpark
-from engines.services import metastore_on
 from engines.trino import Trino
 from functional.concurrency.conftest import DbtProject
 from kernel.servers import MetastoreServer
@@ -123,7 +123,7 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         (root := directory / "shown").mkdir()
         project = DbtProject(root, server)
         build(project)
-        spark = PlainSpark(server.client_conf, directory)
+        spark = PlainSpark(server.spark_conf, directory)
         yield Shown(server, directory, project.name, spark)
         spark.stop()
 
@@ -150,10 +150,11 @@ def build(project: DbtProject) -> None:
 def engine(request: pytest.FixtureRequest) -> Iterator[Trino | Hive]:
     require(request.param, (trino if request.param == "trino" else hive).missing())
     shown = request.getfixturevalue("shown")
+    metastore = request.config.getoption("--metastore")
     started = (
         Trino(shown.server.uri, shown.directory).start()
         if request.param == "trino"
-        else Hive(shown.server.client_conf, shown.directory).start()
+        else Hive(shown.server.client_conf, shown.directory, metastore).start()
     )
     yield started
     started.stop()

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from engines.hive import Hive
+from engines.metastores import metastore_on
 from engines.plain_spark import PlainSpark
-from engines.services import metastore_on
 from engines.test_other_engines import FEED, MODEL, TABLES, Shown, engine, same
 from engines.trino import Trino
 from functional.concurrency.conftest import DbtProject
@@ -66,7 +66,7 @@ def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with metastore_on(request.config.getoption("--metastore"), directory) as server:
         (root := directory / "shop").mkdir()
         project = DbtProject(root, server)
-        spark = PlainSpark(server.client_conf, directory)
+        spark = PlainSpark(server.spark_conf, directory)
         tagged = Tagged(server, directory, project.name, spark, project, begin(project, spark), {})
         tagged.days.update({name: [] for name in TAGGED})
         tagged.read_views()

@@ -12,7 +12,7 @@ import pytest
 
 from engines.conftest import Site, site_on
 from engines.hive import Hive
-from engines.services import metastore_on
+from engines.metastores import metastore_on
 from engines.test_other_engines import engine
 from engines.test_torn_reads import read_a_view_while_building, read_while_merging, read_while_swapping
 from engines.trino import Trino

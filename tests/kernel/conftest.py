@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.services import Storage, metastore_on, storage_of
+from engines.metastores import metastore_on
+from engines.services import Storage, storage_of
 from kernel.servers import MetastoreServer
 from lakemerge.java import ensure_java
 from lakemerge.kernel import Jvm, Kernel, Settings, TableName, ports_of
@@ -26,7 +27,7 @@ def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, storage: Storage
 ) -> Iterator[MetastoreServer]:
-    """A metastore process, on Derby unless ``--metastore`` names another database."""
+    """A metastore process, Hive 2.3 on Derby unless ``--metastore`` names another."""
     database = request.config.getoption("--metastore")
     with metastore_on(database, tmp_path_factory.mktemp("metastore"), storage) as server:
         yield server
@@ -44,6 +45,13 @@ def derby(request: pytest.FixtureRequest) -> None:
     """For tests of what Hive's schema on Derby can hold: characters and lengths."""
     if request.config.getoption("--metastore") != "derby":
         pytest.skip("needs a metastore on Derby")
+
+
+@pytest.fixture
+def compares(request: pytest.FixtureRequest) -> None:
+    """For tests of what only a metastore that compares does."""
+    if request.config.getoption("--metastore") == "hive3":
+        pytest.skip("needs a metastore with HIVE-26882")
 
 
 @pytest.fixture(scope="session")

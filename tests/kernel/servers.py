@@ -54,6 +54,7 @@ class MetastoreServer:
         storage: properties of the warehouse's file system, for the server and its clients.
         classpath: jars besides those of Hive, such as a JDBC driver.
         hive: the jars of Hive and Hadoop, as a class path; by default pyspark's.
+        spark: settings that Spark needs besides those of all clients.
         transaction_tables: also make the tables that Hive's locks need (Derby only).
     """
 
@@ -66,6 +67,7 @@ class MetastoreServer:
         storage: Mapping[str, str] | None = None,
         classpath: tuple[Path, ...] = (),
         hive: tuple[Path, ...] = (JARS,),
+        spark: Mapping[str, str] | None = None,
         transaction_tables: bool = True,
     ) -> None:
         self.directory = directory
@@ -84,6 +86,7 @@ class MetastoreServer:
             **(settings or {}),
         }
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, (*classpath, *hive))])
+        self._spark = dict(spark or {})
         self._transaction_tables = transaction_tables
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
@@ -100,6 +103,11 @@ class MetastoreServer:
             "hive.metastore.warehouse.dir": self._warehouse,
             **self._storage,
         }
+
+    @property
+    def spark_conf(self) -> dict[str, str]:
+        """What Spark needs to know to reach this server."""
+        return {**{f"spark.hadoop.{name}": value for name, value in self.client_conf.items()}, **self._spark}
 
     def start(self) -> MetastoreServer:
         """Start the process and wait until its port answers."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from kernel.faults import METASTORE_WRITES, HookedFileSystem, HookedMetastore
 from kernel.support import append, create_appendable
 from lakemerge.kernel import Jvm, Kernel, TableName, ports_of
 
 
+@pytest.mark.usefixtures("compares")
 def test_the_calls_of_an_append_do_not_grow_with_the_table(jvm: Jvm, name: TableName) -> None:
     metastore_calls: Counter[str] = Counter()
     storage_calls: Counter[str] = Counter()

@@ -57,6 +57,7 @@ def test_every_value_survives_a_commit(kernel: Kernel, name: TableName) -> None:
     assert_whole(kernel, name)
 
 
+@pytest.mark.usefixtures("compares")
 def test_compare_and_swap_is_found(jvm: Jvm, kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"": ["a"]})
     before = kernel.table(name)
@@ -71,6 +72,7 @@ def test_a_metastore_that_does_not_compare_is_found(jvm: Jvm, kernel: Kernel, na
     assert kernel.table(name) == before
 
 
+@pytest.mark.usefixtures("compares")
 def test_compare_and_swap_refuses_another_value(kernel: Kernel, name: TableName) -> None:
     create(kernel, name, {"": ["a"]})
     other = with_parameters(kernel.table(name), {VERSION: "99"})

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from bounded import MOST_SECONDS, killed_after
-from engines.services import Storage, metastore_on, storage_of
+from engines.metastores import metastore_on
+from engines.services import Storage, storage_of
 from functional.concurrency.small_disks import SmallDisks
 from kernel.servers import MetastoreServer
 from small_spark import SMALL_SPARK
@@ -51,7 +52,7 @@ class DbtProject:
             "threads": 1,
             "warehouse": str(warehouse or root / "warehouse"),
             "metastore": server.client_conf["hive.metastore.uris"],
-            "server_side_parameters": {**_SPARK, **(settings or {})},
+            "server_side_parameters": {**_SPARK, **server.spark_conf, **(settings or {})},
         }
         profile = {self.name: {"target": "dev", "outputs": {"dev": target}}}
         self.write("profiles.yml", json.dumps(profile))
@@ -205,7 +206,7 @@ def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, storage: Storage
 ) -> Iterator[MetastoreServer]:
-    """A metastore process, on Derby unless ``--metastore`` names another database."""
+    """A metastore process, Hive 2.3 on Derby unless ``--metastore`` names another."""
     database = request.config.getoption("--metastore")
     with metastore_on(database, tmp_path_factory.mktemp("metastore"), storage) as server:
         yield server
@@ -213,13 +214,13 @@ def server(
 
 @pytest.fixture
 def run_killed(server: MetastoreServer, storage: Storage, tmp_path: Path) -> Callable[..., None]:
-    """Runs a program with the metastore's address, a warehouse and some arguments; it must die by SIGKILL."""
+    """Runs a program with Spark's settings, a warehouse and some arguments; it must die by SIGKILL."""
 
     def run(program: Path, *arguments: str) -> None:
-        address = server.client_conf["hive.metastore.uris"]
+        conf = json.dumps(server.spark_conf)
         warehouse = f"{storage.uri}/{tmp_path.name}" if storage else str(tmp_path / "warehouse")
         done = subprocess.run(
-            [sys.executable, str(program), address, warehouse, *arguments],
+            [sys.executable, str(program), conf, warehouse, *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(program.parents[2])},
             capture_output=True,

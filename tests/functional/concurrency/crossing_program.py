@@ -1,6 +1,6 @@
 """A program whose transactions meet those of another one: in the same tables, named in the other order.
 
-`crossing_program.py <metastore's address> <warehouse> <schema> <0 or 1> <rounds>`: the first one makes the tables. It
+`crossing_program.py <Spark's settings> <warehouse> <schema> <0 or 1> <rounds>`: the first one makes the tables. It
 prints a line when it is ready, begins at a line of its input, and prints the number of pinned reads that it has made.
 """
 
@@ -13,8 +13,8 @@ from transaction_process import make_tables, session
 import lakemerge
 
 
-def main(address: str, warehouse: str, schema: str, number: int, rounds: int) -> None:
-    spark = session(address, warehouse)
+def main(conf: str, warehouse: str, schema: str, number: int, rounds: int) -> None:
+    spark = session(conf, warehouse)
     names = [f"{schema}.orders", f"{schema}.stock"]
     if number == 0:
         make_tables(spark, schema)

@@ -1,6 +1,6 @@
 """A program whose statements race those of others on one table.
 
-`racing_statements.py <metastore's address> <warehouse> <schema> <kind> <role> <rounds>`: the first one, of the role
+`racing_statements.py <Spark's settings> <warehouse> <schema> <kind> <role> <rounds>`: the first one, of the role
 `changes`, makes the table. Each prints a line when it is ready, begins at a line of its input, and prints at its end
 how often it has changed what.
 """
@@ -85,8 +85,8 @@ class Racer:
             return
 
 
-def main(address: str, warehouse: str, schema: str, kind: str, role: str, rounds: int) -> None:
-    spark = session(address, warehouse)
+def main(conf: str, warehouse: str, schema: str, kind: str, role: str, rounds: int) -> None:
+    spark = session(conf, warehouse)
     spark.sql(f"create database if not exists {schema}")
     racer = Racer(spark, f"{schema}.t", kind)
     if not spark.catalog.tableExists(racer.name):

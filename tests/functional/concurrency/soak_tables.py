@@ -242,7 +242,7 @@ def main() -> None:
                 project.run("run", "--vars", f"round: {number}")
             soak = Soak(project, args)
             soak.rounds = dict.fromkeys(TABLES, 2)
-            reader = PlainSpark(server.client_conf, Path(folder))
+            reader = PlainSpark(server.spark_conf, Path(folder))
             began = time.monotonic()
             soak.run(reader)
             seconds = time.monotonic() - began

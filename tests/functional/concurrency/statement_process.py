@@ -1,6 +1,6 @@
 """A program with a statement over several partitions, killed in its commit.
 
-`statement_process.py <metastore's address> <warehouse> <schema> <kind> <step>`: dies by SIGKILL when that commit has
+`statement_process.py <Spark's settings> <warehouse> <schema> <kind> <step>`: dies by SIGKILL when that commit has
 done the step.
 """
 
@@ -25,8 +25,8 @@ OPTIONS: dict[str, dict[str, object]] = {
 }
 
 
-def main(address: str, warehouse: str, schema: str, kind: str, step: str) -> None:
-    spark = session(address, warehouse)
+def main(conf: str, warehouse: str, schema: str, kind: str, step: str) -> None:
+    spark = session(conf, warehouse)
     spark.sql(f"create database {schema}")
     table = lakemerge.table(f"{schema}.t", spark=spark)
     rows = "select * from values (1L, 'a', 'p1'), (2L, 'b', 'p2'), (3L, 'c', 'p2') as rows (id, name, part)"

@@ -27,11 +27,11 @@ _ROUNDS = 5
 @pytest.mark.usefixtures("bare_gateway")
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_no_row_is_lost_or_doubled(server: MetastoreServer, tmp_path: Path, kind: str) -> None:
-    address, schema, programs = server.client_conf["hive.metastore.uris"], f"raced_{kind}", []
+    conf, schema, programs = json.dumps(server.spark_conf), f"raced_{kind}", []
     for number, role in enumerate(_ROLES):
         folder = tmp_path / f"program{number}"
         folder.mkdir()
-        arguments = [address, str(tmp_path / "warehouse"), schema, kind, role, str(_ROUNDS)]
+        arguments = [conf, str(tmp_path / "warehouse"), schema, kind, role, str(_ROUNDS)]
         with (folder / "log").open("w") as log:
             program = subprocess.Popen(
                 [sys.executable, str(_PROGRAM), *arguments],
@@ -59,7 +59,7 @@ def test_no_row_is_lost_or_doubled(server: MetastoreServer, tmp_path: Path, kind
     kernel, name = Kernel(ports_of(Jvm.launch(server.client_conf))), TableName(schema, "t")
     if kind != "on_read":
         assert_whole(kernel, name)
-    rows = PlainSpark(server.client_conf, tmp_path).sql(f"select id, n from {schema}.t order by id")
+    rows = PlainSpark(server.spark_conf, tmp_path).sql(f"select id, n from {schema}.t order by id")
     fed = [(-1 - number, 8) for number in reversed(range(_ROUNDS))]
     counted = [(number, done["counted"]) for number in range(COUNTED)]
     given = [(COUNTED + number, 0) for number in range(done["given"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -51,12 +52,12 @@ def test_a_killed_transaction_is_in_both_tables_or_in_none(
 def test_transactions_that_cross_all_stand_and_pinned_reads_see_whole_ones(
     server: MetastoreServer, tmp_path: Path
 ) -> None:
-    address = server.client_conf["hive.metastore.uris"]
+    conf = json.dumps(server.spark_conf)
     programs = []
     for number in range(2):
         folder = tmp_path / f"program{number}"
         folder.mkdir()
-        arguments = [address, str(tmp_path / "warehouse"), "crossing", str(number), str(_ROUNDS)]
+        arguments = [conf, str(tmp_path / "warehouse"), "crossing", str(number), str(_ROUNDS)]
         with (folder / "log").open("w") as log:
             program = subprocess.Popen(
                 [sys.executable, str(_CROSSING), *arguments],

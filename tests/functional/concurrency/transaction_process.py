@@ -1,6 +1,6 @@
 """A program with two transactions over two tables, killed in the commit of the second one.
 
-`transaction_process.py <metastore's address> <warehouse> <schema> <step>`: dies by SIGKILL when that commit has done
+`transaction_process.py <Spark's settings> <warehouse> <schema> <step>`: dies by SIGKILL when that commit has done
 the step.
 """
 
@@ -24,12 +24,12 @@ RULES = {
 }
 
 
-def session(address: str, warehouse: str) -> SparkSession:
+def session(conf: str, warehouse: str) -> SparkSession:
     """The program's session."""
     builder = SparkSession.builder.master("local[2]").enableHiveSupport()
     settings = {
         **SMALL_SPARK,
-        "spark.hadoop.hive.metastore.uris": address,
+        **json.loads(conf),
         "spark.sql.warehouse.dir": warehouse,
     }
     for name, value in settings.items():
@@ -58,8 +58,8 @@ def die_after(step: str) -> None:
     Kernel.__init__.__kwdefaults__["step"] = die  # type: ignore[index]
 
 
-def main(address: str, warehouse: str, schema: str, step: str) -> None:
-    orders, stock = make_tables(session(address, warehouse), schema)
+def main(conf: str, warehouse: str, schema: str, step: str) -> None:
+    orders, stock = make_tables(session(conf, warehouse), schema)
 
     def transfer(ts: int) -> None:
         with lakemerge.transaction(orders, stock) as t:

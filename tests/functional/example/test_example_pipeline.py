@@ -18,7 +18,8 @@ import pytest
 import generate_customers as customers
 from bounded import MOST_SECONDS
 from engines import s3
-from engines.services import FILES, METASTORES, cluster_of, metastore_on, storage_of
+from engines.metastores import METASTORES, metastore_on
+from engines.services import FILES, cluster_of, storage_of
 from generate_feeds import Change, FeedConfig, FeedFile, expected_master, feed_date, generate, stories
 from small_spark import INTERPRETED, SMALL_SPARK
 
@@ -84,11 +85,10 @@ def cluster(
         metastore_on(kinds[1], tmp_path_factory.mktemp("metastore"), storage) as metastore,
         cluster_of(kinds[2], storage) as spark,
     ):
-        conf = {f"spark.hadoop.{name}": value for name, value in metastore.client_conf.items()}
         jars = {"spark.jars": ",".join(map(str, s3.jars()))} if kinds[0] == "s3" else {}
         loss = threading.Timer(_UNTIL_LOSS, spark.lose_one)
         loss.start()
-        yield {**SMALL_SPARK, **conf, **jars, **spark.settings}, spark.environment
+        yield {**SMALL_SPARK, **metastore.spark_conf, **jars, **spark.settings}, spark.environment
         assert not loss.is_alive(), "all was done before an executor was lost"
         assert spark.executors(), "nothing was run on the workers"
 

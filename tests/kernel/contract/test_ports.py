@@ -82,6 +82,7 @@ class TestTables:
         assert caught.value.kind == "AlreadyExistsException"
         assert ports.metastore.get_table(table.name) == table
 
+    @pytest.mark.usefixtures("compares")
     def test_a_row_is_altered_if_a_parameter_is_as_expected(self, ports: Ports, table: HiveTable) -> None:
         after = with_parameters(table, {VERSION: "8"})
         with pytest.raises(ValueChanged):
@@ -126,6 +127,7 @@ class TestTables:
         with pytest.raises(Refused):
             ports.metastore.alter_table(table.name, stored_as(table, tuple(reversed(COLUMNS)), "orc"))
 
+    @pytest.mark.usefixtures("compares")
     def test_a_table_is_renamed_with_its_partitions_and_without_its_files(
         self, ports: Ports, table: HiveTable, root: str
     ) -> None:
@@ -154,6 +156,7 @@ class TestTables:
         assert ports.metastore.get_table(table.name) is not None
         assert ports.files.read_text(f"{root}/p=1/file") == "x"
 
+    @pytest.mark.usefixtures("compares")
     @pytest.mark.parametrize("keys", [(), KEYS], ids=["whole", "partitioned"])
     def test_the_row_of_a_view_becomes_that_of_a_table(
         self, ports: Ports, root: str, keys: tuple[HiveColumn, ...]

@@ -114,7 +114,8 @@ class Jvm:
     ) -> Jvm:
         """Start a bare JVM on pyspark's jars; it ends with this process.
 
-        Like Hadoop's own programs it adds what the variable ``HADOOP_CLASSPATH`` names, such as the jars of a store.
+        Like Hadoop's own programs it adds what the variable ``HADOOP_CLASSPATH`` names, such as the jars of a store; if
+        there is ``HADOOP_USER_CLASSPATH_FIRST``, before its own, such as the jars of another Hive.
 
         Args:
             conf: Hadoop and Hive settings, ``hive.metastore.uris`` or ``javax.jdo.option.ConnectionURL`` among them.
@@ -123,11 +124,12 @@ class Jvm:
         """
         import pyspark
 
-        jars = str(Path(pyspark.__file__).parent / "jars" / "*")
-        more = os.environ.get("HADOOP_CLASSPATH")
+        jars = [str(Path(pyspark.__file__).parent / "jars" / "*")]
+        if more := os.environ.get("HADOOP_CLASSPATH"):
+            jars.insert(0 if "HADOOP_USER_CLASSPATH_FIRST" in os.environ else 1, more)
         sink = Path(os.devnull).open("w") if quiet else None  # noqa: SIM115 - the JVM's for as long as it lives
         port, token = launch_gateway(
-            classpath=f"{jars}{os.pathsep}{more}" if more else jars,
+            classpath=os.pathsep.join(jars),
             java_path=str(ensure_java() / "bin" / "java"),
             javaopts=[*_JAVA_OPTIONS, *java_options],
             die_on_exit=True,

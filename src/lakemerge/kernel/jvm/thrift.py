@@ -37,19 +37,30 @@ _STORAGE = {
     "parameters": "10",
 }
 _SERDE = {"library": "2", "parameters": "3"}
+_MANAGED, _EXTERNAL = "MANAGED_TABLE", "EXTERNAL_TABLE"
+# Hive 4 makes external tables of those that are created as managed ones, without transactions: with these parameters,
+# by which their files go when they are dropped. It moves the files of a table that it has made one when it is renamed,
+# whatever the new row's location, unless the new row says that it is none.
+_TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+_OF_TRANSLATED = {"EXTERNAL": "TRUE", "external.table.purge": "TRUE", _TRANSLATED: "TRUE"}
+_NOT_MOVED = "FALSE"
 # Members of LockType and LockLevel.
 _EXCLUSIVE, _OF_TABLE = 3, 2
 _PARTITION = {"values": "1", "schema": "2", "table": "3", "storage": "6", "parameters": "7"}
 
 
 def table_of(body: Mapping[str, Any]) -> HiveTable:
-    """The port's form of a Thrift ``Table``."""
+    """The port's form of a Thrift ``Table``: a managed one for what Hive 4 has made an external one."""
+    parameters = _texts(body, _TABLE["parameters"])
+    is_translated = _TRANSLATED in parameters
+    if is_translated:
+        parameters = {key: value for key, value in parameters.items() if key not in _OF_TRANSLATED}
     return HiveTable(
         name=TableName(_text(body, _TABLE["schema"]), _text(body, _TABLE["name"])),
-        kind=_text(body, _TABLE["kind"]),
+        kind=_MANAGED if is_translated else _text(body, _TABLE["kind"]),
         storage=_storage_of(_struct(body, _TABLE["storage"])),
         partition_columns=_columns(body, _TABLE["keys"]),
-        parameters=_texts(body, _TABLE["parameters"]),
+        parameters=parameters,
         owner=_text(body, _TABLE["owner"]),
         view_text=_text(body, _TABLE["expanded_text"]),
         created=body.get(_TABLE["created"], {}).get("i32", 0),
@@ -73,16 +84,24 @@ def of_table(table: HiveTable) -> dict[str, Any]:
     texts = {}
     if table.view_text != _text(table.rest, _TABLE["expanded_text"]):
         texts = {_TABLE[name]: {"str": table.view_text} for name in ("original_text", "expanded_text")}
+    kind, parameters = table.kind, table.parameters
+    was = _texts(table.rest, _TABLE["parameters"])
+    if kind == _MANAGED and _TRANSLATED in was:
+        is_renamed = table.name != TableName(
+            _text(table.rest, _TABLE["schema"]), _text(table.rest, _TABLE["name"])
+        )
+        mark = _NOT_MOVED if is_renamed else was[_TRANSLATED]
+        kind, parameters = _EXTERNAL, {**parameters, **_OF_TRANSLATED, _TRANSLATED: mark}
     return {
         **table.rest,
         **texts,
         _TABLE["name"]: {"str": table.name.name},
         _TABLE["schema"]: {"str": table.name.schema},
         _TABLE["owner"]: {"str": table.owner},
-        _TABLE["kind"]: {"str": table.kind},
+        _TABLE["kind"]: {"str": kind},
         _TABLE["storage"]: {"rec": _of_storage(table.storage)},
         _TABLE["keys"]: {"lst": _of_columns(table.partition_columns)},
-        _TABLE["parameters"]: {"map": _of_texts(table.parameters)},
+        _TABLE["parameters"]: {"map": _of_texts(parameters)},
     }
 
 

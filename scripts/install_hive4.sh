@@ -1,0 +1,31 @@
+#!/bin/sh
+# Installs what `make test-cluster` needs for Hive 4: its metastore, on the Hadoop that pyspark brings, and its clients, on
+# the Hadoop that they were made for, as jars from Maven. 460 megabytes. They run on the Java that Spark runs on.
+# Usage: scripts/install_hive4.sh
+set -eu
+
+# The newest whose metastore is in Maven Central.
+version=4.0.1
+hadoop=3.3.6
+tez=0.10.3
+folder=${LAKEMERGE_HIVE4:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive4}
+
+what=hive4
+. "$(dirname "$0")/installing.sh"
+
+if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
+    say "Hive $version is in $folder"
+    exit 0
+fi
+begin
+say "fetching Hive $version's metastore"
+install_metastore "hive-standalone-metastore-server:$version" 4.0.0
+say "fetching Hive $version and Hadoop $hadoop"
+# Its queries run in one process, without Tez, but its session knows classes of it.
+project "$(dependency org.apache.hive hive-cli $version org.apache.hbase
+    dependency org.apache.hadoop hadoop-client $hadoop
+    dependency org.apache.hadoop hadoop-hdfs $hadoop
+    dependency org.apache.tez tez-dag $tez)"
+copy_jars "$folder/client"
+echo "$version" >"$folder/version"
+say "Hive $version is in $folder"
