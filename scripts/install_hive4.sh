@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what `make test-cluster` needs for Hive 4: its metastore, on the Hadoop that pyspark brings, and its clients, on
-# the Hadoop that they were made for, as jars from Maven. 460 megabytes. They run on the Java that Spark runs on.
+# Installs what `make test-cluster` needs for Hive 4: its metastore and its clients, as jars from Maven, with the
+# Hadoop that they were made for. 350 megabytes. They run on the Java that Spark runs on.
+# install_metastore_database.sh installs the database.
 # Usage: scripts/install_hive4.sh
 set -eu
 
@@ -18,14 +19,14 @@ if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
     exit 0
 fi
 begin
-say "fetching Hive $version's metastore"
-install_metastore "hive-standalone-metastore-server:$version" 4.0.0
 say "fetching Hive $version and Hadoop $hadoop"
 # Its queries run in one process, without Tez, but its session knows classes of it.
-project "$(dependency org.apache.hive hive-cli $version org.apache.hbase
+project "$(dependency org.apache.hive hive-cli $version org.apache.hbase org.apache.hadoop
     dependency org.apache.hadoop hadoop-client $hadoop
     dependency org.apache.hadoop hadoop-hdfs $hadoop
     dependency org.apache.tez tez-dag $tez)"
 copy_jars "$folder/client"
+fetch_schema "hive-standalone-metastore-server:$version" 4.0.0
+cp -r "$work/lib" "$folder/metastore"
 echo "$version" >"$folder/version"
 say "Hive $version is in $folder"

@@ -41,7 +41,7 @@ need_maven
 say "fetching Hive's schema scripts"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unpack_metastore hive-standalone-metastore:3.1.3 "$work"
+unpack_metastore hive-standalone-metastore:3.1.3
 mkdir -p "$folder"
 cp "$work"/scripts/metastore/upgrade/"$dialect"/*.sql "$folder/"
 say "Hive's schema scripts are in $folder"

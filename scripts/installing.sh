@@ -30,26 +30,18 @@ copy_jars() {
     mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime "-DoutputDirectory=$1"
 }
 
-# Unpacks a metastore of Hive, with its schema scripts: unpack_metastore ARTIFACT:VERSION FOLDER.
+# Unpacks a metastore of Hive, with the schema scripts of its databases, into $work: unpack_metastore ARTIFACT:VERSION
 unpack_metastore() {
     artifact=org.apache.hive:$1:tar.gz:bin
     mvn -q dependency:get "-Dartifact=$artifact" -Dtransitive=false
-    mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$2"
-    tar -xzf "$2"/*.tar.gz -C "$2" --strip-components=1
+    mvn -q dependency:copy "-Dartifact=$artifact" "-DoutputDirectory=$work"
+    tar -xzf "$work"/*.tar.gz -C "$work" --strip-components=1
 }
 
-# Installs a metastore of Hive with its schema for PostgreSQL, and the Hadoop that pyspark brings:
-# install_metastore ARTIFACT:VERSION SCHEMA
-install_metastore() {
-    unpack_metastore "$1" "$work"
-    cp -r "$work/lib" "$folder/metastore"
+# Unpacks one and copies its script for PostgreSQL: fetch_schema ARTIFACT:VERSION SCHEMA
+fetch_schema() {
+    unpack_metastore "$1"
     cp "$work/scripts/metastore/upgrade/postgres/hive-schema-$2.postgres.sql" "$folder/schema.sql"
-    # Their locks need commons-collections 3, which neither brings.
-    project "$(dependency org.apache.hadoop hadoop-common 3.5.0
-        dependency org.apache.hadoop hadoop-hdfs 3.5.0
-        dependency org.apache.hadoop hadoop-mapreduce-client-core 3.5.0
-        dependency commons-collections commons-collections 3.2.2)"
-    copy_jars "$folder/hadoop"
 }
 
 # Begins a project in $work whose dependencies copy_jars copies: project DEPENDENCY..., each as dependency prints it.

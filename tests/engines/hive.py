@@ -32,7 +32,10 @@ _SETTINGS = {
     "hive.execution.engine": "mr",
     "hive.support.concurrency": "false",
     "hive.txn.manager": "org.apache.hadoop.hive.ql.lockmgr.DummyTxnManager",
-    # answers come from the files, not from what the metastore says of them
+    # which it would prepare in another process
+    "hive.auto.convert.join": "false",
+    # answers come from the files, not from what the metastore says of them, or from an earlier answer
+    "hive.query.results.cache.enabled": "false",
     "hive.compute.query.using.stats": "false",
     "hive.fetch.output.serde": "org.apache.hadoop.hive.serde2.DelimitedJSONSerDe",
 }
@@ -59,11 +62,18 @@ class Hive:
         conf: what a client of the metastore needs to know.
         directory: for its files, which are the caller's.
         metastore: one of ``engines.metastores.METASTORES``.
+
+    Attributes:
+        release: hive2, hive3 or hive4.
+        knows_zstd: whether it reads ORC files of that codec.
+        runs_jobs: whether it runs more than plain selects on this Java.
     """
 
     def __init__(self, conf: Mapping[str, str], directory: Path, metastore: str) -> None:
         self._jars = JARS.get(metastore, FOLDER / "lib")
-        self._raises = metastore == "hive4"  # before, it answered with a code
+        self.release = metastore if metastore in JARS else "hive2"
+        self._raises = self.knows_zstd = self.release == "hive4"  # before, it answered with a code
+        self.runs_jobs = self.release != "hive3"
         self._directory = directory / "hive"
         self._settings = {
             **_SETTINGS,
@@ -105,6 +115,8 @@ class Hive:
         array = self._gateway.new_array(java.net.URL, len(urls))
         for index, url in enumerate(urls):
             array[index] = java.net.URL(url)
+        reflection = self._gateway.jvm.py4j.reflection
+        reflection.ReflectionUtil.setClassLoadingStrategy(reflection.CurrentThreadClassLoadingStrategy())
         java.lang.Thread.currentThread().setContextClassLoader(java.net.URLClassLoader(array))
 
     def sql(self, query: str) -> list[list[str | None]]:

@@ -10,17 +10,12 @@ from engines.installed import folder_of
 _HIVE3 = folder_of("hive3", "LAKEMERGE_HIVE3")
 _HIVE4 = folder_of("hive4", "LAKEMERGE_HIVE4")
 #: The class paths of their metastores. Hive's own jars come first: Hadoop's bring other releases of some libraries.
-JARS_OF_3 = (_HIVE3 / "metastore" / "*", _HIVE3 / "hadoop" / "*")
-JARS_OF_4 = (_HIVE4 / "metastore" / "*", _HIVE4 / "hadoop" / "*")
+JARS_OF_3 = (_HIVE3 / "client" / "*",)
+JARS_OF_4 = (_HIVE4 / "metastore" / "*", _HIVE4 / "client" / "*")
 #: The scripts that make their schemas on PostgreSQL.
 SCHEMA_OF_3, SCHEMA_OF_4 = _HIVE3 / "schema.sql", _HIVE4 / "schema.sql"
 #: Hive and its Hadoop, for programs of Hive; of 4, also for Spark's client of such a metastore.
 CLIENT_OF_3, CLIENT_OF_4 = _HIVE3 / "client", _HIVE4 / "client"
-#: The defaults are classes of Hive's query engine, which a metastore alone does not have.
-SETTINGS = {
-    "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.DefaultPartitionExpressionProxy",
-    "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
-}
 #: How Spark is told to speak to Hive 4's.
 SPARK_OF_4 = {
     "spark.sql.hive.metastore.version": "4.0.1",

@@ -48,10 +48,12 @@ MODEL = """
 """
 # Days that Java's older classes, and so Hive 2, count in another calendar.
 OLD_DAYS = """
-{{{{ config(materialized='table', file_format='{file_format}', reader_compatibility='hive2') }}}}
+{{{{ config(materialized='table', file_format='{file_format}', reader_compatibility='{readers}') }}}}
 select id, day, cast(day as timestamp) as at, array(day) as days
 from values (1, date'0002-01-01'), (2, date'1500-03-01'), (3, date'1582-10-04'), (4, date'1582-10-15') as t (id, day)
 """
+#: What these files are written for, by the metastore, and so by the Hive that reads them.
+READERS = {"hive3": "hive3", "hive4": "hive4"}
 _SPLIT = "partition_by='region'"
 _ON_READ = "write_mode='merge_on_read', compaction='off'"
 _OLD_HIVE = "reader_compatibility='hive2'"
@@ -119,22 +121,25 @@ class Shown:
 @pytest.fixture(scope="module")
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     directory = tmp_path_factory.mktemp("read_by_others")
-    with metastore_on(request.config.getoption("--metastore"), directory) as server:
+    metastore = request.config.getoption("--metastore")
+    with metastore_on(metastore, directory) as server:
         (root := directory / "shown").mkdir()
         project = DbtProject(root, server)
-        build(project)
+        build(project, READERS.get(metastore, "hive2"))
         spark = PlainSpark(server.spark_conf, directory)
         yield Shown(server, directory, project.name, spark)
         spark.stop()
 
 
-def build(project: DbtProject) -> None:
+def build(project: DbtProject, readers: str) -> None:
     """Merge three days into each of the tables."""
     project.write("macros/feed.sql", FEED)
     for name, options in TABLES.items():
         project.write(f"models/{name}.sql", MODEL.format(options=options))
     for file_format in ("orc", "parquet"):
-        project.write(f"models/old_days_{file_format}.sql", OLD_DAYS.format(file_format=file_format))
+        project.write(
+            f"models/old_days_{file_format}.sql", OLD_DAYS.format(file_format=file_format, readers=readers)
+        )
     project.write("models/zstd.sql", MODEL.format(options="file_format='orc'"))
     for name, options in CASED.items():
         keeps_name = "day < 3" if name == "spelled_synced" else "true"
@@ -176,12 +181,21 @@ def _text(value: Any) -> str | None:
     return value
 
 
+def needs_jobs(engine: Trino | Hive) -> None:
+    """What follows is more than a plain select."""
+    if isinstance(engine, Hive) and not engine.runs_jobs:
+        pytest.skip("jobs of Hive 3.1 need Java 8")
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_it_reads_the_rows_that_spark_reads(shown: Shown, engine: Trino | Hive, table: str) -> None:
     query = f"select * from {shown.schema}.{table}"
     expected = same(shown.spark.sql(query))
     assert len(expected) > 40
+    if table in ON_READ:
+        needs_jobs(engine)
     assert same(engine.sql(query)) == expected
+    needs_jobs(engine)
     query = (
         f"select count(*), count(distinct id), sum(price) from {shown.schema}.{table} where region = 'south'"
     )
@@ -201,6 +215,7 @@ def test_the_base_and_the_deltas_are_tables_to_it(shown: Shown, engine: Trino | 
 def test_a_condition_prunes_partitions_through_the_view(
     shown: Shown, engine: Trino | Hive, table: str
 ) -> None:
+    needs_jobs(engine)
     base = f"{table}__base" if table in ON_READ else table
 
     def scanned(where: str) -> set[str]:
@@ -237,7 +252,7 @@ def test_the_codec_of_new_orc_files_is_one_that_trino_knows_and_old_releases_of_
     shown: Shown, engine: Trino | Hive
 ) -> None:
     query = f"select * from {shown.schema}.zstd"
-    if isinstance(engine, Trino):
+    if isinstance(engine, Trino) or engine.knows_zstd:
         assert same(engine.sql(query)) == same(shown.spark.sql(query))
     else:
         with pytest.raises(Py4JJavaError, match="Unknown compression"):
@@ -245,11 +260,13 @@ def test_the_codec_of_new_orc_files_is_one_that_trino_knows_and_old_releases_of_
 
 
 @pytest.mark.parametrize("file_format", ["orc", "parquet"])
-def test_hive_2_reads_old_days_of_files_that_are_written_for_it(
+def test_hive_reads_old_days_of_files_that_are_written_for_it(
     shown: Shown, engine: Trino | Hive, file_format: str
 ) -> None:
     if isinstance(engine, Trino):
         pytest.skip("takes the days of such files as they stand")
+    if engine.release == "hive3" and file_format == "orc":
+        pytest.skip("knows no calendar in ORC: shows days as they stand")
     query = f"select id, day, at, days from {shown.schema}.old_days_{file_format}"
     found = same(engine.sql(query))
     assert found == same(shown.spark.sql(query))
@@ -285,6 +302,7 @@ def test_names_that_are_not_in_lower_case(shown: Shown, engine: Trino | Hive, ta
     # neither of them knows the property in which Spark keeps the case
     assert names_of(engine, name) == [column.lower() for column in spelled]
 
+    needs_jobs(engine)  # by their conditions
     last = {key: day for day in DAYS for key in range(day * 2, day * 2 + 4)}
     rows = [[spelled_row(key, day)[column] for column in columns] for key, day in last.items()]
     for reader in (shown.spark, engine):

@@ -247,6 +247,6 @@ class TestTexts:
         table.sql(f"create table {{table}} (id varchar(10), name char(3), {shown}) stored as orc")
         for ts in (1, 3):
             table.merge([{**change(None, "abc", ts), "id": "one"}, {**delete(1, ts), "id": "gone"}])
-        table.merge([{**change(None, "late", 2), "id": "gone"}])
+        table.merge([{**change(None, "lte", 2), "id": "gone"}])
         current = "where valid_to is null" if config is HISTORY else ""
         assert table.sql(f"select id, name from {{table}} {current}") == [("one", "abc")]

@@ -27,7 +27,7 @@ def default_codec(spark: SparkSession, file_format: str, readers: str) -> str:
     Args:
         readers: the model's ``reader_compatibility``. Hive before release 4 knows no zstd in ORC.
     """
-    if file_format == "orc" and readers != "current":
+    if file_format == "orc" and readers in ("hive2", "hive3"):
         return "zlib"
     return str(spark.conf.get(f"spark.sql.{file_format}.compression.codec")).lower()
 

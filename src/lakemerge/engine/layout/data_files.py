@@ -14,6 +14,8 @@ from lakemerge.kernel import HiveColumn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# Readers that count days in Parquet before 1582-10-15 in the calendar of Java's older classes; Hive 3.1 does not.
+_OLD_CALENDAR = ("hive2", "hive4")
 _REBASING = ("spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.parquet.int96RebaseModeInWrite")
 
 
@@ -66,8 +68,8 @@ class DataFiles:
             # without it Hive's own reader cannot read decimals in Parquet
             "spark.sql.parquet.writeLegacyFormat": "true",
         }
-        if self.readers == "hive2":
-            # Hive 2 knows the calendar of Java's older classes only. The files say so to Spark.
+        if self.readers in _OLD_CALENDAR:
+            # the files say so to Spark
             settings |= dict.fromkeys(_REBASING, "LEGACY")
         # files have all names in lower case: Hive looks for its own columns in them
         lower = [name.lower() for name in frame.columns]

@@ -37,7 +37,7 @@ class WriteConfig:
         compaction: whether a commit is followed by a compaction, where it is due: ``auto`` or ``off``.
         compact_max_bytes: the most bytes of small files that such a compaction writes again.
         names_format: whether the model's config names ``file_format``.
-        reader_compatibility: the oldest readers of what is written: ``hive2``, ``hive3``, or ``current`` ones.
+        reader_compatibility: who reads what is written: ``hive2``, ``hive3``, ``hive4``, or ``current`` readers.
         publish: when readers get the rows: ``at_once``, or ``after_tests``: at the end of a run without failures.
         groups: the groups of options (:data:`GROUPS`) that apply here.
         changed_by: how programs may change the table without its model, ``merge`` or ``append``; empty for not at all.
@@ -110,7 +110,9 @@ class WriteConfig:
             "compaction": reader.choice("compaction", "auto", "off"),
             "compact_max_bytes": reader.size("compact_max_bytes", cls.compact_max_bytes),
             "tblproperties": reader.texts("tblproperties"),
-            "reader_compatibility": reader.choice("reader_compatibility", "current", "hive3", "hive2"),
+            "reader_compatibility": reader.choice(
+                "reader_compatibility", "current", "hive4", "hive3", "hive2"
+            ),
             "publish": reader.choice("publish", "at_once", "after_tests"),
         }
 
