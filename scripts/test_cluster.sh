@@ -15,7 +15,7 @@ tests/engines/test_torn_by_engine.py --reads 200 -rP"
 sites="tests/functional/concurrency/test_two_namenodes.py tests/functional/concurrency/test_tasks_run_twice.py"
 parts="kernel-on-hdfs kernel-on-s3 kernel-on-hive3 kernel-on-hive4 example-on-hdfs example-on-s3
     example-on-yarn example-on-hive3 example-on-hive4 runs-on-hdfs runs-on-hive3 runs-on-hive4
-    engines-on-postgres engines-on-mariadb secure-metastores sites"
+    engines-on-postgres engines-on-mariadb engines-on-hive3 engines-on-hive4 secure-metastores sites"
 status=0
 
 # run SERVICES DATABASE TESTS
@@ -45,6 +45,8 @@ for part in ${*:-$parts}; do
         runs-on-hive4) run hive4 hive4 "$runs" ;;
         engines-on-postgres) run "trino hive" postgres "$engines" ;;
         engines-on-mariadb) run "trino hive" mariadb "$engines" ;;
+        engines-on-hive3) run "trino hive3" hive3 tests/engines/test_other_engines.py ;;
+        engines-on-hive4) run "trino hive4" hive4 "$engines" ;;
         secure-metastores) run kerberos derby tests/functional/concurrency/test_secure_metastores.py ;;
         sites) run hdfs derby "$sites" ;;
         *) echo "expected one of $parts; found $part" >&2 && exit 2 ;;

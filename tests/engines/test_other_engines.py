@@ -153,9 +153,9 @@ def build(project: DbtProject, readers: str) -> None:
 
 @pytest.fixture(scope="module", params=["trino", "hive"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Trino | Hive]:
-    require(request.param, (trino if request.param == "trino" else hive).missing())
-    shown = request.getfixturevalue("shown")
     metastore = request.config.getoption("--metastore")
+    require(request.param, trino.missing() if request.param == "trino" else hive.missing(metastore))
+    shown = request.getfixturevalue("shown")
     started = (
         Trino(shown.server.uri, shown.directory).start()
         if request.param == "trino"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from kernel.faults import DeafMetastore, HookedDeafMetastore, HookedMetastore, lost
 from kernel.support import assert_whole, create, merge, rows_of, settled
@@ -165,6 +166,18 @@ def test_reads_are_not_repeated_for_ever(jvm: Jvm, name: TableName) -> None:
 
     with pytest.raises(ReplyLost):
         HookedMetastore(jvm, before=before).get_table(name)
+
+
+def test_a_metastore_of_another_release_is_named(jvm: Jvm) -> None:
+    unknown = jvm.hive.new("org.apache.thrift.TApplicationException", 1, "Invalid method name: 'get_table'")
+    metastore = HiveMetastore(jvm)
+
+    def fail(client: object) -> None:
+        raise Py4JJavaError("refused", unknown)
+
+    with pytest.raises(MetastoreError, match=r"spark\.sql\.hive\.metastore\.version") as caught:
+        metastore._read("getTable", fail)
+    assert not isinstance(caught.value, ReplyLost)  # nothing was sent that could still be carried out
 
 
 def test_an_unreachable_metastore_is_named(jvm: Jvm, name: TableName) -> None:

@@ -85,6 +85,14 @@ class HiveMetastore(Metastore):
 
     def _translate(self, call: str, error: Exception) -> MetastoreError:
         kind, text = java_exception(error)
+        if kind == "TApplicationException" and text.startswith("Invalid method name"):
+            return MetastoreError(
+                expected=f"a metastore of the release of Spark's client, which answers {call}",
+                found=text,
+                action="For Hive 4, set spark.sql.hive.metastore.version, spark.sql.hive.metastore.jars: path and "
+                "spark.sql.hive.metastore.jars.path in the profile's server_side_parameters; they are read when Spark "
+                "starts.",
+            )
         if kind.startswith("TTransport") or kind in ("TApplicationException", "TProtocolException"):
             self._drop_client()
             return ReplyLost(
