@@ -15,6 +15,8 @@ from py4j.java_gateway import JavaGateway
 _METASTORE = "org.apache.hadoop.hive.metastore"
 _HIVE_CONF = "org.apache.hadoop.hive.conf.HiveConf"
 _VERSION = "org.apache.hive.common.util.HiveVersionInfo"
+# The setting of where Spark takes the client's jars from, and its default: its own.
+_JARS, _OWN = "spark.sql.hive.metastore.jars", "builtin"
 # The first release whose statistics belong to an engine.
 _ENGINES = 4
 
@@ -35,6 +37,8 @@ class HiveClasses:
     def of_spark(cls, spark: Any) -> HiveClasses:
         """Those of Spark's client of the metastore, whose class Spark loads by the same loader as Hive's."""
         gateway = spark.sparkContext._gateway
+        if spark.conf.get(_JARS, _OWN) == _OWN:
+            return cls.of_class_path(gateway)
         client = spark._jsparkSession.sharedState().externalCatalog().unwrapped().client()
         # py4j cannot look at the client itself: some methods of its class name classes that Hive 4 lacks
         return cls(
