@@ -199,7 +199,7 @@ class CommitConflict(LakemergeError):
 
 
 class CommitsExhausted(LakemergeError):
-    """The work was redone as often as allowed and lost to another commit each time."""
+    """The work was redone as often as allowed, and each time lost to another commit, or lost with an executor."""
 
     sqlstate = "40001"
     retriable = True

@@ -24,6 +24,15 @@ class Restarted(CommitConflict):
     """The attempt itself has changed how the table is read; the next one begins on that. No other commit came first."""
 
 
+class RowsLost(CommitConflict):
+    """An executor is gone with rows that the attempt had computed. No other commit came first."""
+
+    ADVICE = (
+        "Find out in the executors' logs why they are lost; often they need more memory (spark.executor.memory, "
+        "spark.executor.memoryOverhead). Then run again."
+    )
+
+
 def redoing(
     what: str, max_attempts: int, say: Callable[[CommitConflict], None], *, advice: str
 ) -> tenacity.Retrying:
@@ -36,7 +45,7 @@ def redoing(
         advice: what a user does when no attempt is left.
 
     Raises:
-        CommitsExhausted: the last attempt was overtaken too.
+        CommitsExhausted: the last attempt was overtaken too, or has lost its rows.
     """
 
     def give_up(state: tenacity.RetryCallState) -> Any:
@@ -44,7 +53,7 @@ def redoing(
         raise CommitsExhausted(
             expected=f"to commit to {what} within {max_attempts} attempts",
             found=conflict.found,
-            action=advice,
+            action=RowsLost.ADVICE if isinstance(conflict, RowsLost) else advice,
         ) from conflict
 
     overtaken, prepared = itertools.count(1), itertools.count(1)
@@ -71,7 +80,7 @@ def lost_rows_as_conflict() -> Iterator[None]:
     except failures() as error:
         if not has_lost_rows(error):
             raise
-        raise CommitConflict(
+        raise RowsLost(
             expected="the executors to stay that keep rows of this work",
             found="that an executor is gone, with rows that it kept",
             action="The work has to be redone.",

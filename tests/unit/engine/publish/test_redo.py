@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakemerge.engine.publish.redo import Restarted, redoing
+from lakemerge.engine.publish.redo import Restarted, RowsLost, redoing
 from lakemerge.errors import CommitConflict, CommitsExhausted
 
 
@@ -36,6 +36,13 @@ def test_those_that_others_overtake_are() -> None:
     for kinds in ([CommitConflict], [Restarted, CommitConflict]):
         with pytest.raises(CommitsExhausted, match="within 1 attempts"):
             run(kinds, 1)
+
+
+def test_who_loses_executors_is_not_told_to_wait_for_other_writers() -> None:
+    with pytest.raises(CommitsExhausted, match=r"spark\.executor\.memory"):
+        run([CommitConflict, RowsLost], 2)
+    with pytest.raises(CommitsExhausted, match=r"d$"):
+        run([RowsLost, CommitConflict], 2)
 
 
 def test_no_work_begins_anew_for_ever() -> None:
