@@ -308,6 +308,9 @@ THEMES["rare: views come and go"] = dataclasses.replace(
     faults={"stop": 4, "die before": 1},
     most=(1, 2, 3),
 )
+THEMES["rare: views come late"] = dataclasses.replace(
+    THEMES["rare: views come and go"], calls=("create_table",), faults={"stop": 1}
+)
 THEMES["rare: swaps come late"] = dataclasses.replace(
     _RARE,
     work={"partitioned": {"overwrite": 100}},

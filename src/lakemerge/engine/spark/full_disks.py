@@ -14,7 +14,7 @@ from lakemerge.engine.spark.configuration import Configuration
 _FULL = re.compile(r"no space left|quota exceeded|not enough space on the disk", re.IGNORECASE)
 # What comes from a database that is in this process. With a full disk, Derby says that it is read only, or has no
 # connection left.
-_OF_DATABASE = re.compile(r"MetaException|SQLException|JDO\w*Exception|derby")
+_OF_DATABASE = re.compile(r"MetaException|HiveException|SQLException|JDO\w*Exception|derby")
 # A disk with less than this is taken to be full: Spark writes in larger pieces.
 _LEAST_FREE = 2**20
 _JAVA_FOLDER = re.compile(r"-Djava\.io\.tmpdir=(\S+)")

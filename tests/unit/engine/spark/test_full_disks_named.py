@@ -36,6 +36,7 @@ def test_an_error_of_a_full_disk_names_the_folders_on_it(
     ("text", "free", "named"),
     [
         ("Refused: … found MetaException: … a user in a read-only database is not permitted …", 0, True),
+        ("HiveException: … It is not permitted to disable read-only mode on a connection.", 0, True),
         ("javax.jdo.JDODataStoreException: …", 0, True),
         ("javax.jdo.JDODataStoreException: …", 2**30, False),
         ("NullKey: …", 0, False),
