@@ -309,7 +309,7 @@ THEMES["rare: views come and go"] = dataclasses.replace(
     most=(1, 2, 3),
 )
 THEMES["rare: views come late"] = dataclasses.replace(
-    THEMES["rare: views come and go"], calls=("create_table",), faults={"stop": 1}
+    THEMES["rare: views come and go"], calls=("create_table",), faults={"stop": 1}, most=(2, 3, 4)
 )
 THEMES["rare: swaps come late"] = dataclasses.replace(
     _RARE,
