@@ -101,17 +101,16 @@ class Hive:
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
         hive = self._gateway.jvm.org.apache.hadoop.hive
         with killed_after(self._process):
-            self._load(folder, self._jars)
+            self._load(folder)
             session = hive.ql.session.SessionState
             self._conf = hive.conf.HiveConf()
             session.start(session(self._conf))
         return self
 
-    def _load(self, *folders: Path) -> None:
+    def _load(self, conf: Path) -> None:
         """Let py4j find the classes of jars. Hive 3.1 wants its own loaded by URLs, which Java's loader does not do."""
         java = self._gateway.jvm.java
-        urls = [folder.as_uri() + "/" for folder in folders[:1]]
-        urls += [jar.as_uri() for folder in folders[1:] for jar in sorted(folder.glob("*.jar"))]
+        urls = [f"{conf.as_uri()}/", *(jar.as_uri() for jar in sorted(self._jars.glob("*.jar")))]
         array = self._gateway.new_array(java.net.URL, len(urls))
         for index, url in enumerate(urls):
             array[index] = java.net.URL(url)

@@ -29,7 +29,6 @@ class _Kind:
         database: makes its database, to be started; Derby needs none.
         driver: the jars for it.
         hive: the class path of Hive and Hadoop.
-        settings: of hive-site.xml, besides the database's.
         spark: settings of Spark, where its own client cannot speak to this metastore.
         client: the jars of one that can, for programs without Spark.
     """
@@ -38,7 +37,6 @@ class _Kind:
     database: Callable[[], Postgres | MariaDb] | None = None
     driver: tuple[Path, ...] = ()
     hive: tuple[Path, ...] = (JARS,)
-    settings: Mapping[str, str] = field(default_factory=dict)
     spark: Mapping[str, str] = field(default_factory=dict)
     client: Path | None = None
 
@@ -74,7 +72,7 @@ def metastore_on(name: str, directory: Path, storage: Storage = None) -> Iterato
     database = kind.database().start() if kind.database else None
     server = MetastoreServer(
         directory,
-        settings={**kind.settings, **(database.settings if database else {})},
+        settings=database.settings if database else None,
         warehouse=f"{storage.uri}/warehouse" if storage else "",
         storage=storage.settings if storage else None,
         classpath=(*([s3.JARS] if isinstance(storage, S3) else []), *kind.driver),
