@@ -26,7 +26,7 @@ def every(kind: type[LakemergeError]) -> Iterator[type[LakemergeError]]:
 
 
 #: Handled inside; reaches nobody.
-INTERNAL = {versions.LostRace, redo.Restarted, ruled_table.WithoutRules}
+INTERNAL = {versions.LostRace, redo.Restarted, redo.RowsLost, ruled_table.WithoutRules}
 ERRORS = sorted(
     {kind for kind in every(LakemergeError) if kind.__module__.startswith("lakemerge.")} - INTERNAL, key=str
 )
