@@ -86,7 +86,7 @@ class MetastoreServer:
             **(settings or {}),
         }
         self._classpath = os.pathsep.join([str(directory / "conf"), *map(str, (*classpath, *hive))])
-        self._spark = dict(spark or {})
+        self.spark = dict(spark or {})
         self._transaction_tables = transaction_tables
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
@@ -107,7 +107,7 @@ class MetastoreServer:
     @property
     def spark_conf(self) -> dict[str, str]:
         """What Spark needs to know to reach this server."""
-        return {**{f"spark.hadoop.{name}": value for name, value in self.client_conf.items()}, **self._spark}
+        return {**{f"spark.hadoop.{name}": value for name, value in self.client_conf.items()}, **self.spark}
 
     def start(self) -> MetastoreServer:
         """Start the process and wait until its port answers."""

@@ -52,7 +52,7 @@ class DbtProject:
             "threads": 1,
             "warehouse": str(warehouse or root / "warehouse"),
             "metastore": server.client_conf["hive.metastore.uris"],
-            "server_side_parameters": {**_SPARK, **server.spark_conf, **(settings or {})},
+            "server_side_parameters": {**_SPARK, **server.spark, **(settings or {})},
         }
         profile = {self.name: {"target": "dev", "outputs": {"dev": target}}}
         self.write("profiles.yml", json.dumps(profile))
