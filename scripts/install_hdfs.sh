@@ -10,23 +10,10 @@ folder=${LAKEMERGE_HDFS:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hdfs}
 what=hdfs
 . "$(dirname "$0")/installing.sh"
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
-    say "Hadoop $version is in $folder"
-    exit 0
-fi
-begin
-cat >"$work/pom.xml" <<POM
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>lakemerge</groupId><artifactId>hdfs</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-common</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-hdfs</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-hdfs-client</artifactId><version>$version</version></dependency>
-  </dependencies>
-</project>
-POM
+begin "Hadoop $version" "$version"
+project "$(dependency org.apache.hadoop hadoop-common $version
+    dependency org.apache.hadoop hadoop-hdfs $version
+    dependency org.apache.hadoop hadoop-hdfs-client $version)"
 say "fetching Hadoop $version"
 copy_jars "$folder/lib"
-echo "$version" >"$folder/version"
-say "Hadoop $version is in $folder"
+finish

@@ -14,11 +14,7 @@ folder=${LAKEMERGE_HIVE3:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive3}
 what=hive3
 . "$(dirname "$0")/installing.sh"
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
-    say "Hive $version's metastore is in $folder"
-    exit 0
-fi
-begin
+begin "Hive $version" "$version"
 say "fetching Hive $version and Hadoop $hadoop"
 # The metastore comes with the command line. Its queries run in one process, without Tez, but its session knows classes of
 # it. Hadoop needs a newer guava than Hive asks for. Left out: what Maven Central does not have, old Hadoops, and HBase.
@@ -28,5 +24,4 @@ project "$(dependency org.apache.hive hive-cli $version org.apache.hbase org.pen
     dependency org.apache.tez tez-dag $tez org.apache.hadoop jdk.tools)"
 copy_jars "$folder/client"
 fetch_schema "hive-standalone-metastore:$version" 3.1.0
-echo "$version" >"$folder/version"
-say "Hive $version's metastore is in $folder"
+finish

@@ -14,11 +14,7 @@ folder=${LAKEMERGE_HIVE4:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/hive4}
 what=hive4
 . "$(dirname "$0")/installing.sh"
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
-    say "Hive $version is in $folder"
-    exit 0
-fi
-begin
+begin "Hive $version" "$version"
 say "fetching Hive $version and Hadoop $hadoop"
 # Its queries run in one process, without Tez, but its session knows classes of it.
 project "$(dependency org.apache.hive hive-cli $version org.apache.hbase org.apache.hadoop
@@ -28,5 +24,4 @@ project "$(dependency org.apache.hive hive-cli $version org.apache.hbase org.apa
 copy_jars "$folder/client"
 fetch_schema "hive-standalone-metastore-server:$version" 4.0.0
 cp -r "$work/lib" "$folder/metastore"
-echo "$version" >"$folder/version"
-say "Hive $version is in $folder"
+finish

@@ -14,30 +14,11 @@ all="Hadoop $version, SDK $sdk, moto $moto"
 what=s3
 . "$(dirname "$0")/installing.sh"
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$all" ]; then
-    say "$all is in $folder"
-    exit 0
-fi
-begin
-{
-    cat <<POM
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>lakemerge</groupId><artifactId>s3</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.hadoop</groupId><artifactId>hadoop-aws</artifactId><version>$version</version>
-      <exclusions><exclusion><groupId>software.amazon.awssdk</groupId><artifactId>bundle</artifactId></exclusion></exclusions>
-    </dependency>
-POM
-    for part in s3 s3-transfer-manager sts; do
-        echo "    <dependency><groupId>software.amazon.awssdk</groupId><artifactId>$part</artifactId><version>$sdk</version></dependency>"
-    done
-    printf '  </dependencies>\n</project>\n'
-} >"$work/pom.xml"
+begin "$all" "$all"
+project "$(dependency org.apache.hadoop hadoop-aws $version software.amazon.awssdk
+    for part in s3 s3-transfer-manager sts; do dependency software.amazon.awssdk $part $sdk; done)"
 say "fetching $all"
 copy_jars "$folder/lib"
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/python" -m pip install --quiet "moto[s3]==$moto" flask flask-cors
-echo "$all" >"$folder/version"
-say "$all is in $folder"
+finish

